@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +11,10 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance.models.anova_table import shown_p
+from tests.reporting.page.opening import opened
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = "<img src=x onerror=document.title='caught'>"
 MEASURES = ["nDCG@10", "RR@10", "P@10"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("there is no chromium to open the report with")
-    with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")
@@ -42,26 +27,6 @@ def evaluation() -> cf.Evaluation:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory, evaluation: cf.Evaluation) -> Path:
     return cf.report(evaluation, tmp_path_factory.mktemp("report") / "report.html")
-
-
-@dataclass
-class Opened:
-    """A page, and all that it complained of or asked for."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-def opened(browser: Any, path: Path, **options: Any) -> Opened:
-    one = Opened(browser.new_page(**options))
-    one.page.on("console", lambda message: one.complaints.append(message.text))
-    one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
-    one.page.on("request", lambda request: one.requests.append(request.url))
-    one.page.goto(path.as_uri())
-    assert one.requests == [path.as_uri()]
-    assert one.complaints == []
-    return one
 
 
 @pytest.fixture

@@ -19,7 +19,21 @@ from cranfield.reporting.page.sections import (
 from cranfield.reporting.page.settings import settings
 from cranfield.reporting.page.shell import asset, filled, whole_page
 
-SCRIPTS = ("numbers.js", "systems.js", "pair.js", "page.js")
+SCRIPTS = (
+    "numbers.js",
+    "systems.js",
+    "pair.js",
+    "kit.js",
+    "keeping.js",
+    "ranked.js",
+    "map.js",
+    "matrix.js",
+    "boxes.js",
+    "ranks.js",
+    "tau.js",
+    "topics.js",
+    "page.js",
+)
 """The parts of the script, in order; together they are one function."""
 
 

@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.drawn.picture_data import of_all, of_part, packed
 from cranfield.reporting.page.html import label
 from cranfield.reporting.verdicts import against, group_letters
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairs import ROUNDING
-
-
-def packed(values: NDArray[Any]) -> str:
-    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
@@ -37,6 +33,7 @@ def page_data(contents: Contents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
+        **of_all(contents),
         "measures": [_measure(part, contents.topics) for part in parts],
     }
 
@@ -66,6 +63,7 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
         "lowerIsBetter": part.scores.lower_is_better,
         "overall": packed(part.overall),
         "scores": packed(scores),
+        **of_part(part, topics),
         "absent": sorted(set(range(len(topics))) - {row[topic] for topic in part.scores.topics}),
         "policy": list(part.policy),
         "refused": part.refused,

@@ -125,6 +125,8 @@ def answers(contents: Contents) -> Html:
         each.append(el("details", el("summary", "For all measures"), *lines))
     if len(parts) == 1:
         return joined(*each)
+    if two:
+        return joined(*each, by_measure("By each measure", parts, words.OF_TWO, left=(0, 1, 2, 3)))
     heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
     head += ["pairs that differ", "of them keep the order of means on any scale"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import best_first
@@ -15,6 +18,7 @@ from cranfield.reporting.shared_lines import shared_lines
 from cranfield.reporting.summary import lead, listed, test_sentence
 from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.models.anova_table import shown_p
 
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
@@ -168,3 +172,30 @@ def row_of(part: Part) -> list[str]:
     else:
         top = ""
     return [named, top, pairs, holds]
+
+
+def _better(part: Part) -> str:
+    return row_of(part)[0] or "not compared"
+
+
+def _differ(part: Part) -> str:
+    one = part.comparison
+    return (
+        ""
+        if one is None
+        else f"{'yes' if one.count() else 'no'}, p = {shown_p(one.adjusted_pvalues[0])}"
+    )
+
+
+def _stays(part: Part) -> str:
+    if part.meaning is None:
+        return ""
+    return "yes" if part.meaning.dominance.holds[0] else "no"
+
+
+OF_TWO: dict[str, Callable[[Any], object]] = {
+    "best": _better,
+    "differ": _differ,
+    "order of means stays on any scale": _stays,
+}
+"""Columns of the answer on two systems."""

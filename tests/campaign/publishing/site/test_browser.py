@@ -11,7 +11,9 @@ import pytest
 
 from cranfield.campaign.publishing.site.writing import write_site_of
 from tests.campaign.publishing.site.making import make_release
-from tests.reporting.page.test_browser import CONTRAST, NAMES, opened
+from tests.reporting.page.conftest import NAMES
+from tests.reporting.page.opening import opened
+from tests.reporting.page.test_browser import CONTRAST
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

@@ -10,7 +10,8 @@ import pytest
 from cranfield.campaign.results.sheets.writing import index_and_sheets, write_files
 from tests.campaign.results.sheets import made
 from tests.campaign.results.sheets.conftest import Make
-from tests.reporting.page.test_browser import browser, opened
+from tests.reporting.page.conftest import browser
+from tests.reporting.page.opening import opened
 
 __all__ = ["browser"]
 

@@ -1,7 +1,18 @@
 // Two systems: what the test says of them, and which topics make the difference.
 
+const chooseMeasure = document.getElementById("measure");
 const chooseFirst = document.getElementById("first");
 const chooseSecond = document.getElementById("second");
+
+/** The measure that is chosen. */
+function chosen() {
+  return Number(chooseMeasure.value);
+}
+
+/** The two that are chosen. */
+function pairNow() {
+  return [Number(chooseFirst.value), Number(chooseSecond.value)];
+}
 
 /** Topics that are shown of very many: half of them from each end. */
 const MOST_ROWS = 1000;
@@ -133,7 +144,7 @@ function topicRow(row, largest, { places, lowerIsBetter }) {
 function showPair(k) {
   const measure = data.measures[k];
   const { comparison } = measure;
-  const [first, second] = [Number(chooseFirst.value), Number(chooseSecond.value)];
+  const [first, second] = pairNow();
   const pair = comparison && first !== second ? pairOf(comparison, first, second) : null;
   const topics = topicsOf(measure, first, second);
   document.getElementById("statement").textContent = statementOf(measure, pair, first, second, array(measure, "overall"));

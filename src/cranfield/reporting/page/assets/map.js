@@ -1,0 +1,60 @@
+// The difficulty map: topics by systems, from the easiest on, and from the best on.
+
+addPicture({
+  id: "map",
+  name: "difficulty map",
+  available: (measure) => measure.easiest.length > 0,
+  rows: () => {
+    const measure = data.measures[chosen()];
+    const scores = array(measure, "scores");
+    const rows = ranking(measure).map((s) => [data.systems[s], ...measure.easiest.map((t) => scores[t * data.systems.length + s])]);
+    return [["system", ...measure.easiest.map((t) => data.topics[t])], ...rows];
+  },
+  draw: (measure, width) => {
+    const scores = array(measure, "scores");
+    const order = ranking(measure);
+    const topics = measure.easiest;
+    const { h, room } = rowsFor(order.length, width);
+    const w = (width - room) / topics.length;
+    const named = w >= 10;
+    const longest = Math.max(...topics.map((t) => Math.min(8, data.topicLabels[t].length)));
+    const grid = { x: room, y: named ? 10 + 5.6 * longest : 8, w, h, columns: topics.length, rows: order.length };
+    const value = (c, r) => scores[topics[c] * data.systems.length + order[r]];
+    const known = [...scores].filter(Number.isFinite);
+    const low = known.reduce((a, b) => Math.min(a, b), 0);
+    const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const paths = Array.from({ length: STEPS }, () => "");
+    const [gapX, gapY] = [w > 6 ? 1 : 0, h > 6 ? 1 : 0];
+    for (let r = 0; r < order.length; r++) {
+      for (let c = 0; c < topics.length; c++) {
+        const share = high > low ? (value(c, r) - low) / (high - low) : 0;
+        if (!Number.isFinite(value(c, r))) continue;
+        const step = Math.min(STEPS - 1, Math.floor(share * STEPS));
+        paths[step] += piece(grid.x + c * w, grid.y + r * h, w - gapX, h - gapY);
+      }
+    }
+    const parts = paths.flatMap((d, k) => (d ? [drawn("path", { d, fill: ramp(k / (STEPS - 1)) })] : []));
+    if (named) {
+      topics.forEach((t, c) => {
+        const text = words(cut(data.topicLabels[t], 52), 0, 0, "start", "soft");
+        text.setAttribute("transform", `translate(${(grid.x + (c + 0.5) * w + 3).toFixed(1)} ${grid.y - 5}) rotate(-90)`);
+        parts.push(text);
+      });
+    }
+    const end = grid.y + h * order.length;
+    const scale = Array.from({ length: STEPS }, (_, k) =>
+      drawn("rect", { x: grid.x + 46 + 5 * k, y: end + 12, width: 5.2, height: 9, fill: ramp(k / (STEPS - 1)) }));
+    parts.push(...scale, words(fixed(low, 2), grid.x + 40, end + 20, "end", "soft"), words(fixed(high, 2), grid.x + 172, end + 20, "start", "soft"));
+    return {
+      width, height: end + 28, grid, parts: [...parts, ...rowNames(order, grid, room - 8)],
+      title: `${measure.label} of every system on every topic`,
+      note: `Rows: systems, the best mean first. Columns: topics, from the easiest (${data.topicLabels[topics[0]]}) to the hardest (${data.topicLabels[topics.at(-1)]}), by their mean. Empty: no score.${unnamed(grid)}`,
+      at: (c, r) => ({
+        tip: [data.systemLabels[order[r]], `topic ${data.topicLabels[topics[c]]}`, `${measure.label} ${fixed(value(c, r), measure.places)}`],
+        systems: [order[r]],
+        choose: (first) => choosePair(order[r], first),
+      }),
+      mark: (system) => rowMark(order, grid, width, system),
+    };
+  },
+});

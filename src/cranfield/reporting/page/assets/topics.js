@@ -1,0 +1,54 @@
+// The difference of the two systems on each topic.
+
+addPicture({
+  id: "topics",
+  name: "difference by topic",
+  available: (measure) => pairNow()[0] !== pairNow()[1] && topicsOf(measure, ...pairNow()).length > 0,
+  rows: () => {
+    const pair = pairNow();
+    const head = ["topic", ...pair.map((k) => data.systems[k]), "difference"];
+    return [head, ...topicsOf(data.measures[chosen()], ...pair).map((row) => [data.topics[row.topic], row.first, row.second, row.difference])];
+  },
+  draw: (measure, width) => {
+    const pair = pairNow();
+    const topics = topicsOf(measure, ...pair);
+    const largest = largestOf(topics.map((row) => row.difference)) || 1;
+    const [left, top, middle] = [40, 8, 108];
+    const w = (width - left) / topics.length;
+    const named = w >= 10;
+    const longest = Math.max(...topics.map((row) => Math.min(8, data.topicLabels[row.topic].length)));
+    const low = 2 * middle - top;
+    const grid = { x: left, y: top, w, h: low - top, columns: topics.length, rows: 1 };
+    const y = (value) => middle - (Math.max(-largest, Math.min(largest, value)) / largest) * (middle - top);
+    const paths = { first: "", second: "" };
+    topics.forEach(({ difference }, c) => {
+      const look = difference > 0 !== measure.lowerIsBetter ? "first" : "second";
+      const [from, to] = [Math.min(y(difference), middle), Math.max(y(difference), middle)];
+      if (difference) paths[look] += piece(left + c * w + (w > 4 ? 0.75 : 0), from, w - (w > 4 ? 1.5 : 0), Math.max(0.5, to - from));
+    });
+    const parts = ticksOf(-largest, largest, 6).flatMap((value) => [
+      drawn("line", { class: "grid", x1: left, x2: width, y1: y(value), y2: y(value) }),
+      words(fixed(value, Math.abs(largest) < 0.1 ? 3 : 1), left - 6, y(value) + 4, "end", "soft"),
+    ]);
+    parts.push(...Object.entries(paths).map(([look, d]) => drawn("path", { d, class: `for-${look}` })));
+    parts.push(drawn("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
+    if (named) {
+      topics.forEach((row, c) => {
+        const text = words(cut(data.topicLabels[row.topic], 52), 0, 0, "end", "soft");
+        text.setAttribute("transform", `translate(${(left + (c + 0.5) * w + 3.5).toFixed(1)} ${low + 6}) rotate(-90)`);
+        parts.push(text);
+      });
+    }
+    const labels = pair.map((k) => data.systemLabels[k]);
+    return {
+      width, height: low + (named ? 12 + 5.6 * longest : 8), grid, parts,
+      title: `${measure.label} by topic: ${labels[0]} minus ${labels[1]}`,
+      note: `Blue: ${labels[0]} is better; orange: ${labels[1]} is better. One bar a topic.`,
+      at: (c) => {
+        const row = topics[c];
+        const scores = [row.first, row.second].map((value, k) => `${labels[k]} ${fixed(value, measure.places)}`);
+        return { tip: [`topic ${data.topicLabels[row.topic]}`, ...scores, `difference ${fixed(row.difference, measure.places)}`], systems: pair };
+      },
+    };
+  },
+});

@@ -1,4 +1,4 @@
-"""`cranfield demo`: the bundled collection, scored, and which of its systems differ."""
+"""`cranfield demo`: which systems of the bundled collection differ, and their scores."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from cranfield.cli.options.declaring import command
 PAGE = "cranfield-demo.html"
 """The report, in the folder where the command is called."""
 
+SHOWN = 10
+"""Systems in the table; the report has them all."""
+
 
 @command()
 def demo() -> None:
-    """Score the bundled systems of TREC-COVID round 5; say which differ, and what that means.
+    """Say which of the bundled systems of TREC-COVID round 5 differ, and what that means.
 
     Ends with a report of it all, cranfield-demo.html, in the current folder.
     """
+    from dataclasses import replace
+
     from rich.console import Console
 
-    from cranfield.base.escape import plain
     from cranfield.bundled import trec_covid
     from cranfield.evaluation.of_runs import evaluate
     from cranfield.reporting.page.report_page import report
+    from cranfield.reporting.summary import lead, test_sentence
     from cranfield.reporting.text.terminal import rich_table, systems_table
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare
@@ -32,28 +37,23 @@ def demo() -> None:
     def say(line: str) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    console.print(
+    say(
         f"TREC-COVID round 5: {len(evaluation.systems)} systems of"
         f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
-        f" {len(collection.qrels):,} judgments\n",
-        highlight=False,
+        f" {len(collection.qrels):,} judgments\n"
     )
-    console.print(rich_table(systems_table(evaluation)))
-    for note in evaluation.coverage.notes():
-        say(f"note: {note}")
-
     found = compare(evaluation[measures[0]])
-    top = found.top_group
-    console.print("\nWhich systems differ?")
-    for line in found.heading():
-        say(line)
-    console.print(f"\n{found.anova}\n", highlight=False, markup=False)
+    said = meaning(found)
+    say(lead(found, measures[0]))
+    say(test_sentence(found))
     say(
-        f"{len(top)} of {len(found.systems)} systems are not separated from the best by"
-        f" {measures[0]}: {', '.join(map(plain, top))}"
+        f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
+        f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
     )
-    console.print("\nWhat does not depend on how the scale is spaced?")
-    for line in meaning(found).lines()[1:]:
-        say(line)
+    table = systems_table(evaluation)
+    console.print(rich_table(replace(table, rows=table.rows[:SHOWN])))
+    say(f"and {len(evaluation.systems) - SHOWN} more, with intervals and pairs, in the report")
+    for note in (*evaluation.coverage.notes(), *found.notes):
+        say(f"note: {note}")
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

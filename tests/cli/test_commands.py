@@ -172,8 +172,10 @@ def test_demo(folder: Path) -> None:
 def test_compare(folder: Path) -> None:
     out, err = cranfield(folder, "compare", "qrels", "one.run", "two.run", "-m", "AP")
     lines = out.splitlines()
-    assert lines[0] == "AP: Studentised bootstrap test; alpha 0.05"
-    assert lines[-1].split()[:2] == ["one", "two_x"]
+    assert lines[0] == "On AP two_x and one are not found to differ."
+    assert lines[4].split()[:2] == ["one", "two_x"]
+    assert "●" in lines[4] and "┼" in lines[4]
+    assert "AP: Studentised bootstrap test; alpha 0.05" in lines
     assert "note: not invariant: this test needs an interval scale" in out
     assert err == ""
     scores = folder / "s.csv"

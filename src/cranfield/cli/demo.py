@@ -25,9 +25,11 @@ def demo() -> None:
     from cranfield.evaluation.of_runs import evaluate
     from cranfield.reporting.page.report_page import report
     from cranfield.reporting.summary import lead, test_sentence
+    from cranfield.reporting.text.interval_bars import with_bars
     from cranfield.reporting.text.terminal import rich_table, systems_table
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare
+    from cranfield.tabular.text import grid
 
     collection = trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
@@ -50,6 +52,8 @@ def demo() -> None:
         f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
         f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
     )
+    ranking, bars = with_bars(found)
+    say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:SHOWN])))
     say(f"and {len(evaluation.systems) - SHOWN} more, with intervals and pairs, in the report")

@@ -8,10 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.escape import plain
 from cranfield.base.version import __version__
 from cranfield.reporting.kinds_of_marks import kind_of
+from cranfield.reporting.shared_lines import shared_lines
+from cranfield.reporting.summary import lead, test_sentence
 from cranfield.reporting.tables.marks import marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
+from cranfield.reporting.text.interval_bars import with_bars
 from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.statements.meaningful import Meaning
 from cranfield.significance.comparison.rank_sets import RankSets
@@ -19,18 +23,35 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table
+from cranfield.tabular.text import grid
 
 
 def plain_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
-    parts = []
-    for one in found.values():
-        lines = _meant(one)
-        parts.append(one.comparison.to_text(limit=None))
-        if lines:
-            parts.append("\n".join(f"meaning: {line}" for line in lines))
+    """Write the answers first, with their intervals, and then what they rest on."""
+    told = {
+        name: [
+            *(f"note: {note}" for note in one.comparison.notes),
+            *(f"meaning: {line}" for line in _meant(one)),
+        ]
+        for name, one in found.items()
+    }
+    own, common = shared_lines(told)
+    parts = [_answer(one.comparison, name) for name, one in found.items()]
+    for name, one in found.items():
+        parts.append("\n".join([*one.comparison.facts(), *own[name]]))
+        if one.comparison.anova is not None:
+            parts.append(str(one.comparison.anova))
         if margin is not None:
             parts.append(str(one.comparison.equivalence(margin)))
+    if common:
+        parts.append("\n".join(["All measures:", *common]))
     return "\n\n".join(parts) + "\n"
+
+
+def _answer(one: PairwiseComparison, name: str) -> str:
+    table, bars = with_bars(one)
+    said = f"{lead(one, plain(name) or 'these scores')}\n{test_sentence(one)}"
+    return "\n".join([said, "", grid(table), *([bars] if bars else [])])
 
 
 def csv_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:

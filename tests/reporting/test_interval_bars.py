@@ -1,0 +1,56 @@
+"""Intervals as text stand where their numbers are."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.reporting.text.comparison_formats import plain_text
+from cranfield.reporting.text.interval_bars import WIDTH, bars, with_bars
+
+
+@given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5))
+def test_ends(middle: float, below: float, above: float) -> None:
+    low, high = middle - below, middle + above
+    [bar] = bars(np.array([middle]), np.array([low]), np.array([high]), (0.0, 1.0))
+    first = round(max(low, 0) * (WIDTH - 1))
+    last = round(min(high, 1) * (WIDTH - 1))
+    assert len(bar) == last + 1
+    assert bar.strip() == bar[first:]
+    assert bar[round(middle * (WIDTH - 1))] == "●"
+
+
+def test_beyond_and_unknown() -> None:
+    middle = np.array([-5.0, 9.0, np.nan])
+    assert bars(middle, middle, middle, (0.0, 1.0)) == ["◂", " " * (WIDTH - 1) + "▸", ""]
+    endless = np.array([np.inf])
+    assert bars(np.array([0.5]), -endless, endless, (0.0, 1.0)) == [
+        "─" * (WIDTH // 2) + "●" + "─" * (WIDTH // 2)
+    ]
+
+
+def test_the_answer_stands_first_and_what_all_share_once() -> None:
+    covid = cf.bundled.trec_covid()
+    ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "ERR@10"])
+    found = {name: cf.meaning(cf.compare(ev[name])) for name in ("nDCG@10", "ERR@10")}
+    text = plain_text(found)
+    lines = text.splitlines()
+    assert lines[0].startswith("Of 4 systems, ")
+    table, said = with_bars(found["nDCG@10"].comparison)
+    assert said in lines
+    assert sum("●" in line for line in lines) == 8
+    assert text.index("●") < text.index("Source")
+    [common] = [line for line in lines if "is declared ordinal" in line]
+    assert "the measure is declared ordinal" in common
+    assert lines.index(common) > lines.index("All measures:")
+    assert table.left[-1] == len(table.head) - 1
+
+
+def test_no_bars_where_limits_hold_for_single_pairs() -> None:
+    scores = {"a": [0.1, 0.4, 0.3, 0.2], "b": [0.2, 0.4, 0.6, 0.3], "c": [0.5, 0.4, 0.7, 0.8]}
+    found = cf.compare(scores, test="t", correction="none")
+    assert with_bars(found)[1] == "" or "bars" in with_bars(found)[1]
+    text = plain_text({"": cf.meaning(found)})
+    assert "on these scores" in text

@@ -57,7 +57,9 @@ def page(contents: Contents) -> str:
         "data": Html(json_text(page_data(contents))),
     }
     body = filled("page.html", pieces)
-    return whole_page(contents.title, body, style=asset("page.css") + asset("pictures.css"), scripts=[code])
+    return whole_page(
+        contents.title, body, style=asset("page.css") + asset("pictures.css"), scripts=[code]
+    )
 
 
 def script() -> str:

@@ -96,6 +96,17 @@ for (const head of systemsTable.tHead.querySelectorAll("[data-sort]")) {
   head.querySelector("button").addEventListener("click", () => onSort(head));
 }
 
+// When the page is ready, all pictures are drawn in turn, so that links to sections lead where they say.
+window.addEventListener("load", () => {
+  const turn = pictures.filter((one) => one.draw);
+  const next = () => {
+    const one = turn.shift();
+    if (one?.stale) drawPicture(one);
+    if (turn.length) setTimeout(next);
+  };
+  setTimeout(next);
+});
+
 // On paper all pictures are there, as wide as it is.
 window.addEventListener("beforeprint", () => {
   for (const one of pictures) if (one.draw) drawPicture(one, one.figure.matches(".wide, #pic-topics") ? 660 : 316);

@@ -132,7 +132,7 @@ def two_systems_figure(contents: Contents) -> Html:
     drawn = [_forest(some, title) for some in ([rows] if alike else [[row] for row in rows])]
     sure = {_sure(part.comparison) for part in contents.parts if part.comparison is not None}
     own = "" if alike else " Each has an axis of its own."
-    said = f"Lines: {', '.join(sorted(sure))} limits. Blue: the limits leave out 0.{own}"
+    said = f"Lines: {', '.join(sorted(sure))} limits. Blue: found to differ.{own}"
     return _figure(title, joined(*drawn), said)
 
 

@@ -8,7 +8,7 @@ const ROOMY = 8.4;
 /** All pictures, in order: their declaration, their figure, and what is drawn. */
 const pictures = [];
 
-/** An SVG element with attributes and children; text never becomes markup. */
+/** An SVG element with attributes and children; text stays text. */
 function drawn(name, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) {

@@ -45,7 +45,7 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     [common] = [line for line in lines if "is declared ordinal" in line]
     assert "the measure is declared ordinal" in common
     assert lines.index(common) > lines.index("All measures:")
-    assert table.left[-1] == len(table.head) - 1
+    assert [*table.left][-1] == len(table.head) - 1
 
 
 def test_no_bars_where_limits_hold_for_single_pairs() -> None:

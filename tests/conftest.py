@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestItem
 from hypothesis import settings
 
 # The same examples at every run: a test that fails, fails for everybody.
@@ -24,3 +25,13 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real collections is not here (set CRANFIELD_DATA)")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the examples of a function once: where it is written, not where it is public, too."""
+    examples = [one for one in items if isinstance(one, DoctestItem)]
+    at_home = {one.dtest.docstring for one in examples if one.path.name != "__init__.py"}
+    again = {
+        one for one in examples if one.path.name == "__init__.py" and one.dtest.docstring in at_home
+    }
+    items[:] = [one for one in items if one not in again]

@@ -15,6 +15,7 @@ from . import (
     texts as texts,
 )
 from .base.errors import (
+    ArgumentError as ArgumentError,
     CranfieldError as CranfieldError,
     CranfieldWarning as CranfieldWarning,
     InputError as InputError,

@@ -68,6 +68,10 @@ class PolicyError(CranfieldError, ValueError):
     """A policy or option with an unknown name or an impossible value."""
 
 
+class ArgumentError(PolicyError, TypeError):
+    """An argument of a wrong type, one that does not exist, or one that is missing."""
+
+
 class MissingDependencyError(CranfieldError, ImportError):
     """An optional package is needed for what was asked."""
 
@@ -126,7 +130,7 @@ def optional_module(name: str, package: str = "", install: str = "", user: str =
 
 # Users meet these names as `cranfield.InputError`: tracebacks say so too, wherever the file stands.
 for _public in (
-    *(CranfieldError, InputError, MeasureError, PolicyError, MissingDependencyError),
-    CranfieldWarning,
+    *(CranfieldError, InputError, MeasureError, PolicyError, ArgumentError),
+    *(MissingDependencyError, CranfieldWarning),
 ):
     _public.__module__ = "cranfield"

@@ -11,6 +11,7 @@ parameters.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base.border import at_border
 from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ __all__ = [  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     """Make the object of a measure when it is first asked for, which loads its family."""
     if name in _TOOLS:
-        return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
+        return at_border(getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name), __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     from cranfield.measures.base import REGISTRY

@@ -1,5 +1,6 @@
 """What scores may mean: scales, images of measures, interval-scaled measures, statements."""
 
+from cranfield.base.border import close_border
 from cranfield.scales.images.making import image
 from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image
@@ -65,3 +66,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+close_border(__name__, __all__)

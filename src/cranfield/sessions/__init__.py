@@ -8,6 +8,7 @@
 [('log', 1.0, 1.0)]
 """
 
+from cranfield.base.border import close_border
 from cranfield.sessions.concatenating import ConcatenatedSessions, concatenated
 from cranfield.sessions.data import Sessions
 from cranfield.sessions.history import followed_by
@@ -27,3 +28,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+close_border(__name__, __all__)

@@ -1,0 +1,117 @@
+"""The border: what users call explains an argument of a wrong type in one line.
+
+Inside, functions trust one another, and nothing is checked before it is needed. When a public
+function or a method fails by an error that is none of ours, its arguments are held against its
+annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
+whatever works by likeness (a list where a tuple is declared) goes on working.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import update_wrapper
+from inspect import isclass, isfunction
+from threading import RLock
+from types import FunctionType
+from typing import Any
+
+import lazy_loader  # type: ignore[import-untyped]
+
+from cranfield.base.errors import ArgumentError, CranfieldError
+
+_OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
+"""The methods without a name of their own that take what users write."""
+
+_LOCK = RLock()
+_SHOWN: dict[Any, Any] = {}
+"""What users meet of each function, and of each class that has been seen."""
+
+
+def attach_public(package: str, file: str) -> tuple[Callable[[str], Any], Any, list[str]]:
+    """Give a package the names that its stub declares, each loaded when it is first used."""
+    load, listed, names = lazy_loader.attach_stub(package, file)
+
+    def found(name: str) -> Any:
+        shown = at_border(load(name), package)
+        vars(sys.modules[package])[name] = shown
+        return shown
+
+    return found, listed, names
+
+
+def close_border(package: str, names: Iterable[str]) -> None:
+    """Do the same for names that a package has loaded."""
+    inside = vars(sys.modules[package])
+    inside.update({name: at_border(inside[name], package) for name in names})
+
+
+def at_border(thing: Any, package: str) -> Any:
+    """Return a function, or a class, as users meet it; anything else as it is."""
+    if isclass(thing):
+        _explain_methods(thing)
+    elif isfunction(thing):
+        with _LOCK:
+            if thing not in _SHOWN:
+                shown = _explained(thing, thing.__name__)
+                # Under this name it is pickled, and found again.
+                shown.__module__ = package
+                _SHOWN[thing] = _SHOWN[shown] = shown
+            return _SHOWN[thing]
+    return thing
+
+
+def _explained(raw: FunctionType, name: str) -> FunctionType:
+    """Return a function that calls another, and holds its arguments against it when it fails."""
+    explain, failure, seen = _explain, Exception, _explain_methods
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = raw(*args, **kwargs)
+        except failure as error:
+            explain(raw, name, args, kwargs, error)
+            raise
+        seen(type(result))
+        return result
+
+    # Doctests are looked for among functions of a module's own, which its globals tell.
+    own = FunctionType(call.__code__, raw.__globals__, name, None, call.__closure__)
+    update_wrapper(own, raw)
+    return own
+
+
+def _explain(
+    raw: FunctionType,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    error: Exception,
+) -> None:
+    if isinstance(error, CranfieldError | MemoryError):
+        return
+    from cranfield.base.border.misfits import misfit
+
+    said = misfit(raw, name, args, kwargs)
+    if said:
+        raise ArgumentError(said) from None
+
+
+def _explain_methods(kind: type) -> None:
+    """Let the methods of a class of ours, inherited ones too, explain themselves."""
+    if kind in _SHOWN or not kind.__module__.startswith("cranfield"):
+        return
+    with _LOCK:
+        for each in kind.__mro__:
+            ours = each.__module__.startswith("cranfield")
+            if each in _SHOWN or not ours or issubclass(each, BaseException | Enum):
+                continue
+            _SHOWN[each] = each
+            for name, member in list(vars(each).items()):
+                held = isinstance(member, classmethod | staticmethod)
+                raw = member.__func__ if held else member
+                if isfunction(raw) and (not name.startswith("_") or name in _OPERATORS):
+                    title = each.__name__ if name == "__init__" else f"{each.__name__}.{name}"
+                    shown = _explained(raw, title)
+                    setattr(each, name, type(member)(shown) if held else shown)
+        _SHOWN[kind] = kind

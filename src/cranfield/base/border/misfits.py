@@ -1,0 +1,284 @@
+"""Arguments held against annotations: which one does not fit, said in plain words."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from types import FunctionType, NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import numpy as np
+
+from cranfield.base.errors import quoted
+
+_LOOKED_AT = 1_000
+"""Elements of a list, entries of a dict, that are looked at."""
+
+_DEEP = 20
+
+_NUMBERS: dict[type, tuple[type, ...]] = {
+    float: (int, float, np.integer, np.floating),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+    str: (str,),
+}
+
+_WORDS: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    NoneType: "None",
+    os.PathLike: "a path",
+    np.ndarray: "an array",
+    Any: "anything",
+}
+
+
+def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """Say which argument does not fit its annotation, or nothing.
+
+    Examples
+    --------
+    >>> def share(part: float, of: list[str] | None = None) -> None: ...
+    >>> misfit(share, "share", ("x",), {})
+    "share(part=…) is a number, not the text 'x'"
+    >>> misfit(share, "share", (1,), {"off": 3})
+    "share takes no argument 'off': did you mean of=…?"
+    >>> misfit(share, "share", (1, ["a", 2]), {})
+    'share(of=…) is a list of text or None, not a list with the whole number 2'
+    >>> misfit(share, "share", (1, ["a"]), {})
+    ''
+    """
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **given)
+    except TypeError as error:
+        return _unbound(signature, name, given, str(error))
+    handed_on = _handed_on(function)
+    for parameter in signature.parameters.values():
+        if parameter.name not in bound.arguments:
+            continue
+        wanted = handed_on.get(parameter.name) or _resolved(function, parameter.annotation)
+        value = bound.arguments[parameter.name]
+        pairs = [(parameter.name, wanted, value)]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            pairs = [(parameter.name, wanted, one) for one in value]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            pairs = [(key, handed_on.get(key, Any), one) for key, one in value.items()]
+        for key, kind, one in pairs:
+            wrong = _wrong(one, kind)
+            if wrong:
+                return f"{name}({key}=…) is {words(kind)}, not {wrong}"
+    return ""
+
+
+def _unbound(signature: inspect.Signature, name: str, given: dict[str, Any], why: str) -> str:
+    parameters = signature.parameters.values()
+    names = [one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY]
+    unknown = [key for key in given if key not in names]
+    if not unknown or any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return f"{name}: {why}"
+    near = get_close_matches(unknown[0], names, n=1)
+    hint = f": did you mean {near[0]}=…?" if near else ""
+    return f"{name} takes no argument {quoted(unknown[0])}{hint}"
+
+
+def _handed_on(function: FunctionType) -> dict[str, Any]:
+    """Return the types of keywords that a function hands on, as far as they are declared."""
+    for annotation in inspect.unwrap(function).__annotations__.values():
+        wanted = _resolved(function, annotation)
+        if get_origin(wanted) is Unpack:
+            return get_type_hints(get_args(wanted)[0])
+    return {}
+
+
+class _Named(dict[str, Any]):
+    """The names of a module that only type checkers import."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self._module = module
+
+    def __missing__(self, name: str) -> Any:
+        source = _imports(self._module).get(name)
+        if source is None:
+            raise KeyError(name)
+        home = import_module(source[0])
+        return getattr(home, source[1]) if source[1] else home
+
+
+@cache
+def _imports(module: str) -> dict[str, tuple[str, str]]:
+    """Find the imports that stand under `if TYPE_CHECKING` in a module."""
+    found: dict[str, tuple[str, str]] = {}
+    for guard in ast.parse(inspect.getsource(import_module(module))).body:
+        if not (isinstance(guard, ast.If) and ast.unparse(guard.test) == "TYPE_CHECKING"):
+            continue
+        for line in guard.body:
+            if isinstance(line, ast.ImportFrom) and line.module:
+                found |= {one.asname or one.name: (line.module, one.name) for one in line.names}
+            elif isinstance(line, ast.Import):
+                found |= {one.asname or one.name: (one.name, "") for one in line.names}
+    return found
+
+
+def _resolved(function: FunctionType, annotation: Any) -> Any:
+    """Return the type that an annotation names; what cannot be found fits everything."""
+    if not isinstance(annotation, str):
+        return Any if annotation is inspect.Parameter.empty else annotation
+    inside = inspect.unwrap(function).__globals__
+    try:
+        # The text stands in our own source, where it is evaluated as a type checker would.
+        return eval(annotation, inside, _Named(inside["__name__"]))
+    except (NameError, AttributeError, ImportError, TypeError, OSError):
+        return Any
+
+
+def _wrong(value: Any, wanted: Any) -> str:
+    """Say what of a value does not fit, or nothing."""
+    if fits(value, wanted):
+        return ""
+    for one in _alternatives(wanted):
+        origin, inner = get_origin(one), get_args(one)
+        if not _is_many(value, origin or one) or not inner or isinstance(value, str | bytes):
+            continue
+        bad = [key for key in islice(value, _LOOKED_AT) if not fits(key, inner[0])]
+        if isinstance(value, Mapping) and not bad and len(inner) == 2:
+            kept = islice(value.values(), _LOOKED_AT)
+            bad = [entry for entry in kept if not fits(entry, inner[1])]
+        if bad:
+            kind = "dict" if isinstance(value, Mapping) else type(value).__name__
+            return f"a {kind} with {_shown(bad[0])}"
+    return _shown(value)
+
+
+def _alternatives(wanted: Any) -> tuple[Any, ...]:
+    if get_origin(wanted) is Annotated:
+        return _alternatives(get_args(wanted)[0])
+    if get_origin(wanted) in (Union, UnionType):
+        return tuple(one for part in get_args(wanted) for one in _alternatives(part))
+    return (wanted,)
+
+
+def _is_many(value: Any, kind: Any) -> bool:
+    """Tell whether a value is the collection that is wanted; a text is none of texts."""
+    if not (isinstance(kind, type) and issubclass(kind, Iterable)) or kind is str:
+        return False
+    if isinstance(value, str | bytes):
+        return False
+    return isinstance(value, kind) or (kind in (list, tuple) and isinstance(value, list | tuple))
+
+
+def fits(value: Any, wanted: Any, deep: int = 0) -> bool:
+    """Tell whether a value is of a type; where that cannot be told, it is.
+
+    Examples
+    --------
+    >>> fits([1, 2], list[int]), fits([1, "a"], list[int]), fits("a", Collection[str])
+    (True, False, False)
+    """
+    if wanted is None:
+        return value is None
+    if deep > _DEEP or wanted in (Any, object):
+        return True
+    alternatives = _alternatives(wanted)
+    if alternatives != (wanted,):
+        return any(fits(value, one, deep + 1) for one in alternatives)
+    origin, inner = get_origin(wanted), get_args(wanted)
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in inner)
+    if origin is type:
+        return isinstance(value, type)
+    kind = origin or wanted
+    if kind in (Callable, type) or kind is get_origin(Callable[..., Any]):
+        return callable(value)
+    if is_typeddict(kind):
+        return isinstance(value, dict)
+    if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        # Type variables and protocols say little about a value.
+        return not _is_plain_protocol(kind) or _is_many(value, kind)
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind])
+    if issubclass(kind, Iterable) and kind not in (str, bytes):
+        if not _is_many(value, kind):
+            return False
+        return _entries_fit(value, inner, deep)
+    return isinstance(value, kind)
+
+
+def _is_plain_protocol(kind: Any) -> bool:
+    return kind in (Iterable, Collection, Iterator)
+
+
+def _entries_fit(value: Any, inner: tuple[Any, ...], deep: int) -> bool:
+    if not inner or isinstance(value, Iterator | np.ndarray) or not isinstance(value, Collection):
+        return True
+    entries = [*islice(value, _LOOKED_AT)]
+    if isinstance(value, Mapping) and len(inner) == 2:
+        kept = [*islice(value.values(), _LOOKED_AT)]
+        return all(fits(one, inner[0], deep + 1) for one in entries) and all(
+            fits(one, inner[1], deep + 1) for one in kept
+        )
+    if isinstance(value, tuple) and len(inner) > 1 and inner[-1] is not Ellipsis:
+        return len(value) == len(inner) and all(map(fits, value, inner))
+    return all(fits(one, inner[0], deep + 1) for one in entries)
+
+
+def words(wanted: Any) -> str:
+    """Name a type in words.
+
+    Examples
+    --------
+    >>> words(Mapping[str, float] | None), words(Literal["a", "b"])
+    ('a dict of text to a number or None', "'a' or 'b'")
+    """
+    alternatives = _alternatives(wanted)
+    if alternatives != (wanted,):
+        return " or ".join(dict.fromkeys(map(words, alternatives)))
+    origin, inner = get_origin(wanted), get_args(wanted)
+    if origin is Literal:
+        return " or ".join(map(repr, inner))
+    kind = origin or wanted
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind is get_origin(Callable[..., Any]):
+        return "a function"
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return f"a dict of {words(inner[0])} to {words(inner[1])}" if len(inner) == 2 else "a dict"
+    if isinstance(kind, type) and issubclass(kind, Iterable) and inner:
+        of = [words(one) for one in inner if one is not Ellipsis]
+        return f"a list of {', '.join(of)}".replace(
+            "of a whole number", "of whole numbers"
+        ).replace("of a number", "of numbers")
+    return f"a {getattr(kind, '__name__', kind)}"
+
+
+def _shown(value: Any) -> str:
+    """Name a value by its type, and show it where it is short."""
+    kind = type(value)
+    if value is None or kind is bool:
+        return str(value)
+    if kind is str:
+        return f"the text {quoted(value)}"
+    if kind in (int, float):
+        return f"{'the whole number' if kind is int else 'the number'} {quoted(repr(value))[1:-1]}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"a {kind.__name__}"

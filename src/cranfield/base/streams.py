@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence, default_rng
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_whole
 
 
 def stream(seed: int, *key: int) -> Generator:
@@ -28,6 +29,10 @@ def stream(seed: int, *key: int) -> Generator:
     >>> stream(7, 50, 0).integers(100, size=3).tolist()
     [95, 90, 90]
     """
+    # NumPy takes lists, too, and a deep one ends the process.
+    check_whole("seed", seed, 0)
+    for one in key:
+        check_whole("a key of random numbers", one, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 

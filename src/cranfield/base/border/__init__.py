@@ -24,6 +24,13 @@ from cranfield.base.errors import ArgumentError, CranfieldError
 _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
 """The methods without a name of their own that take what users write."""
 
+_REASONS: dict[type[Exception], str] = {
+    RecursionError: "an argument is nested too deep, or holds itself",
+    OverflowError: "a number is too large",
+    UnicodeEncodeError: "text is no Unicode: it has half a character (a lone surrogate)",
+}
+"""What only an argument causes, whatever its type is."""
+
 _LOCK = RLock()
 _SHOWN: dict[Any, Any] = {}
 """What users meet of each function, and of each class that has been seen."""
@@ -95,6 +102,9 @@ def _explain(
     said = misfit(raw, name, args, kwargs)
     if said:
         raise ArgumentError(said) from None
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            raise ArgumentError(f"{name}: {reason}") from error
 
 
 def _explain_methods(kind: type) -> None:

@@ -39,6 +39,9 @@ _NUMBERS: dict[type, tuple[type, ...]] = {
     str: (str,),
 }
 
+_ARRAYS = {"float64": "biuf", "int64": "biu", "intp": "biu", "bool": "b", "bool_": "b"}
+"""The kinds of numbers that may stand where an array of a type is declared."""
+
 _WORDS: dict[Any, str] = {
     str: "text",
     int: "a whole number",
@@ -86,6 +89,8 @@ def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict
             wrong = _wrong(one, kind)
             if wrong:
                 return f"{name}({key}=…) is {words(kind)}, not {wrong}"
+            if isinstance(one, np.ndarray) and not one.ndim:
+                return f"{name}({key}=…) is an array without a dimension"
     return ""
 
 
@@ -181,7 +186,7 @@ def _is_many(value: Any, kind: Any) -> bool:
     """Tell whether a value is the collection that is wanted; a text is none of texts."""
     if not (isinstance(kind, type) and issubclass(kind, Iterable)) or kind is str:
         return False
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and not value.ndim):
         return False
     return isinstance(value, kind) or (kind in (list, tuple) and isinstance(value, list | tuple))
 
@@ -216,6 +221,10 @@ def fits(value: Any, wanted: Any, deep: int = 0) -> bool:
         return not _is_plain_protocol(kind) or _is_many(value, kind)
     if kind in _NUMBERS:
         return isinstance(value, _NUMBERS[kind])
+    if kind is np.ndarray and inner:
+        held = getattr(get_args(inner[-1])[0], "__name__", "") if get_args(inner[-1]) else ""
+        wanted_kinds = _ARRAYS.get(held, "")
+        return isinstance(value, kind) and (not wanted_kinds or value.dtype.kind in wanted_kinds)
     if issubclass(kind, Iterable) and kind not in (str, bytes):
         if not _is_many(value, kind):
             return False

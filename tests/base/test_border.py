@@ -45,7 +45,7 @@ def test_an_argument_that_is_missing() -> None:
 
 def test_methods_and_constructors_are_held_against_their_annotations() -> None:
     with pytest.raises(cf.ArgumentError, match="Scores: missing"):
-        cf.Scores(2)  # type: ignore[call-arg]
+        cf.Scores(2)  # type: ignore[call-arg, arg-type]
     with pytest.raises(cf.ArgumentError, match=r"table\(sort=…\) is text or None, not a DataFrame"):
         cf.table(SCORES, sort=FRAME)
     with pytest.raises(cf.ArgumentError, match="write_run"):

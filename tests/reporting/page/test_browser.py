@@ -70,13 +70,13 @@ def test_sorting(page: Any, evaluation: cf.Evaluation) -> None:
 
 
 def test_filtering(page: Any, evaluation: cf.Evaluation) -> None:
-    page.get_by_label("Show systems whose name has").fill("UPRRF")
+    page.get_by_label("Filter systems by name").fill("UPRRF")
     found = [name for name in ranked(evaluation, "nDCG@10") if "uprrf" in name.lower()]
     assert systems(page) == found
     assert page.locator("#shown").inner_text() == f"{len(found)} of 12 systems"
-    page.get_by_label("Show systems whose name has").fill("<img")
+    page.get_by_label("Filter systems by name").fill("<img")
     assert systems(page) == [HOSTILE]
-    page.get_by_label("Show systems whose name has").fill("")
+    page.get_by_label("Filter systems by name").fill("")
     assert len(systems(page)) == 12
 
 
@@ -119,9 +119,9 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
             "95% limits, all pairs together": minus(f"{low:.4f} to {high:.4f}"),
             "p": shown_p(found.adjusted_pvalues[k]),
             "effect": minus(f"{sign * found.effect[k]:.2f}"),
-            "order of means on any scale": "stays"
+            "order of means on any scale": "holds"
             if cf.meaning(found).dominance.holds[k]
-            else "may turn over",
+            else "may change",
             "topics won, lost, tied by the first": f"{wins} / {losses} / {50 - wins - losses}",
         }
         order = np.argsort(-np.where(np.abs(difference) < 1e-12, 0, difference), kind="stable")
@@ -353,7 +353,7 @@ def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     page.set_viewport_size({"width": 1280, "height": 800})
     assert page.locator("#systems thead th").nth(2).inner_text().strip() == "m0"
-    page.get_by_label("Show systems whose name has").fill("zzz")
-    assert page.locator("#shown").inner_text() == "no system has it in its name"
+    page.get_by_label("Filter systems by name").fill("zzz")
+    assert page.locator("#shown").inner_text() == "no system has this in its name"
     assert not page.locator("#systems thead").is_visible()
     page.close()

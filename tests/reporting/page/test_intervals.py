@@ -73,7 +73,7 @@ def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
     assert judged.refused == NO_QUALITY
     page = read(cf.report(ev, tmp_path / "r.html", scales=False))
     assert NO_QUALITY in page.shown
-    assert "Before you read on" not in page.shown
+    assert "Read this first" not in page.shown
 
 
 @pytest.mark.parametrize("names", [("AP", "RR"), ("P@1", "P@10"), ("a.b", "a")])
@@ -83,3 +83,26 @@ def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
     own, common = shared_lines(lines)
     assert common == ["the measure is declared ordinal", "4 ties", "the measure"]
     assert own == {names[0]: ["of one only"], names[1]: []}
+
+
+def test_axis_of_two_systems_holds_all_limits() -> None:
+    middle = np.array([0.016, 0.008, 0.012, 0.02, 0.0257])
+    low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
+    assert span(middle, low, middle + 0.03, zero=True, whole=True)[0] == -0.2
+    alike = np.array([[0.2, 0.3], [0.2, 0.3], [0.2, 0.3]])
+    figure = str(two_systems_figure(collect(scores(alike), title="x", scales=False)))
+    assert "no finite limit" not in figure
+    few = cf.evaluate({"a": {"1": {"d": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}},
+                       "b": {"1": {"e": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}}},
+                      {"1": {"d": 1}, "2": {"e": 1}, "3": {"e": 1}}, "P@1")  # fmt: skip
+    assert "no finite limit" in str(two_systems_figure(collect(few, title="x", scales=False)))
+
+
+def test_long_names_are_cut_in_their_middle() -> None:
+    values = np.random.default_rng(1).random((20, 3))
+    names = tuple(f"a-long-name-of-one-team-that-ends-in-{end}" for end in ("one", "two", "three"))
+    one = cf.Scores(values, tuple(map(str, range(20))), names, measure="m")
+    figure = str(answer_figure(collect(one, title="x", scales=False).parts[0]))
+    assert {"ds-in-one", "ds-in-two", "in-three"} <= {
+        end for end in ("ds-in-one", "ds-in-two", "in-three") if f"{end}<" in figure
+    }

@@ -255,3 +255,17 @@ def test_size_of_126_runs_and_8_measures(browser: Any, tmp_path: Path) -> None:
             break
     # Below 800 ms on an idle machine; other tests run beside it.
     assert min(ready) < 5000
+
+
+def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    topics, systems = tuple(map(str, range(6))), tuple(f"system {k}" for k in range(60))
+    scores = cf.Scores(random.random((6, 60)), topics, systems, measure="m")
+    path = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
+    page = opened(browser, path).page
+    seen(page, "matrix")
+    note = page.locator("#pic-matrix .note")
+    assert "point at a row" in note.inner_text()
+    page.emulate_media(media="print")
+    assert "point at a row" not in note.inner_text()
+    page.close()

@@ -51,7 +51,7 @@ def _assumptions(found: Assumptions) -> list[object]:
         rows.append([one.assumption, one.test, *numbers, rejected])
     head = ["assumption", "test", "statistic", "p", "rejected"]
     return [
-        table("What the residuals say of the assumptions", head, rows, left=(0, 1, 4),
+        table("Checks of the assumptions", head, rows, left=(0, 1, 4),
               name="narrow") if rows else None,
         el("ul", *(el("li", note) for note in _notes(found))),
     ]  # fmt: skip

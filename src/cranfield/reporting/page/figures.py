@@ -130,10 +130,11 @@ def two_systems_figure(contents: Contents) -> Html:
     sizes = [max((abs(v) for v in row[2:5] if np.isfinite(v)), default=0.0) for row in rows]
     alike = max(sizes) <= APART * min(sizes)
     drawn = [_forest(some, title) for some in ([rows] if alike else [[row] for row in rows])]
+    pictures, beyond = zip(*drawn, strict=True)
     sure = {_sure(part.comparison) for part in contents.parts if part.comparison is not None}
     own = "" if alike else " Each has an axis of its own."
     said = f"Lines: {', '.join(sorted(sure))} limits. Blue: found to differ.{own}"
-    return _figure(title, joined(*drawn), said)
+    return _figure(title, joined(*pictures), " ".join([said, *sorted({*beyond} - {""})]))
 
 
 def _difference(one: PairwiseComparison, first: int) -> tuple[float, float, float, bool]:
@@ -142,7 +143,9 @@ def _difference(one: PairwiseComparison, first: int) -> tuple[float, float, floa
     return (value, low, high, found) if one.first[0] == first else (-value, -high, -low, found)
 
 
-def _forest(rows: Iterable[tuple[int, str, float, float, float, bool, int]], title: str) -> Html:
+def _forest(
+    rows: Iterable[tuple[int, str, float, float, float, bool, int]], title: str
+) -> tuple[Html, str]:
     keys, names, middle, low, high, found, decimals = zip(*rows, strict=True)
     made = Drawn(
         names=names,
@@ -153,8 +156,9 @@ def _forest(rows: Iterable[tuple[int, str, float, float, float, bool, int]], tit
         words=[_signed(value, p) for value, p in zip(middle, decimals, strict=True)],
         top=found,
         zero=True,
+        whole=True,
     )
-    return drawn_intervals(made, title)[0]
+    return drawn_intervals(made, title)
 
 
 def _number(value: float, places: int) -> str:

@@ -80,7 +80,7 @@ def evaluated(contents: Contents) -> Html:
     notes = words.warnings_of(contents)
     warned = None
     if notes:
-        title = el("h3", "Before you read on")
+        title = el("h3", "Read this first")
         warned = el("div", title, el("ul", *(el("li", note) for note in notes)), class_="warning")
     facts = [el("div", el("dt", name), el("dd", number)) for name, number in words.facts(contents)]
     lines = [el("p", line) for line in words.coverage_lines(contents)]
@@ -126,12 +126,12 @@ def answers(contents: Contents) -> Html:
     if len(parts) == 1:
         return joined(*each)
     if two:
-        return joined(*each, by_measure("By each measure", parts, words.OF_TWO, left=(0, 1, 2, 3)))
+        return joined(*each, by_measure("By measure", parts, words.OF_TWO, left=(0, 1, 2, 3)))
     heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
-    head += ["pairs that differ", "of them keep the order of means on any scale"]
+    head += ["pairs that differ", "of them, order of means holds on any scale"]
     rows: Rows = [[named(part.name), *words.row_of(part)] for part in parts]
-    return joined(*each, table("By each measure", head, rows, left=(0, 1)))
+    return joined(*each, table("By measure", head, rows, left=(0, 1)))
 
 
 def _answer(k: int, part: Part, lines: Sequence[str], *, alone: bool) -> Html:

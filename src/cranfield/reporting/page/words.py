@@ -196,6 +196,6 @@ def _stays(part: Part) -> str:
 OF_TWO: dict[str, Callable[[Any], object]] = {
     "best": _better,
     "differ": _differ,
-    "order of means stays on any scale": _stays,
+    "order of means holds on any scale": _stays,
 }
 """Columns of the answer on two systems."""

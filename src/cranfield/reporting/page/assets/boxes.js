@@ -45,7 +45,8 @@ addPicture({
     return {
       width, height: end + 6, grid, parts: [...axis, ...parts, ...rowNames(order, grid, room - 8)],
       title: `${measure.label} over topics, by system`,
-      note: `Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile ranges of the box; dots: scores beyond.${unnamed(grid)}`,
+      note: `Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile ranges of the box; dots: scores beyond.`,
+      hints: unnamed(grid),
       at: (_, r) => {
         const k = order[r];
         const [least, q1, median, q3, most] = [0, 1, 2, 3, 4].map((j) => fixed(boxes[j * systems + k], measure.places));

@@ -23,10 +23,20 @@ function words(text, x, y, anchor = "start", look = "") {
   return drawn("text", { x, y, "text-anchor": anchor, class: look }, text);
 }
 
-/** A name cut to a width. */
+/** A name cut to a width, in its middle: names of one team begin alike. */
 function cut(name, width) {
   const most = Math.max(3, Math.floor(width / 6.9));
-  return name.length > most ? `${name.slice(0, most - 1)}…` : name;
+  const end = Math.floor((most - 1) / 2);
+  return name.length > most ? `${name.slice(0, most - 1 - end)}…${end ? name.slice(-end) : ""}` : name;
+}
+
+/** A name below or above a column: level where there is room, else turned by 90 degrees. */
+function columnName(name, x, y, width, anchor) {
+  const shown = cut(name, 52);
+  if (shown.length * 6.9 < width) return words(shown, x, anchor === "end" ? y + 7 : y, "middle", "soft");
+  const text = words(shown, 0, 0, anchor, "soft");
+  text.setAttribute("transform", `translate(${(x + 3.5).toFixed(1)} ${y}) rotate(-90)`);
+  return text;
 }
 
 /** A rectangle as a piece of a path. */
@@ -96,7 +106,7 @@ function rowMark(order, grid, width, system) {
 
 /** Said where rows have no room for their names. */
 function unnamed(grid) {
-  return grid.h < ROOMY ? " Names appear when you point at a row." : "";
+  return grid.h < ROOMY ? ["Names appear when you point at a row."] : [];
 }
 
 /** How high rows are, and how much room names have. */
@@ -143,7 +153,9 @@ function drawPicture(one, width = one.canvas.clientWidth) {
   one.stale = false;
   one.view = view;
   one.title.textContent = view.title;
-  one.note.textContent = view.note;
+  // What the pointer does is not said on paper.
+  const hints = (view.hints ?? []).map((hint) => element("span", "hint", ` ${hint}`));
+  one.note.replaceChildren(view.note, ...hints);
   const { height } = view;
   one.svg = drawn("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "img",

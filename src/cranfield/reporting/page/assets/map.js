@@ -36,9 +36,7 @@ addPicture({
     const parts = paths.flatMap((d, k) => (d ? [drawn("path", { d, fill: ramp(k / (STEPS - 1)) })] : []));
     if (named) {
       topics.forEach((t, c) => {
-        const text = words(cut(data.topicLabels[t], 52), 0, 0, "start", "soft");
-        text.setAttribute("transform", `translate(${(grid.x + (c + 0.5) * w + 3).toFixed(1)} ${grid.y - 5}) rotate(-90)`);
-        parts.push(text);
+        parts.push(columnName(data.topicLabels[t], grid.x + (c + 0.5) * w, grid.y - 5, w, "start"));
       });
     }
     const end = grid.y + h * order.length;
@@ -48,7 +46,8 @@ addPicture({
     return {
       width, height: end + 28, grid, parts: [...parts, ...rowNames(order, grid, room - 8)],
       title: `${measure.label} of every system on every topic`,
-      note: `Rows: systems, the best mean first. Columns: topics, from the easiest (${data.topicLabels[topics[0]]}) to the hardest (${data.topicLabels[topics.at(-1)]}), by their mean. Empty: no score.${unnamed(grid)}`,
+      note: `Rows: systems, the best mean first. Columns: topics, from the easiest (${data.topicLabels[topics[0]]}) to the hardest (${data.topicLabels[topics.at(-1)]}), by their mean. Empty: no score.`,
+      hints: unnamed(grid),
       at: (c, r) => ({
         tip: [data.systemLabels[order[r]], `topic ${data.topicLabels[topics[c]]}`, `${measure.label} ${fixed(value(c, r), measure.places)}`],
         systems: [order[r]],

@@ -30,14 +30,16 @@ addPicture({
     const order = ranking(measure);
     const { room } = rowsFor(order.length, width);
     const size = Math.min(22, (Math.min(width, 640) - room) / order.length);
-    const grid = { x: room, y: 6, w: size, h: size, columns: order.length, rows: order.length };
+    // Rows are higher than columns are wide where their names need it.
+    const high = order.length <= 45 ? Math.max(size, 11) : size;
+    const grid = { x: room, y: 6, w: size, h: high, columns: order.length, rows: order.length };
     const paths = { better: "", worse: "", same: "" };
     const gap = size > 6 ? 1 : 0;
     order.forEach((a, r) => order.forEach((b, c) => {
       const verdict = a === b ? "none" : verdictOf(measure, a, b);
-      if (verdict in paths) paths[verdict] += piece(grid.x + c * size, grid.y + r * size, size - gap, size - gap);
+      if (verdict in paths) paths[verdict] += piece(grid.x + c * size, grid.y + r * high, size - gap, high - gap);
     }));
-    const end = grid.y + size * order.length;
+    const end = grid.y + high * order.length;
     const parts = Object.entries(paths).map(([verdict, d]) => drawn("path", { d, class: `is-${verdict}` }));
     const keys = [["better", "row better"], ["worse", "row worse"], ["same", "not found to differ"]];
     const wide = width - room > 280;
@@ -50,7 +52,8 @@ addPicture({
     return {
       width, height: end + (wide ? 28 : 58), grid, parts: [...parts, ...rowNames(order, grid, room - 8)],
       title: `${measure.label}: which systems differ`,
-      note: `${comparison.title}${comparison.correction ? `, ${comparison.correction}` : ""}, alpha ${comparison.alpha}. Rows and columns from the best mean on.${unnamed(grid)}`,
+      note: `${comparison.title}${comparison.correction ? `, ${comparison.correction}` : ""}, alpha ${comparison.alpha}. Rows and columns from the best mean on.`,
+      hints: unnamed(grid),
       at: (c, r) => {
         const [a, b] = [order[r], order[c]];
         if (a === b) return { tip: [data.systemLabels[a]], systems: [a] };
@@ -62,7 +65,7 @@ addPicture({
       },
       mark: (system) => {
         const k = order.indexOf(system);
-        const column = { class: "mark", x: grid.x + k * size, y: grid.y, width: size, height: size * order.length };
+        const column = { class: "mark", x: grid.x + k * size, y: grid.y, width: size, height: high * order.length };
         return [...rowMark(order, grid, grid.x + size * order.length, system), drawn("rect", column)];
       },
     };

@@ -42,7 +42,7 @@ function filterSystems(wanted) {
   }
   systemsTable.hidden = shown === 0;
   document.getElementById("shown").textContent =
-    shown === 0 ? "no system has it in its name" : `${shown} of ${counted(systemRows.length, "system")}`;
+    shown === 0 ? "no system has this in its name" : `${shown} of ${counted(systemRows.length, "system")}`;
 }
 
 const phone = window.matchMedia("(max-width: 46rem)");

@@ -40,7 +40,8 @@ addPicture({
     return {
       width, height: end + 84, grid, parts,
       title: "Kendall's tau between measures",
-      note: "How well two measures order the systems alike: 1 is the same order. Click a row to choose its measure.",
+      note: "How well two measures order the systems alike: 1 is the same order.",
+      hints: ["Click a row to choose its measure."],
       at: (c, r) => ({
         tip: [`${data.measures[r].label} and ${data.measures[c].label}`, `tau ${fixed(values[r * count + c], 4)}`],
         systems: [],

@@ -34,9 +34,7 @@ addPicture({
     parts.push(drawn("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
     if (named) {
       topics.forEach((row, c) => {
-        const text = words(cut(data.topicLabels[row.topic], 52), 0, 0, "end", "soft");
-        text.setAttribute("transform", `translate(${(left + (c + 0.5) * w + 3.5).toFixed(1)} ${low + 6}) rotate(-90)`);
-        parts.push(text);
+        parts.push(columnName(data.topicLabels[row.topic], left + (c + 0.5) * w, low + 6, w, "end"));
       });
     }
     const labels = pair.map((k) => data.systemLabels[k]);

@@ -22,7 +22,10 @@ SAVED = 1.25
 """An axis is cut if the whole one were so many times as long."""
 
 LETTERS = 24
-"""Letters of a name that are shown; the rest is in its title."""
+"""Letters of a name that are shown; the whole name is in its title."""
+
+SHORT = 14
+"""Names that are all no longer than this leave more room for the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +33,8 @@ class Drawn:
     """What stands in the rows: names, a middle with its limits, words at the end, and marks.
 
     Limits that are infinite go to the end of the axis; without limits, all are the middle. `band`
-    is shaded over all rows, and rows of `top` have the colour of the best.
+    is shaded over all rows, and rows of `top` have the colour of the best. With `whole`, the axis
+    holds all finite limits.
     """
 
     names: Sequence[str]
@@ -42,13 +46,16 @@ class Drawn:
     top: Sequence[bool]
     band: tuple[float, float] | None = None
     zero: bool = False
+    whole: bool = False
 
 
 def row_height(rows: int) -> float:
     return 26.0 if rows <= 12 else 19.0 if rows <= 25 else 14.0
 
 
-def span(middle: Floats, low: Floats, high: Floats, *, zero: bool) -> tuple[float, float]:
+def span(
+    middle: Floats, low: Floats, high: Floats, *, zero: bool, whole: bool = False
+) -> tuple[float, float]:
     """Return the ends of the axis, by the bulk of the rows: outliers do not squeeze the others.
 
     Examples
@@ -70,7 +77,7 @@ def span(middle: Floats, low: Floats, high: Floats, *, zero: bool) -> tuple[floa
     reach = BULK * (q3 - q1)
     inside = (middle >= q1 - reach) & (middle <= q3 + reach)
     ends = float(low[inside].min()), float(high[inside].max())
-    if (last - first) > SAVED * (ends[1] - ends[0]):
+    if not whole and (last - first) > SAVED * (ends[1] - ends[0]):
         first, last = ends
     if zero:
         first, last = min(first, 0.0), max(last, 0.0)
@@ -81,7 +88,7 @@ def span(middle: Floats, low: Floats, high: Floats, *, zero: bool) -> tuple[floa
 
 def drawn_intervals(rows: Drawn, title: str) -> tuple[Html, str]:
     """Draw the rows, and say what lies beyond the axis, if anything does."""
-    low, high = span(rows.middle, rows.low, rows.high, zero=rows.zero)
+    low, high = span(rows.middle, rows.low, rows.high, zero=rows.zero, whole=rows.whole)
     step = row_height(len(rows.names))
     middles = TOP + step * (np.arange(len(rows.names)) + 0.5)
     end = TOP + step * len(rows.names)
@@ -138,11 +145,12 @@ def drawn_intervals(rows: Drawn, title: str) -> tuple[Html, str]:
         drawn.append(el("g", None if beyond or a == b else whisker, mark, class_=look))
     columns: dict[str, list[object]] = {"names": names, "plot": [*back, *drawn], "values": ends}
     height = f"{end + BOTTOM:g}"
+    short = all(len(label(name)) <= SHORT for name in rows.names)
     # Three pictures side by side: the style gives them their widths.
     picture = el(
         "div",
         *(el("svg", *parts, class_=name, height=height) for name, parts in columns.items()),
-        class_="intervals",
+        class_="intervals short" if short else "intervals",
         data_top=f"{TOP:g}",
         data_step=f"{step:g}",
         role="img",
@@ -154,10 +162,13 @@ def drawn_intervals(rows: Drawn, title: str) -> tuple[Html, str]:
 def _beyond(rows: Drawn, low: float, high: float) -> str:
     known = rows.middle[np.isfinite(rows.middle)]
     out = int(((known < low) | (known > high)).sum())
-    if not out:
-        return ""
-    lie = f"{counted(out, 'system')} {'lies' if out == 1 else 'lie'}"
-    return f"{lie} beyond the axis, where an arrow points; the numbers are on the right."
+    said = []
+    if out:
+        lie = f"{counted(out, 'system')} {'lies' if out == 1 else 'lie'}"
+        said.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
+    if np.isinf(rows.low).any() or np.isinf(rows.high).any():
+        said.append("A line to the edge of the axis has no finite limit there.")
+    return " ".join(said)
 
 
 def _at(share: float) -> str:
@@ -165,6 +176,8 @@ def _at(share: float) -> str:
 
 
 def _short(name: str) -> Html:
+    # Names of one team begin alike: what is cut is the middle.
     if len(name) <= LETTERS:
         return joined(name)
-    return joined(f"{name[: LETTERS - 1]}…", el("title", name))
+    end = (LETTERS - 1) // 2
+    return joined(f"{name[: LETTERS - 1 - end]}…{name[-end:]}", el("title", name))

@@ -96,3 +96,11 @@ def test_intervals_of_differences_from_the_reference() -> None:
                 assert rows[first]["high"] == pytest.approx(middle + high)
             if first == reference:
                 assert rows[second]["low"] == pytest.approx(middle - high)
+
+
+def test_lines_below_the_title_are_no_longer_than_the_chart() -> None:
+    covid = cf.bundled.trec_covid()
+    found = cf.compare(cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"])
+    lines = intervals_chart(found).to_dict()["title"]["subtitle"]
+    assert max(map(len, lines)) <= 90
+    assert found.systems[found.order[0]] in " ".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,9 @@ CELLS = ((12, 28, 12), (40, 16, 11))
 
 CROWDED_CELLS = (11, 9)
 """The same for more rows than that."""
+
+LINE = 90
+"""Letters of a line below a title."""
 
 TALL = 40
 """From more rows on, an axis stands above the chart, where reading starts."""
@@ -95,7 +99,7 @@ def score_axis(field: str, title: str, count: int, scale: Any = None) -> alt.X:
 def headed(title: str, *below: str) -> alt.TitleParams:
     import altair as alt
 
-    lines = [line for line in below if line]
+    lines = [part for line in below for part in wrap(line, LINE)]
     return alt.TitleParams(
         text=title,
         subtitle=lines or alt.Undefined,

@@ -117,9 +117,11 @@ def themed(chart: Chart) -> Chart:
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5
         ),
         # A label at the end of an axis stands below its tick, away from its neighbour.
-        axisQuantitative=alt.AxisConfig(labelFlush=False),
+        axisQuantitative=alt.AxisConfig(labelFlush=False, labelSeparation=6),
         header=alt.HeaderConfig(labelFontSize=13, titleFontSize=13),
-        legend=alt.LegendConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal"),
+        legend=alt.LegendConfig(
+            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", columnPadding=22
+        ),
         title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),
     )
     return offline(made)

@@ -88,9 +88,9 @@ def intervals_chart(
             " means: compare with test='anova', and a score of each system for each topic"
         )
     frame = _table(comparison, names, centre, *limits)
-    differ = "systems whose intervals do not overlap differ"
+    differ = "Systems whose intervals do not overlap differ."
     if comparison.half_widths is None:
-        differ = f"intervals of differences from {names[centre]}, which leave out its mean if not 0"
+        differ = f"Lines: limits of the difference from {names[centre]}, around each mean."
     kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
     colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
     says = f"compared with {names[centre]}"
@@ -142,7 +142,7 @@ def intervals_chart(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
-            f"{what}, alpha {comparison.alpha:g}: {differ}.",
+            f"{what}, alpha {comparison.alpha:g}. {differ}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
         f" {what}, alpha {comparison.alpha:g}. Compared with {names[centre]}: {told}.",

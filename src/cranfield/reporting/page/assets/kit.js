@@ -91,7 +91,7 @@ function rowNames(order, grid, room) {
   return order.flatMap((system, row) => {
     const look = ["first", "second"][pair.indexOf(system)] ?? "";
     if (grid.h < ROOMY && !look) return [];
-    return [words(cut(data.systemLabels[system], room), 0, grid.y + (row + 0.5) * grid.h + 4, "start", `${look}${grid.h < 11 ? " low" : ""}`)];
+    return [words(cut(data.systemLabels[system], room), 0, grid.y + (row + 0.5) * grid.h + 4, "start", `${look}${grid.h < 12 ? " low" : ""}`)];
   });
 }
 

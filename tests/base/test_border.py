@@ -84,3 +84,16 @@ def test_one_function_is_one_object_in_all_its_packages() -> None:
 
     assert cf.image is image
     assert cf.compare is compare
+
+
+def test_lists_without_end_do_not_end_the_process() -> None:
+    """NumPy and Polars follow lists in lists until the stack is used up."""
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(cf.ArgumentError, match="nested too deep, or holds itself"):
+        cf.evaluate(endless, QRELS, "AP")
+
+
+def test_options_of_shards_without_shards() -> None:
+    with pytest.raises(cf.PolicyError, match="rel is said of shards: give shards="):
+        cf.evaluate(RUN, QRELS, "AP", rel=1)

@@ -151,7 +151,7 @@ def test_presets() -> None:
         ({"compat": "trec_eval-8"}, "compat 'trec_eval-8' is none of"),
         ({"depth": 0}, "depth 0 is less than 1"),
         ({"depth": "ten"}, "depth 'ten' is not an integer"),
-        ({"jobs": 0}, "jobs 0 is less than 1"),
+        ({"jobs": 0}, "jobs must be a whole number from 1"),
     ],
 )
 def test_wrong_policies(options: dict[str, Any], said: str) -> None:

@@ -331,7 +331,7 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.PolicyError, "unmapped 'keep' is none of error, drop", unmapped="keep")
     refused(cf.PolicyError, "rel must be a whole number from 0, not 0.5", rel=0.5)
     refused(cf.PolicyError, "ties 'none' is none of", ties="none")
-    refused(cf.PolicyError, "jobs 0 is less than 1", shards=MAP, jobs=0)
+    refused(cf.PolicyError, "jobs must be a whole number from 1", shards=MAP, jobs=0)
     refused(cf.MeasureError, "is no measure|unknown|no measure", measures="Nothing")
     with pytest.raises(cf.InputError, match="no runs were given"):
         evaluate([], QRELS, "AP", shards=MAP)

@@ -111,6 +111,9 @@ def evaluate(
     wanted = parse_measures(measures, compat=compat)
     judging: dict[str, Any] = {**options}
     if shards is None:
+        for name in ("unmapped", "rel", "seed"):
+            if name in judging:
+                raise PolicyError(f"{name} is said of shards: give shards=..., too")
         return score(judge(runs, qrels, compat=compat, **judging), wanted, compat=compat)
     from cranfield.collection.shards.sharding import as_sharding
 

@@ -220,7 +220,7 @@ def concatenated(
     [(1, 1, 'a'), (2, 2, 'b')]
     """
     if depth is not None:
-        check_whole("depth", depth, 1)
+        check_whole("depth", depth, 1, 2**31 - 1)
     check_choice("duplicates", duplicates, DUPLICATES)
     rows = sessions.results.select(*LISTS, "rank", "doc")
     if until_click:

@@ -19,7 +19,7 @@ def number(value: float | None, places: int = 4) -> str:
     """Write a number; what is none is empty, and what is rounded to nothing has no sign."""
     if value is None or isnan(value):
         return ""
-    text = f"{value:.{places}f}"
+    text = f"{value:.{places:d}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 

@@ -31,7 +31,7 @@ def agreement_of(
     pairs: bool = False,
     against: str | None = None,
     rel: int | None = None,
-    grades: Any = None,
+    grades: Iterable[Any] | None = None,
     topics: Any = None,
     names: Any = None,
     interval: str = "jackknife",

@@ -3,11 +3,12 @@
 Inside, functions trust one another, and nothing is checked before it is needed. When a public
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
-whatever works by likeness (a list where a tuple is declared) goes on working.
+whatever works by likeness (a list where a tuple is declared) goes on working. Only lists in lists without end are refused before.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -30,6 +31,11 @@ _REASONS: dict[type[Exception], str] = {
     UnicodeEncodeError: "text is no Unicode: it has half a character (a lone surrogate)",
 }
 """What only an argument causes, whatever its type is."""
+
+_DEEPEST = 32
+"""Lists in lists that are followed; nothing here has more than three."""
+
+_STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
 _LOCK = RLock()
 _SHOWN: dict[Any, Any] = {}
@@ -71,9 +77,12 @@ def at_border(thing: Any, package: str) -> Any:
 
 def _explained(raw: FunctionType, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
-    explain, failure, seen = _explain, Exception, _explain_methods
+    explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if type(value) is list:
+                shallow(name, value)
         try:
             result = raw(*args, **kwargs)
         except failure as error:
@@ -86,6 +95,15 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     own = FunctionType(call.__code__, raw.__globals__, name, None, call.__closure__)
     update_wrapper(own, raw)
     return own
+
+
+def _check_depth(name: str, value: Any) -> None:
+    """Refuse lists in lists without end: NumPy and Polars would end the process."""
+    for _ in range(_DEEPEST):
+        if type(value) is not list or not value:
+            return
+        value = value[0]
+    raise ArgumentError(f"{name}: {_REASONS[RecursionError]}")
 
 
 def _explain(
@@ -102,6 +120,9 @@ def _explain(
     said = misfit(raw, name, args, kwargs)
     if said:
         raise ArgumentError(said) from None
+    stray = _STRAY.search(str(error)) if isinstance(error, TypeError) else None
+    if stray and stray[1] in kwargs:
+        raise ArgumentError(f"{name} takes no argument {stray[1]!r}") from None
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             raise ArgumentError(f"{name}: {reason}") from error

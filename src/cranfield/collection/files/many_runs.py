@@ -175,6 +175,8 @@ class Runs(Sequence[Run]):
 
     def read_as(self, **options: Any) -> Runs:
         """Return the same runs, read with other options; what has been split stays so."""
+        for name in options.keys() - _USUAL.keys():
+            raise PolicyError(f"runs are not read with an option {quoted(name)}")
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
@@ -323,7 +325,7 @@ def _is_row(item: Any) -> bool:
         return bool(item) and not any(
             isinstance(v, (Mapping, Run)) or _is_listed(v) for v in item.values()
         )
-    if isinstance(item, list):
+    if isinstance(item, list) and item:
         # Lists of three may be names of files, too.
         number = isinstance(item[-1], str) and is_number(item[-1])
         return len(item) == 6 or (len(item) == 3 and (number or isinstance(item[2], Real)))

@@ -14,8 +14,9 @@ from itertools import accumulate
 from threading import Condition, Lock
 from typing import Any, Generic, TypeVar, cast
 
-from cranfield.base.backends import KilledWorkersError, computed, surrounded
-from cranfield.base.errors import InputError, PolicyError, kept_warnings, warn
+from cranfield.base.backends import MOST_JOBS, KilledWorkersError, computed, surrounded
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import InputError, kept_warnings, warn
 from cranfield.base.threads import at_most, own_threads, pool_of, processors
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names, read_runs
 from cranfield.collection.judged.assembling import JudgedRun
@@ -72,8 +73,8 @@ def of_each(
     By default it is called in threads of this process, and else by workers, who read the files
     that they reach: see :func:`cranfield.base.backends.computed`.
     """
-    if jobs is not None and jobs < 1:
-        raise PolicyError(f"jobs {jobs} is less than 1")
+    if jobs is not None:
+        check_whole("jobs", jobs, 1, MOST_JOBS)
     here = backend in _HERE if backend or scheduler else not surrounded()
     if here and scheduler is None:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)

@@ -65,8 +65,8 @@ class ResultsFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             there = note.read_text() if note.exists() else None
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"no results folder: {reason}", source=str(path)) from error
         if there is None:
             others = [one.name for one in self.path.iterdir() if not one.name.startswith(".")]

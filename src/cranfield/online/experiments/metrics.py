@@ -85,7 +85,10 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
         metrics = [metrics]
     if isinstance(metrics, Sequence):
         named = [(one.value if isinstance(one, Metric) else one, one) for one in metrics]
-        metrics = {name if isinstance(name, str) else "/".join(name): one for name, one in named}
+        metrics = {
+            name if isinstance(name, str) else "/".join(filter(None, _two(name))): one
+            for name, one in named
+        }
     if not isinstance(metrics, Mapping) or not metrics:
         raise PolicyError("metrics are columns by name, one at least")
     return {

@@ -168,6 +168,8 @@ def checked_weights(weights: Any) -> dict[str, float]:
 
 def _named(variant: Any) -> Any:
     """Return the name of a variant, which may be a number, as it is in tables."""
+    if isinstance(variant, (list, dict, set)):
+        raise PolicyError(f"a variant is a name, not {quoted(variant)}")
     return str(variant) if isinstance(variant, (int, np.integer)) else variant
 
 

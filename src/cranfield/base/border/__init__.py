@@ -3,7 +3,8 @@
 Inside, functions trust one another, and nothing is checked before it is needed. When a public
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
-whatever works by likeness (a list where a tuple is declared) goes on working. Only lists in lists without end are refused before.
+whatever works by likeness (a list where a tuple is declared) goes on working.
+Only lists in lists without end are refused before.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ ROOMS = {
     "cranfield.measures": "Each measure has [a page](../measures/index.md); here is what they share.",
     "cranfield.sessions": "How they are scored: [sessions](../sessions.md).",
     "cranfield.texts": "How they are scored: [answers and summaries](../answers.md).",
-    "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [judges that are language"
-    " models](../llm-judges.md), and [few judgments of people](../few-judgments.md).",
+    "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [LLM judges](../llm-judges.md)"
+    " and [few human judgments](../few-judgments.md).",
     "cranfield.online": "[Query logs](../logs.md), [online measures](../online-measures.md),"
     " [interleaving](../interleaving.md), [click models](../click-models.md),"
     " [experiments](../experiments.md), [off-policy estimates](../off-policy.md).",
     "cranfield.significance": "Which test to use: [significance](../significance.md).",
     "cranfield.correlation": "How alike two orders are: [coefficients](../testing-measures.md).",
-    "cranfield.scales": "What they are for: [what may be said](../scales.md).",
+    "cranfield.scales": "What they are for: [measurement scales](../scales.md).",
     "cranfield.meta": "Studies of [tests](../testing-tests.md), [measures](../testing-measures.md),"
     " [collections](../testing-collections.md) and [reproductions](../reproducing.md).",
     "cranfield.charts": "What they look like: [gallery](../gallery.md).",

@@ -1,4 +1,4 @@
-"""Draw the figures of the papers again, for the page "The papers' figures, made again".
+"""Draw the figures of the papers again, for the page "Figures from papers, reproduced".
 
     python -m studies.figures [NAME...] [--trec8 FOLDER] [--covid FOLDER] [-o docs/images/figures]
 

@@ -154,12 +154,81 @@ def test_blocks_of_topics_make_no_difference(monkeypatch: pytest.MonkeyPatch) ->
     assert [fused(RANX["runs"], method) for method in METHODS] == whole
 
 
+def plain(runs: Runs, method: str, topic: str) -> dict[str, float]:
+    """Fuse a topic in plain Python, as the papers say."""
+    lists = [run.get(topic, {}) for run in runs.values()]
+    docs = {doc for one in lists for doc in one}
+    found = dict.fromkeys(docs, 0.0)
+    for one in filter(None, lists):
+        order = sorted(one, key=lambda doc: (one[doc], doc.encode()), reverse=True)
+        low, high = min(one.values()), max(one.values())
+        for doc in docs:
+            at = order.index(doc) + 1 if doc in one else 0
+            if method == "Borda":
+                left = (len(docs) - len(one) + 1) / 2
+                found[doc] += len(docs) - at + 1 if at else left
+            elif at:
+                scaled = (one[doc] - low) / (high - low) if high > low else 1.0
+                found[doc] += 1 / (60 + at) if method == "RRF" else scaled
+    return found
+
+
+LONG = "http://example.org/" + "a" * 60
+
+
+@pytest.mark.parametrize("kind", ["short", "of several words", "long", "one run of long ones"])
+@pytest.mark.parametrize("method", ["RRF", "CombSUM", "Borda"])
+def test_ids_of_any_length(method: str, kind: str, tmp_path: Path) -> None:
+    numbers = np.random.default_rng(7)
+    start = {"short": "d", "of several words": "clueweb12-00-", "long": LONG}.get(kind, "é")
+    runs: Runs = {}
+    for name in "abc":
+        # Topics in another order, and some of them missing; equal scores, too.
+        topics = numbers.permutation(12)[: numbers.integers(6, 13)].tolist()
+        runs[name] = {
+            f"q{topic}": {
+                f"{start}{doc}": float(numbers.integers(0, 8))
+                for doc in numbers.permutation(40)[: numbers.integers(1, 30)].tolist()
+            }
+            for topic in topics
+        }
+    if kind == "one run of long ones":
+        runs["b"]["q1"] = {LONG: 2.0, "é1": 1.0}
+    for name, run in runs.items():
+        cf.write_run(cf.read_run(run, name=name), tmp_path / f"{name}.run")
+    topics = {topic for run in runs.values() for topic in run}
+    for source in (runs, tmp_path):
+        made = fused(source, method, depth=None)
+        assert made.keys() == topics
+        for topic in topics:
+            wanted = plain(runs, method, topic)
+            assert made[topic] == pytest.approx(wanted, rel=1e-11, abs=1e-11)
+            order = sorted(made[topic], key=lambda d: (made[topic][d], d.encode()), reverse=True)
+            assert list(made[topic]) == order
+
+
+def test_rows_are_numbered_by_topic_and_document() -> None:
+    from cranfield.collection.words import words_of_ids
+    from cranfield.fusion.rankings import numbered
+
+    numbers = np.random.default_rng(3)
+    codes = np.sort(numbers.integers(0, 5, 2000)).astype(np.int32)
+    ids = [f"document-{number}" for number in numbers.integers(0, 300, 2000)]
+    words = words_of_ids(ids)
+    assert words is not None
+    first, number = numbered(words, codes, 5)
+    seen: dict[tuple[int, str], int] = {}
+    pairs = list(zip(codes.tolist(), ids, strict=True))
+    assert number.tolist() == [seen.setdefault(pair, len(seen)) for pair in pairs]
+    assert [pairs[row] for row in first.tolist()] == list(seen)
+
+
 def test_keys_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     from cranfield.fusion import rankings
 
     whole = fused(RANX["runs"])
     monkeypatch.setattr(
-        rankings, "pair_keys", lambda docs, *_: np.zeros(len(docs), dtype=np.uint64)
+        rankings, "word_keys", lambda docs, *_: np.zeros(docs[0].size, dtype=np.uint64)
     )
     assert fused(RANX["runs"]) == whole
 

@@ -27,7 +27,7 @@ class RankSum(Fusion):
     def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
         of_rank = _floats(self, int(np.diff(given.lists).max(initial=1)))
         each = of_rank[given.rank - 1] * weights[given.system]
-        total = np.bincount(given.ranked, weights=each, minlength=len(given.docs))
+        total = np.bincount(given.ranked, weights=each, minlength=given.size)
         return total * self.factor(given.holders)
 
     def factor(self, holders: Ints) -> Floats:
@@ -94,7 +94,7 @@ class Borda(Fusion):
 
     def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
         points = borda_points(given) * weights[given.system]
-        total = np.bincount(given.ranked, weights=points, minlength=len(given.docs))
+        total = np.bincount(given.ranked, weights=points, minlength=given.size)
         # What each run that has some document gives to those that it does not rank, doubled.
         lengths = np.diff(given.lists).reshape(len(given.topics), -1)
         left = np.where(lengths > 0, np.diff(given.starts)[:, None] - lengths + 1, 0) @ weights

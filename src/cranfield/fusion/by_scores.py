@@ -24,7 +24,7 @@ class Combination(Fusion):
     by_score = True
 
     def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
-        if not len(given.docs):
+        if not given.size:
             return np.zeros(0)
         each = BY_NORM[norm](given) * weights[given.system]
         if (missing := absent(given, norm)) is None:

@@ -8,29 +8,44 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, without_noise
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.threads import as_they_come, own_threads
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.policies import TIES
 from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.packed import PackedRun, run_of
 from cranfield.collection.run import Run
+from cranfield.collection.words import Words, ids_of, taken
 from cranfield.fusion.catalogue import FUSIONS
 from cranfield.fusion.method import Fusion
 from cranfield.fusion.names import NORMS
-from cranfield.fusion.rankings import Rankings, Top, all_topics, top_of
+from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
 from cranfield.sources.chunks import Origin
 
 DEFAULT = "RRF"
 NORM = "min-max"
 DEPTH = 1000
 
-_TOGETHER = 1 << 21
-"""Rows that are fused at a time, so that memory stays bounded."""
+_TOGETHER = 1 << 17
+"""Rows that are fused at a time: few enough to stay in the processor's cache."""
+
+_Fused = tuple[Codes, Words, Floats, NDArray[np.int32]]
+"""Rows of a run: topics, documents, scores, ranks."""
+
+_NOTHING: _Fused = (
+    np.zeros(0, dtype=np.int32),
+    (np.zeros(0, dtype=np.uint64),),
+    np.zeros(0),
+    np.zeros(0, dtype=np.int32),
+)
 
 
 def fuse(
@@ -120,27 +135,32 @@ def fuse(
     if len(many) < 2:
         raise InputError(f"fusion takes two runs or more, not {len(many)}")
     _check_weights(weights, chosen)
-    tops = list(of_each(many, partial(top_of, depth=None, ties=ties), progress, jobs=jobs))
+    top = partial(top_of, depth=None, ties=ties, scored=chosen.by_score)
+    tops = list(of_each(many, top, progress, jobs=jobs))
     names = distinct_names([one.name for one in tops], [one.stem for one in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
-    given = [one.among(topics) for one in tops]
-    del tops
+    given, text = among(tops, topics)
     called = name or str(chosen).replace(" ", "")
-    parts = [
-        _fused(block, chosen, of_runs, norm or NORM, depth)
-        for block in _blocks(given, names, topics)
-    ]
-    rows = pl.concat(parts, rechunk=True)
-    return Run(
-        called,
-        tuple(topics),
-        rows["topic"].to_numpy(),
-        rows["doc"],
-        rows["score"].to_numpy(),
-        rows["rank"].to_numpy(),
-        Origin(called),
-        _described(called, chosen, norm, names, weights is not None, of_runs),
+    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, depth=depth)
+    blocks = (
+        (first, [one.of_topics(first, after) for one in given], names, topics[first:after])
+        for first, after in _bounds(given, len(topics))
+    )
+    parts = list(as_they_come(fused, blocks, jobs or own_threads()))
+    del given
+    codes, docs, scores, ranks = zip(*(parts or [_NOTHING]), strict=True)
+    words = concatenated(docs)
+    return run_of(
+        words if text is ids_of else text(words),
+        None,
+        name=called,
+        topics=tuple(topics),
+        codes=np.concatenate(codes),
+        scores=np.concatenate(scores),
+        ranks=np.concatenate(ranks),
+        origin=Origin(called),
+        described=_described(called, chosen, norm, names, weights is not None, of_runs),
     )
 
 
@@ -196,40 +216,40 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
     return found
 
 
-def _blocks(
-    given: Sequence[Top], names: Sequence[str], topics: Sequence[str]
-) -> Iterator[tuple[int, Rankings]]:
-    """Put some topics at a time side by side; with the number of the first one."""
-    sizes = sum(np.bincount(top.codes, minlength=len(topics)) for top in given)
-    ends = np.cumsum(sizes)
+def _bounds(given: Sequence[Top], topics: int) -> Iterator[tuple[int, int]]:
+    """Cut the topics in blocks of so many rows: the first of each, and the one after its last."""
+    ends = np.sum([top.starts[1:] for top in given], axis=0)
     first = 0
-    while first < len(topics):
+    while first < topics:
         before = int(ends[first - 1]) if first else 0
         after = max(first + 1, int(np.searchsorted(ends, before + _TOGETHER, "right")))
-        parts = [top.of_topics(first, after) for top in given]
-        yield first, Rankings.in_any_order(parts, names, topics[first:after], 0)
+        yield first, after
         first = after
 
 
 def _fused(
-    block: tuple[int, Rankings], method: Fusion, weights: Floats, norm: str, depth: int | None
-) -> pl.DataFrame:
+    block: tuple[int, list[Top], Sequence[str], Sequence[str]],
+    *,
+    method: Fusion,
+    weights: Floats,
+    norm: str,
+    depth: int | None,
+) -> _Fused:
     """Rank the documents of some topics by their fused scores."""
-    first, given = block
+    first, tops, systems, topics = block
+    given = PackedRankings.side_by_side(tops, systems, topics)
     scores = without_noise(method.values(given, weights, norm))
-    fused = Run("", given.topics, given.topic, given.docs, scores, known_keys=given.keys)
+    fused = object.__new__(PackedRun)
+    # No document stands twice in the rankings put together.
+    fused.__dict__.update(
+        name="", topics=given.topics, codes=given.topic, words=given.words, scores=scores
+    )
     order = order_of(fused, "trec")
     rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
     kept = slice(None) if depth is None else rank <= depth
     rows = order.rows[kept]
-    return pl.DataFrame(
-        {
-            "topic": given.topic[rows] + np.int32(first),
-            "doc": given.docs[rows],
-            "score": scores[rows],
-            "rank": rank[kept].astype(np.int32),
-        }
-    )
+    codes = given.topic[rows] + np.int32(first)
+    return codes, taken(given.words, rows), scores[rows], rank[kept].astype(np.int32)
 
 
 def _described(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -13,25 +13,32 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import Codes, pair_keys
+from cranfield.collection.keys import ODD, Codes
+from cranfield.collection.packed import PackedRun
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.run import Run
+from cranfield.collection.words import Words, equal, ids_of, taken, word_keys, words_of_ids
 
 
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The first documents of a run, in order of topic and rank; topics by their place among all."""
+    """The first documents of a run, in order of topic and rank; topics by their place among all.
 
-    codes: Codes
-    docs: pl.Series
+    starts: where the rows of each topic begin; shape (topics + 1,).
+    docs: the documents as words.
+    scores: of each row; none where nobody asks for them.
+    """
+
+    starts: Ints
+    docs: Words
     scores: Floats
 
     def of_topics(self, first: int, after: int) -> Top:
         """Return the part of some topics, which are numbered from 0 then."""
-        start, stop = np.searchsorted(self.codes, (first, after)).tolist()
-        codes = self.codes[start:stop] - np.int32(first)
-        return Top(codes, self.docs[start:stop], self.scores[start:stop])
+        starts = self.starts[first : after + 1]
+        rows = slice(int(starts[0]), int(starts[-1]))
+        return Top(starts - starts[0], taken(self.docs, rows), self.scores[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,33 +48,131 @@ class NamedTop:
     name: str
     stem: str | None
     topics: tuple[str, ...]
-    top: Top
-
-    def among(self, topics: Sequence[str]) -> Top:
-        """Number the topics by their place among those of all runs."""
-        place = {name: i for i, name in enumerate(topics)}
-        codes = np.array([place[name] for name in self.topics], dtype=np.int32)[self.top.codes]
-        if (codes[1:] >= codes[:-1]).all():
-            return replace(self.top, codes=codes)
-        rows = np.argsort(codes, kind="stable")
-        return Top(codes[rows], self.top.docs[rows], self.top.scores[rows])
+    sizes: Ints
+    docs: Words | pl.Series
+    scores: Floats
 
 
-def top_of(run: Run, stem: str | None, *, depth: int | None, ties: str) -> NamedTop:
-    """Take the first documents of each topic, or all."""
+def top_of(
+    run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
+) -> NamedTop:
+    """Take the first documents of each topic, or all; with their scores, if they are asked for."""
     order = order_of(run, ties)
-    rows = order.rows
-    codes = run.codes[rows]
+    rows, sizes = order.rows, order.counts
     if depth is not None:
-        first = np.arange(rows.size) - order.starts[codes] < depth
-        rows, codes = rows[first], codes[first]
-    return NamedTop(run.name, stem, run.topics, Top(codes, run.ids(rows), run.scores[rows]))
+        rows = rows[_within(sizes) < depth]
+        sizes = np.minimum(sizes, depth)
+    scores = run.scores[rows] if scored else np.zeros(0)
+    return NamedTop(run.name, stem, run.topics, sizes, _docs(run, rows), scores)
+
+
+def _docs(run: Run, rows: Indices) -> Words | pl.Series:
+    """Documents as words, or as text where they are too long for that."""
+    if isinstance(run, PackedRun):
+        return taken(run.words, rows)
+    blocks = [
+        words_of_ids(run.ids(rows[start : start + _BLOCK]))
+        for start in range(0, max(1, rows.size), _BLOCK)
+    ]
+    words = [block for block in blocks if block is not None]
+    return concatenated(words) if len(words) == len(blocks) else run.ids(rows)
 
 
 def all_topics(tops: Iterable[NamedTop]) -> list[str]:
     """List the topics that some run has, in order."""
     return topic_order(list({name for top in tops for name in top.topics}))
 
+
+def among(
+    tops: list[NamedTop], topics: Sequence[str]
+) -> tuple[list[Top], Callable[[Words], pl.Series]]:
+    """Number the topics by their place among all; with what makes text of documents again.
+
+    The list is emptied meanwhile, so that no document is held twice.
+    """
+    text = ids_of
+    if any(isinstance(top.docs, pl.Series) for top in tops):
+        # What is no word is a number: its place in the order by bytes, first byte lowest.
+        texts = [top.docs if isinstance(top.docs, pl.Series) else ids_of(top.docs) for top in tops]
+        names = pl.concat(texts).unique().sort()
+        numbers = pl.DataFrame({"doc": names, "number": np.arange(len(names), dtype=np.uint64)})
+
+        def words_of(docs: pl.Series) -> Words:
+            found = docs.to_frame("doc").join(numbers, on="doc", maintain_order="left")
+            return (found["number"].to_numpy().byteswap(),)
+
+        def text(words: Words) -> pl.Series:
+            return names.gather(words[0].byteswap()).rename("doc")
+
+        tops[:] = [replace(top, docs=words_of(docs)) for top, docs in zip(tops, texts, strict=True)]
+    place = {name: i for i, name in enumerate(topics)}
+    found = []
+    while tops:
+        found.append(_placed(tops.pop(0), place))
+    return found, text
+
+
+def _placed(top: NamedTop, place: Mapping[str, int]) -> Top:
+    assert isinstance(top.docs, tuple)
+    places = np.array([place[name] for name in top.topics], dtype=np.intp)
+    sizes = np.zeros(len(place), dtype=np.int64)
+    sizes[places] = top.sizes
+    starts = np.r_[0, np.cumsum(sizes)]
+    if (places[1:] > places[:-1]).all():
+        return Top(starts, top.docs, top.scores)
+    first = np.zeros(len(place), dtype=np.int64)
+    first[places] = np.cumsum(top.sizes) - top.sizes
+    rows = _spans(first, sizes)
+    return Top(starts, taken(top.docs, rows), top.scores[rows] if top.scores.size else top.scores)
+
+
+def concatenated(words: Sequence[Words]) -> Words:
+    """Put texts one after the other; shorter ones have zeros in the last words."""
+    widest = max(map(len, words))
+    return tuple(
+        np.concatenate([one[place] if place < len(one) else np.zeros_like(one[0]) for one in words])
+        for place in range(widest)
+    )
+
+
+def _spans(first: Ints, sizes: Ints) -> Ints:
+    """Rows of some spans, one after the other, given where each begins."""
+    ends = np.cumsum(sizes)
+    return np.asarray(np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum())))
+
+
+def _within(sizes: Ints) -> Ints:
+    """Place of each row within its span, from 0."""
+    return _spans(np.zeros_like(sizes), sizes)
+
+
+def numbered(docs: Words, codes: Codes, topics: int) -> tuple[Indices, Indices]:
+    """Return the row in which each (topic, document) first stands, in order, and each row's number.
+
+    Rows meet in a table by their keys. The first one of each place takes those with it that are
+    its equals; the others meet again, by other bits.
+    """
+    first_of = np.empty(codes.size, dtype=np.intp)
+    rows: Indices = np.arange(codes.size)
+    keys = word_keys(docs, codes, (np.arange(topics, dtype=np.uint64),))
+    while rows.size:
+        bits = rows.size.bit_length() + _SPARE
+        slots = (keys >> np.uint64(64 - bits)).view(np.int64)
+        table = np.empty(1 << bits, dtype=np.int32)
+        table[slots[::-1]] = rows[::-1]
+        found = table[slots].astype(np.intp)
+        same = (codes[found] == codes[rows]) & equal(taken(docs, found), taken(docs, rows))
+        first_of[rows[same]] = found[same]
+        rows, keys = rows[~same], keys[~same] * ODD
+    first = first_of == np.arange(codes.size)
+    return np.flatnonzero(first), (np.cumsum(first) - 1)[first_of]
+
+
+_BLOCK = 1 << 16
+"""Ids that are text of Python at a time."""
+
+_SPARE = 2
+"""Bits of a table's size more than its rows need: few different rows meet in one place then."""
 
 _DENSE = 4
 """Values are sorted in a table of documents by systems that has at most so many cells a value."""
@@ -111,6 +216,11 @@ class Rankings(Pairs):
     lists: Ints
     scores: Floats
 
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return int(self.starts[-1])
+
     @cached_property
     def topic(self) -> Codes:
         """Topic of each document, an index into `topics`; shape (documents,)."""
@@ -134,7 +244,7 @@ class Rankings(Pairs):
     @cached_property
     def best_rank(self) -> NDArray[np.int32]:
         """Best rank of each document in any run, from 1; shape (documents,)."""
-        best = np.full(len(self.docs), self.depth, dtype=np.int32)
+        best = np.full(self.size, self.depth, dtype=np.int32)
         np.minimum.at(best, self.ranked, self.rank)
         return best
 
@@ -147,7 +257,7 @@ class Rankings(Pairs):
     @cached_property
     def holders(self) -> Ints:
         """Number of runs that have each document; shape (documents,)."""
-        return np.bincount(self.ranked, minlength=len(self.docs))
+        return np.bincount(self.ranked, minlength=self.size)
 
     @cached_property
     def held(self) -> Ints:
@@ -166,75 +276,89 @@ class Rankings(Pairs):
 
     @classmethod
     def of(
-        cls, tops: Sequence[Top], systems: Sequence[str], topics: Sequence[str], depth: int
-    ) -> Self:
-        """Put the first documents of runs side by side, documents of a topic by their bytes."""
-        rows = _rows(tops)
-        docs = rows.unique().sort("topic", "doc").with_row_index("number")
-        number = rows.join(docs, on=["topic", "doc"], how="left", maintain_order="left")["number"]
-        return cls._of_numbers(tops, systems, topics, depth, docs, number.to_numpy())
-
-    @classmethod
-    def in_any_order(
-        cls, tops: Sequence[Top], systems: Sequence[str], topics: Sequence[str], depth: int
-    ) -> Self:
-        """Put them side by side in less time, documents of a topic in any order."""
-        rows = _rows(tops)
-        codes = rows["topic"].to_numpy()
-        keys = pl.Series(pair_keys(rows["doc"], codes, topics))
-        number = keys.rank("dense").to_numpy().astype(np.intp) - 1
-        first = np.empty(int(number.max(initial=-1)) + 1, dtype=np.intp)
-        first[number[::-1]] = np.arange(number.size)[::-1]
-        # Numbers by key go to and fro between topics; documents stand by topic.
-        by_topic = np.argsort(codes[first], kind="stable")
-        place = np.empty_like(by_topic)
-        place[by_topic] = np.arange(by_topic.size)
-        number, docs = place[number], rows[first[by_topic]]
-        # Equal keys are only a claim.
-        if not (docs["doc"].gather(number) == rows["doc"]).all():
-            return cls.of(tops, systems, topics, depth)
-        return cls._of_numbers(tops, systems, topics, depth, docs, number)
-
-    @classmethod
-    def _of_numbers(
         cls,
         tops: Sequence[Top],
         systems: Sequence[str],
         topics: Sequence[str],
         depth: int,
-        docs: pl.DataFrame,
-        number: NDArray[Any],
+        text: Callable[[Words], pl.Series],
     ) -> Self:
-        cell = np.concatenate(
-            [top.codes.astype(np.int64) * len(systems) + i for i, top in enumerate(tops)]
-        )
-        by_cell = np.argsort(cell, kind="stable")
-        sizes = np.bincount(cell, minlength=len(topics) * len(systems))
-        return cls(
-            tuple(topics),
-            tuple(systems),
-            depth,
-            docs["doc"].rechunk(),
-            np.r_[0, np.cumsum(np.bincount(docs["topic"].to_numpy(), minlength=len(topics)))],
-            number[by_cell].astype(np.int32),
-            np.r_[0, np.cumsum(sizes)],
-            np.concatenate([top.scores for top in tops])[by_cell],
-        )
+        """Put the first documents of runs side by side, documents of a topic by their bytes."""
+        starts, words, ranked, lists, scores = _side_by_side(tops)
+        topic = np.repeat(np.arange(len(topics)), np.diff(starts))
+        # The first byte of a text is the lowest one of its word.
+        order = np.lexsort([*(column.byteswap() for column in words[::-1]), topic])
+        place = np.empty(order.size, dtype=np.int32)
+        place[order] = np.arange(order.size)
+        docs = text(taken(words, order))
+        return cls(tuple(topics), tuple(systems), depth, docs, starts, place[ranked], lists, scores)
 
     def ascending(self, values: Floats) -> Floats:
         """Put a value of each row of `ranked` in order of document, and of value, ascending.
 
         Sums of equal values are equal then, whatever the names of the runs.
         """
-        cells = self.docs.len() * len(self.systems)
+        cells = self.size * len(self.systems)
         if cells > _DENSE * values.size:
             return values[np.lexsort((values, self.ranked))]
-        table = np.full((self.docs.len(), len(self.systems)), np.inf)
+        table = np.full((self.size, len(self.systems)), np.inf)
         table[self.ranked, self.system] = values
         table.sort(axis=1)
         return np.asarray(table[np.isfinite(table)])
 
 
-def _rows(tops: Sequence[Top]) -> pl.DataFrame:
-    codes = np.concatenate([top.codes for top in tops])
-    return pl.DataFrame({"topic": codes, "doc": pl.concat([top.docs for top in tops])})
+class PackedRankings(Rankings):
+    """Rankings whose documents are words, those of a topic in any order.
+
+    words: the documents.
+    """
+
+    words: Words
+
+    @cached_property
+    def docs(self) -> pl.Series:  # type: ignore[override]
+        """Document ids, a polars string column, by topic."""
+        return ids_of(self.words)
+
+    @classmethod
+    def side_by_side(
+        cls, tops: Sequence[Top], systems: Sequence[str], topics: Sequence[str]
+    ) -> Self:
+        """Put documents of runs side by side as they are."""
+        starts, words, ranked, lists, scores = _side_by_side(tops)
+        made = object.__new__(cls)
+        made.__dict__.update(
+            topics=tuple(topics),
+            systems=tuple(systems),
+            depth=0,
+            words=words,
+            starts=starts,
+            ranked=ranked,
+            lists=lists,
+            scores=scores,
+        )
+        return made
+
+
+def _side_by_side(tops: Sequence[Top]) -> tuple[Ints, Words, NDArray[np.int32], Ints, Floats]:
+    """Put rankings in order of topic and system, and number their documents.
+
+    Return where the documents of each topic begin, these, the document of each row, where each
+    ranking begins, and the scores of the rows.
+    """
+    sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
+    topics = sizes.shape[0]
+    before = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
+    first = np.stack([top.starts[:-1] for top in tops], axis=1) + before
+    rows = _spans(first.ravel(), sizes.ravel())
+    docs = taken(concatenated([top.docs for top in tops]), rows)
+    scores = np.concatenate([top.scores for top in tops])
+    codes = np.repeat(np.arange(topics, dtype=np.int32), sizes.sum(axis=1))
+    new, number = numbered(docs, codes, topics)
+    return (
+        np.r_[0, np.cumsum(np.bincount(codes[new], minlength=topics))],
+        taken(docs, new),
+        number.astype(np.int32),
+        np.r_[0, np.cumsum(sizes.ravel())],
+        scores[rows] if scores.size else scores,
+    )

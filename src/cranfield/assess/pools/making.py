@@ -12,7 +12,7 @@ from cranfield.base.errors import InputError
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.policies import TIES
-from cranfield.fusion.rankings import all_topics, top_of
+from cranfield.fusion.rankings import all_topics, among, top_of
 
 
 def pool(
@@ -71,6 +71,6 @@ def pool(
     names = distinct_names([one.name for one in tops], [one.stem for one in tops])
     by_name = sorted(range(len(tops)), key=names.__getitem__)
     topics = all_topics(tops)
-    ordered = [tops[i].among(topics) for i in by_name]
-    made = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth))
+    ordered, text = among([tops[i] for i in by_name], topics)
+    made = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), text)
     return made if contributors is None else made.of_systems(contributors)

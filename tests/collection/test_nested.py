@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection import pairs
+from cranfield.collection.files import nested
 from cranfield.collection.files.nested import ListedQrels, ListedRun
 from cranfield.collection.judged.policies import TIES
 
@@ -64,7 +66,7 @@ def _short(request: pytest.FixtureRequest) -> Iterator[None]:
 
 _USUAL = st.sampled_from(["a", "b", "c", "D 1", "é", "文", "😀", "\0", "x" * 40])
 _ODD_IDS = st.sampled_from(
-    ["", " ", "\ud800", 1, 2**70, 10**120, 1.0, 1.5, None, True, b"a", np.str_("a"), np.int64(3)]
+    ["", " ", 1, 2**70, 10**120, 1.0, 1.5, None, True, b"a", np.str_("a"), np.int64(3)]
     + [_Text("a"), ("a",)]
 )
 _ODD_NUMBERS = st.sampled_from(
@@ -149,6 +151,29 @@ def test_what_is_read(run: dict[Any, Any], qrels: dict[Any, Any]) -> None:
     assert _told(lambda: _seen(cf.read_run(run))) == _told(lambda: _seen(cf.read_run(Other(run))))
     read = _told(lambda: _seen(cf.read_qrels(qrels)))
     assert read == _told(lambda: _seen(cf.read_qrels(Other(qrels))))
+
+
+def test_half_a_character_is_refused_where_documents_are_written() -> None:
+    """Of a long run, documents that nobody judged are not looked at before."""
+    for refused in (
+        lambda: cf.read_run({"q": {"a": 1.0, "\ud800": 2.0}}).docs,
+        lambda: cf.judge({"q": {"a": 1.0, "\ud800": 1.0}}, {"q": {"a": 1}}),
+        lambda: cf.read_qrels({"q": {"\ud800": 1}}),
+        lambda: cf.read_run({"\ud800": {"a": 1.0}}),
+    ):
+        with pytest.raises(cf.InputError, match=r"(doc|topic) '\\ud800' is not text"):
+            refused()
+
+
+def test_types_of_keys_are_told_by_the_size_of_a_dict() -> None:
+    """Where a Python cannot tell them so, every key is looked at."""
+    sizes = nested._sizes_of_text()
+    for many in (1, 5, 6, 85, 86, 170, 171, 700, 43_691, 90_000):
+        text: dict[Any, None] = dict.fromkeys(map(str, range(many)))
+        assert not sizes or getsizeof(text) in sizes
+        assert getsizeof(dict(text)) in sizes or not sizes
+        for other in (3, _Text("a"), np.str_("a")):
+            assert getsizeof(text | {other: None}) not in sizes
 
 
 def test_what_messages_call_them() -> None:

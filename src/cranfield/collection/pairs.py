@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.backends import fields_alone
+from cranfield.base.errors import InputError, quoted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 from cranfield.collection.words import Words, word_keys, words_of_ids
 
@@ -196,7 +197,11 @@ class Listed(Pairs):
 
 
 def _column(inside: Iterable[Mapping[str, Any]]) -> pl.Series:
-    return pl.Series("doc", [*chain.from_iterable(inside)], dtype=pl.String)
+    docs = [*chain.from_iterable(inside)]
+    try:
+        return pl.Series("doc", docs, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise InputError(f"doc {quoted(error.object)} is not text or an integer") from None
 
 
 def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:

@@ -7,8 +7,10 @@ be wrong, is left to the reader of all tables, which knows what to do with it an
 from __future__ import annotations
 
 import marshal
+import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +64,7 @@ class _Rows(NamedTuple):
 
 def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run | None:
     """Make a run of a dict of dicts, which it holds; None where there is anything unusual in it."""
-    rows = _rows(data, _SCORES)
+    rows = _rows(data, _SCORES, _all_text)
     if rows is None or not np.isfinite(rows.values).all():
         return None
     run = object.__new__(ListedRun)
@@ -82,7 +84,7 @@ def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run |
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
     """Make judgments of a dict of dicts, which they hold; None where anything in it is unusual."""
-    rows = _rows(data, _GRADES)
+    rows = _rows(data, _GRADES, _all_ids)
     if rows is None:
         return None
     qrels = object.__new__(ListedQrels)
@@ -98,7 +100,7 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     return qrels
 
 
-def _rows(data: Any, kind: _Kind) -> _Rows | None:
+def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) -> _Rows | None:
     """Take rows from dicts of ids of type `str`, and numbers of some kind."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
@@ -113,7 +115,7 @@ def _rows(data: Any, kind: _Kind) -> _Rows | None:
         numbers = _written(plain, kind)
         if numbers is None:
             numbers = _converted(plain, kind)
-        if numbers is None or not _all_ids(inside):
+        if numbers is None or not right(inside):
             return None
         values[start : start + len(plain)] = numbers
         start += len(plain)
@@ -151,6 +153,35 @@ def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
         {*map(type, given)} <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
     )
     return numbers if exact and numbers.shape == (len(given),) else None
+
+
+def _all_text(given: Mapping[Any, Any]) -> bool:
+    """Whether all keys are text, none of it empty; its characters are looked at with the text."""
+    if type(given) is dict and sys.getsizeof(given) in _sizes_of_text():
+        return "" not in given
+    return _all_ids(given)
+
+
+@cache
+def _sizes_of_text() -> frozenset[int]:
+    """How large dicts are that have keys of type `str` alone; none where that cannot be told.
+
+    CPython keeps no hashes for such dicts, so that an entry has 16 bytes rather than 24. Their size
+    tells types of keys without a look at any, which would take most of the time of reading.
+    """
+    tables = 2 ** np.arange(3, 40)
+    index = tables * np.select([tables <= 2**7, tables <= 2**15, tables <= 2**31], [1, 2, 4], 8)
+    entries = 2 * tables // 3
+    try:
+        few, other = (sys.getsizeof({key: None}) for key in ("a", 1))
+        many = sys.getsizeof(dict.fromkeys(map(str, range(300))))
+    except TypeError:
+        return frozenset()
+    text, rest = (
+        frozenset((size - index[0] - each * entries[0] + index + each * entries).tolist())
+        for size, each in ((few, 16), (other, 24))
+    )
+    return text if many in text and not text & rest else frozenset()
 
 
 def _all_ids(given: Mapping[Any, Any]) -> bool:

@@ -6,11 +6,12 @@ import bz2
 import gzip
 import lzma
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -24,7 +25,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
-WRITERS: dict[str, Callable[[pl.DataFrame, BytesIO], Any]] = {
+WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "csv": lambda frame, out: frame.write_csv(out),
     "tsv": lambda frame, out: frame.write_csv(out, separator="\t"),
     "json": lambda frame, out: frame.write_json(out),
@@ -35,6 +36,9 @@ WRITERS: dict[str, Callable[[pl.DataFrame, BytesIO], Any]] = {
 
 OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
 """Formats of judgments of samples, and the column that each is for."""
+
+_BLOCK = 1 << 20
+"""Rows that are made lines at a time, so that the text is never there as a whole."""
 
 _LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
 
@@ -137,9 +141,8 @@ def _lines_for(columns: Sequence[str]) -> str:
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
     """Write a data frame in a format with named columns; packed if the suffix says so."""
-    text = BytesIO()
-    WRITERS[form](frame, text)
-    _deliver(text.getvalue(), path)
+    with _written(path) as out:
+        WRITERS[form](frame, out)
 
 
 def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
@@ -151,14 +154,24 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
     for start, what in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
         if table["topic"].str.starts_with(start).any():
             raise CranfieldError(f"a topic that begins like {what} would not be read back")
+    with _written(path) as out:
+        out.write(head)
+        for first in range(0, max(1, table.height), _BLOCK):
+            rows = table[first : first + _BLOCK]
+            rows.write_csv(out, include_header=False, separator=" ", quote_style="never")
+
+
+@contextmanager
+def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file, or standard output, for what is written whole; packed if the suffix says so."""
+    packer = _packer(fspath(path))
+    if packer is None and fspath(path) != "-":
+        with whole_file(path) as file:
+            yield file
+        return
     text = BytesIO()
-    text.write(head)
-    table.write_csv(text, include_header=False, separator=" ", quote_style="never")
-    _deliver(text.getvalue(), path)
-
-
-def _deliver(text: bytes, path: str | PathLike[str]) -> None:
-    data = _packer(fspath(path))(text)
+    yield text
+    data = text.getvalue() if packer is None else packer(text.getvalue())
     if fspath(path) == "-":
         # What was printed before stays before; a notebook's output takes text only.
         sys.stdout.flush()
@@ -168,11 +181,11 @@ def _deliver(text: bytes, path: str | PathLike[str]) -> None:
         else:
             bytes_out.write(data)
         return
-    with whole_file(path) as out:
-        out.write(data)
+    with whole_file(path) as file:
+        file.write(data)
 
 
-def _packer(path: str) -> Callable[[bytes], bytes]:
+def _packer(path: str) -> Callable[[bytes], bytes] | None:
     suffix = Path(path).suffix.lower()
     if suffix == ".zst":
         if sys.version_info >= (3, 14):
@@ -186,4 +199,4 @@ def _packer(path: str) -> Callable[[bytes], bytes]:
         ".bz2": bz2.compress,
         ".xz": lzma.compress,
     }
-    return packers.get(suffix, bytes)
+    return packers.get(suffix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,6 +23,44 @@ def some_of(words: Iterable[str], most: int) -> str:
     """
     listed = list(words)
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
+    """Find the names that may have been meant, the nearest one first, whatever their case.
+
+    Examples
+    --------
+    >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
+    ['nDCG', 'DCG']
+    """
+    # It is only needed when something is wrong.
+    from difflib import get_close_matches
+
+    by_case = {one.casefold(): one for one in known}
+    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most)]
+
+
+def did_you_mean(
+    name: object,
+    known: Iterable[str],
+    most: int = 3,
+    *,
+    otherwise: str = "",
+    shown: Callable[[str], str] = str,
+) -> str:
+    """Ask whether the nearest names were meant; where there are none, say something else.
+
+    Examples
+    --------
+    >>> did_you_mean("bm52", ["bm25", "dense"])
+    '; did you mean bm25?'
+    >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
+    '; there are bm25, dense'
+    """
+    near = dict.fromkeys(map(shown, nearest(name, known, most)))
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; {otherwise}" if otherwise else ""
 
 
 def homes_of(text: str) -> tuple[dict[str, str], dict[str, str]]:

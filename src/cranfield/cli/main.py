@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 import warnings
 from io import TextIOWrapper
@@ -17,6 +15,7 @@ from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.escape import plain
 from cranfield.base.version import __version__
 from cranfield.cli.options.command_group import CommandGroup
+from cranfield.cli.options.hints import as_options
 
 COMMANDS = {
     name: f"cranfield.cli.{room}{name}:{name}"
@@ -42,17 +41,9 @@ def app() -> None:
 
 def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
-    print(f"cranfield: {kind}: {plain(_as_options(str(message)))}", file=sys.stderr)
-
-
-def _as_options(text: str) -> str:
-    """Write what Python is told to say, such as `encoding='latin-1'`, as options."""
-    text = re.sub(r"\bcolumns=\{'(\w+)': \.\.\.\}", r"--columns \1=...", text)
-    return re.sub(
-        r"\b(columns|duplicates|encoding|system)='([^']+)'",
-        lambda found: f"--{found[1]} {shlex.quote(found[2])}",
-        text,
-    )
+    context = click.get_current_context(silent=True)
+    text = as_options(str(message), None if context is None else context.command)
+    print(f"cranfield: {kind}: {plain(text)}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:
@@ -87,7 +78,7 @@ def run() -> int:
     except click.ClickException as error:
         print(f"cranfield: error: {plain(error.format_message())}", file=sys.stderr)
     except CranfieldError as error:
-        print(f"cranfield: error: {plain(_as_options(str(error)))}", file=sys.stderr)
+        print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has seen enough.
         return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
 from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.words import did_you_mean
 from cranfield.measures.parameters import Parameter, checked, short
 
 
@@ -68,8 +68,7 @@ class Declared:
         known = cls.parameter_names()
         for name, value in parameters.items():
             if name not in known and not (name in cls.parameters and value is None):
-                near = difflib.get_close_matches(str(name), known, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
+                hint = did_you_mean(name, known, 1)
                 have = ", ".join(known) or "none"
                 raise cls.error(
                     f"{cls.called()} has no parameter {quoted(name)} (it has: {have}){hint}"
@@ -162,9 +161,8 @@ def parse_declared(
         raise error(wrong)
     known = {_plain(one): of for one, of in ({one: one for one in kinds} | {**aliases}).items()}
     if (plain := _plain(form[1])) not in known:
-        near = difflib.get_close_matches(plain, known, 3, cutoff=0.6)
-        names = " or ".join(dict.fromkeys(known[one] for one in near))
-        hint = f"; did you mean {names}?" if near else f"; there are {', '.join(kinds)}"
+        listed = f"there are {', '.join(kinds)}"
+        hint = did_you_mean(plain, known, otherwise=listed, shown=known.__getitem__)
         raise error(f"there is no {noun} {quoted(form[1])}{hint}")
     try:
         tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.words import did_you_mean
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
@@ -290,18 +290,12 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
     if found:
         some = " or ".join(sorted(found))
         raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
-    known = {
-        known.lower(): known
-        for known in (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
-        if known.isascii()
-    }
-    near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
-    hints = [known[one] for one in near]
+    names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
+    hint = did_you_mean(name, filter(str.isascii, names))
     if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         meant = _in_any_case(at[1].lower())
         if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
-            hints = [f"{at[1]}@{at[2]}"]
-    hint = f"; did you mean {' or '.join(hints)}?" if hints else ""
+            hint = f"; did you mean {at[1]}@{at[2]}?"
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
 
 

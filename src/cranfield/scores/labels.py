@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import did_you_mean
 
 
 def place_of(name: object, labels: Sequence[str], what: str = "system", role: str = "") -> int:
     """Return where a label stands; one that is not there is refused, with the nearest ones."""
     if name in labels:
         return labels.index(str(name))
-    near = get_close_matches(str(name), labels, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(quoted(label) for label in near)}?" if near else ""
+    hint = did_you_mean(name, labels, shown=quoted)
     raise PolicyError(f"there is no {what} {quoted(name)}{role}{hint}")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import did_you_mean
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 """Hypotheses that a test may hold against its null hypothesis."""
@@ -45,7 +45,6 @@ def find(name: Any, declarations: Iterable[Declared], what: str, example: str) -
     names = {alias: each for each in own.values() for alias in each.aliases} | own
     asked = name.lower().replace("_", "-").replace(" ", "-")
     if asked not in names:
-        near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(own)}"
-        raise PolicyError(f"there is no {what} {quoted(name)}; {hint}")
+        hint = did_you_mean(name, names, otherwise=f"there are {', '.join(own)}")
+        raise PolicyError(f"there is no {what} {quoted(name)}{hint}")
     return names[asked]

@@ -120,8 +120,8 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         row = int(off.argmax())
         topic = labels.topics[int(labels.codes[row])]
         raise labels.origin.wrong(
-            f"grade {labels.grades[row]} is off the scale {scale} {whose}; --cut (cut=True) takes"
-            " it for the nearest one, --scale (scale) names another scale",
+            f"grade {labels.grades[row]} is off the scale {scale} {whose}; cut=True takes it for"
+            " the nearest one, scale='...' names another scale",
             row,
             topic,
             labels.docs[row],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from cranfield.base.errors import quoted
+from cranfield.base.words import did_you_mean
 from cranfield.campaign.checks.catalogue import CODES
 from cranfield.campaign.rules import kinds_of_value as kinds
 from cranfield.campaign.rules.kinds_of_value import Kind, WrongValueError
@@ -167,6 +167,5 @@ def fields_of(keys: Keys, value: Any) -> dict[str, Any]:
 
 def unknown(name: str, known: Mapping[str, Any]) -> str:
     """Say that there is no such name, and which was meant."""
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    meant = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+    meant = did_you_mean(name, known, 1, otherwise=f"there are {', '.join(known)}")
     return f"there is no key {quoted(name)}{meant}"

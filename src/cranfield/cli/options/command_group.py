@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
+from cranfield.base.words import nearest
 from cranfield.cli.options.declaring import Command
 
 
@@ -49,7 +49,7 @@ class CommandGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            near = nearest(args[0], self.list_commands(ctx), 1)
             if not near or near[0] in error.message:
                 raise
             ctx.fail(f"there is no command '{args[0]}'; did you mean {near[0]}?")

@@ -10,7 +10,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.cli.options.hints import as_options
 
 LETTERS = {
     "--baseline": "-b",
@@ -39,15 +40,25 @@ _ALL = "cranfield.help-all"
 
 
 class Option(click.Option):
-    """An option that knows its group in help; `detail` is told by `--help-all` only."""
+    """An option that knows its group in help; `detail` is told by `--help-all` only.
+
+    In hints it `stands_for` an argument of Python, the one of its own name if none is given.
+    """
 
     def __init__(
-        self, names: Sequence[str], *, group: str = "", detail: str = "", **rest: Any
+        self,
+        names: Sequence[str],
+        *,
+        group: str = "",
+        detail: str = "",
+        stands_for: str = "",
+        **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
         super().__init__([*names, *letters], **rest)
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
+        self.stands_for = stands_for
 
     def make_metavar(self, ctx: click.Context) -> str:
         return _SHORTER.get(made := super().make_metavar(ctx), made)
@@ -162,7 +173,10 @@ class Command(click.Command):
         read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except CranfieldError as error:
+            raise click.ClickException(as_options(str(error), self)) from error
 
 
 def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
+_FIRST = "duplicates='first' keeps the first one"
+"""What helps where nothing tells two of a document apart."""
+
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""
 
@@ -302,11 +305,13 @@ class _Given:
                 name, values = found
                 advice = f"system={name!r} reads a system of each"
                 if kind == "qrels":
-                    advice = "keep the rows of one, or duplicates='first' keeps the first judgment"
+                    advice = f"keep the rows of one, or {_FIRST}"
                 said = (
                     f"; column {quoted(name)} tells them apart ({len(values)} values:"
                     f" {some_of(map(quoted, values), 3)}): {advice}"
                 )
+            else:
+                said = f"; {_FIRST}"
         return InputError(
             error.reason + said,
             source=error.source,

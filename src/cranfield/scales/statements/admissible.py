@@ -19,11 +19,11 @@ Where the sources differ:
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.scale_types import Scale
+from cranfield.base.words import did_you_mean
 from cranfield.significance.tests.catalogue import TESTS
 from cranfield.significance.tests.declaration import TestInfo
 
@@ -93,13 +93,9 @@ def find_needed(what: str) -> Statistic | TestInfo:
     wanted = "-".join(str(what).lower().replace("_", " ").replace("'", "").split())
     found = names.get(wanted, names.get(wanted.removesuffix("-test")))
     if found is None:
-        near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-        hint = (
-            f"did you mean {' or '.join(near)}?"
-            if near
-            else f"there are {', '.join([*STATISTICS, *TESTS])}"
-        )
-        raise PolicyError(f"there is no statistic or test {quoted(what)}; {hint}")
+        listed = f"there are {', '.join([*STATISTICS, *TESTS])}"
+        hint = did_you_mean(wanted, names, otherwise=listed)
+        raise PolicyError(f"there is no statistic or test {quoted(what)}{hint}")
     return found
 
 

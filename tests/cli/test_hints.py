@@ -1,0 +1,64 @@
+"""Hints name options on the command line, and arguments in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+import cranfield as cf
+from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.hints import as_options
+from tests.cli.running import cranfield
+
+TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"
+
+
+@command()
+@option("--missing")
+@option("--columns")
+@option("--cut", is_flag=True)
+@option("--run-duplicates", stands_for="duplicates")
+def some() -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        ("missing='drop' leaves it out", "--missing drop leaves it out"),
+        ("(missing='a b' leaves it out)", "(--missing 'a b' leaves it out)"),
+        ("cut=True takes it", "--cut takes it"),
+        ("duplicates='first' keeps one", "--run-duplicates first keeps one"),
+        ("columns={'doc': ...} says which", "--columns doc=... says which"),
+        # What the command has no option for, and what is within a call, stays.
+        ("unit='topic' takes it", "unit='topic' takes it"),
+        ("RBP(missing='drop')@10 is none", "RBP(missing='drop')@10 is none"),
+        ("missing=3", "missing=3"),
+    ],
+)
+def test_options_of_the_command(hint: str, said: str) -> None:
+    assert isinstance(some, click.Command)
+    assert as_options(hint, some) == said
+    assert as_options(hint, None) == hint
+
+
+def test_a_document_twice(tmp_path: Path) -> None:
+    (tmp_path / "twice.run").write_text(TWICE)
+    (tmp_path / "good.run").write_text(TWICE.replace("q1 Q0 a 2", "q1 Q0 b 2"))
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    said = "first in line 1; {} keeps the first one (topic 'q1', document 'a')"
+    for arguments in (
+        ("evaluate", "qrels", "twice.run"),
+        ("fuse", "good.run", "twice.run"),
+        ("pool", "twice.run"),
+    ):
+        err = cranfield(tmp_path, *arguments, status=2)[1]
+        assert said.format("--duplicates first") in err
+        assert cranfield(tmp_path, *arguments, "--duplicates", "first")[0]
+    with pytest.raises(cf.InputError) as caught:
+        cf.read_run(tmp_path / "twice.run")
+    assert said.format("duplicates='first'") in str(caught.value)
+    with pytest.warns(cf.CranfieldWarning, match="twice in one topic, of which the first"):
+        assert len(cf.read_run(tmp_path / "twice.run", duplicates="first")) == 1

@@ -53,7 +53,10 @@ class TopicCoder:
 
     def codes_of(self, names: pl.Series) -> Codes:
         """Number of each of some topics."""
-        numbers = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
+        given = names.to_list()
+        numbers = [*map(self._codes.get, given)]
+        if None in numbers:
+            numbers = [self._codes.setdefault(name, len(self._codes)) for name in given]
         return np.array(numbers, dtype=np.int32)
 
 

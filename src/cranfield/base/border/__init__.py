@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import update_wrapper
-from inspect import isclass, isfunction
 from threading import RLock
 from types import FunctionType
 from typing import Any
@@ -63,9 +62,9 @@ def close_border(package: str, names: Iterable[str]) -> None:
 
 def at_border(thing: Any, package: str) -> Any:
     """Return a function, or a class, as users meet it; anything else as it is."""
-    if isclass(thing):
+    if isinstance(thing, type):
         _explain_methods(thing)
-    elif isfunction(thing):
+    elif isinstance(thing, FunctionType):
         with _LOCK:
             if thing not in _SHOWN:
                 shown = _explained(thing, thing.__name__)
@@ -144,7 +143,9 @@ def _explain_methods(kind: type) -> None:
             for name, member in list(vars(each).items()):
                 held = isinstance(member, classmethod | staticmethod)
                 raw = member.__func__ if held else member
-                if isfunction(raw) and (not name.startswith("_") or name in _OPERATORS):
+                if isinstance(raw, FunctionType) and (
+                    not name.startswith("_") or name in _OPERATORS
+                ):
                     title = each.__name__ if name == "__init__" else f"{each.__name__}.{name}"
                     shown = _explained(raw, title)
                     setattr(each, name, type(member)(shown) if held else shown)

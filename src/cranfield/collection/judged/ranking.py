@@ -19,6 +19,7 @@ from cranfield.collection.keys import spread
 from cranfield.collection.run import Run
 
 Key = NDArray[np.floating[Any]]
+Places = NDArray[np.integer[Any]]
 
 _BY_ROW = {"input", "rank"}
 """The policies that leave tied documents in the order of the input."""
@@ -57,6 +58,8 @@ class Order:
     contradictions: int
     # Row numbers with tied documents side by side, in any order; None when the rows stand so.
     _unsettled: Indices | None
+    # Where each row is in that order; None when it is not known, or the rows stand so.
+    _places: Places | None
     # Whether the document at each place ties with the next one.
     _equal: NDArray[np.bool_]
     # What the order is by, in that order, falling in each topic.
@@ -84,7 +87,9 @@ class Order:
     def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
         """Ranks of some rows within their topics, from 1."""
         places = rows.astype(np.int64)
-        if self._unsettled is not None:
+        if self._places is not None:
+            places = self._places[rows].astype(np.int64)
+        elif self._unsettled is not None:
             place_of = np.empty(self._unsettled.size, dtype=np.int64)
             place_of[self._unsettled] = np.arange(self._unsettled.size)
             places = place_of[rows]
@@ -196,7 +201,8 @@ def order_of(run: Run, ties: str) -> Order:
     check_choice("ties", ties, TIES)
     key, codes = _key(run, ties), run.codes
     counts = _counts(codes, len(run.topics))
-    for unsettled in _orders(run, key, counts):
+    for guess in _orders(run, key, counts):
+        unsettled, places = guess
         if unsettled is not None:
             ordered, codes = key[unsettled], np.repeat(np.arange(counts.size), counts)
         else:
@@ -210,7 +216,7 @@ def order_of(run: Run, ties: str) -> Order:
     np.logical_and(same, ordered[1:] == ordered[:-1], out=equal[:-1])
     backwards = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
     tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
-    return Order(run, ties, counts, tied, backwards, unsettled, equal, ordered)
+    return Order(run, ties, counts, tied, backwards, unsettled, places, equal, ordered)
 
 
 def _key(run: Run, ties: str) -> Key:
@@ -227,16 +233,21 @@ def _key(run: Run, ties: str) -> Key:
     return run.scores
 
 
-def _orders(run: Run, key: Key, counts: NDArray[np.int64]) -> Iterator[Indices | None]:
-    """Guess the order of rows, ties aside: as they stand, as they are numbered; then sort."""
-    yield None
+def _orders(
+    run: Run, key: Key, counts: NDArray[np.int64]
+) -> Iterator[tuple[Indices | None, Places | None]]:
+    """Guess the order of rows, ties aside: as they stand, as they are numbered; then sort.
+
+    Beside it, where each row is in this order, if that is known.
+    """
+    yield None, None
     numbered = _as_numbered(run, counts)
     if numbered is not None:
         yield numbered
-    yield _sorted_rows(run.codes, -key, counts)
+    yield _sorted_rows(run.codes, -key, counts), None
 
 
-def _as_numbered(run: Run, counts: NDArray[np.int64]) -> Indices | None:
+def _as_numbered(run: Run, counts: NDArray[np.int64]) -> tuple[Indices, Places] | None:
     """Order rows by their ranks where these number the documents of each topic without a gap."""
     if run.ranks is None:
         return None
@@ -244,8 +255,11 @@ def _as_numbered(run: Run, counts: NDArray[np.int64]) -> Indices | None:
     if ((within < 0) | (within >= counts[run.codes])).any():
         return None
     rows = np.full(within.size, -1, dtype=np.intp)
-    rows[(np.cumsum(counts) - counts)[run.codes] + within] = np.arange(within.size)
-    return rows if (rows >= 0).all() else None
+    width = np.int32 if within.size <= np.iinfo(np.int32).max else np.int64
+    places: Places = (np.cumsum(counts) - counts).astype(width)[run.codes]
+    places += within
+    rows[places] = np.arange(within.size)
+    return (rows, places) if (rows >= 0).all() else None
 
 
 def _counts(codes: NDArray[np.int32], topics: int) -> NDArray[np.int64]:

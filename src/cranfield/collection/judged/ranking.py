@@ -255,7 +255,7 @@ def _as_numbered(run: Run, counts: NDArray[np.int64]) -> tuple[Indices, Places] 
     if ((within < 0) | (within >= counts[run.codes])).any():
         return None
     rows = np.full(within.size, -1, dtype=np.intp)
-    width = np.int32 if within.size <= np.iinfo(np.int32).max else np.int64
+    width: Any = np.int32 if within.size <= np.iinfo(np.int32).max else np.int64
     places: Places = (np.cumsum(counts) - counts).astype(width)[run.codes]
     places += within
     rows[places] = np.arange(within.size)

@@ -159,3 +159,21 @@ def test_a_file_is_refused_where_its_reader_refuses_it(
             assert not found.accepted
         else:
             assert found.accepted, found
+
+
+@pytest.mark.parametrize("kind", ["trec", "csv"])
+def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
+    if kind == "trec":
+        write(tmp_path, qrels=GOOD_QRELS, run=GOOD_RUN)
+        qrels, run = "qrels", "run"
+    else:
+        qrels, run = "q.csv", "r.csv"
+        write(tmp_path, **{qrels: "topic,doc,grade\n1,a,1\n", run: "topic,doc,score\n1,a,1\n"})
+    said = lines(tmp_path, run, qrels, status=1)
+    assert f"{run}: looks like a run, where the judgments are to be [place]" in said
+    swapped = f"{qrels}: looks like judgments, which come first, where a run is to be [place]"
+    assert swapped in said
+    assert not any("[place]" in line for line in lines(tmp_path, qrels, run))
+    # One alone in the wrong place is said, too, and the others are not.
+    said = lines(tmp_path, qrels, qrels, run, status=1)
+    assert [line for line in said if "[place]" in line] == [swapped]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -330,10 +332,66 @@ def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
     ("text", "said"),
     [
         ("model;qid;docno;score\nx;1;a;1\n", "separated by semicolons"),
-        ("1,a,1.5\n1,b,1\n", "the first line is to name the columns"),
+        (
+            "1,a,1.5\n1,b,1\n",
+            "the first line is '1', 'a', '1.5'; write a line such as topic,doc,score",
+        ),
+        ("1,Q0,a,1,1.5,t\n", "a line such as topic,q0,doc,rank,score,tag above it"),
     ],
 )
 def test_heads_that_are_none(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(cf.InputError, match=said):
         cf.evaluate(tmp_path / "a.csv", {"1": {"a": 1}}, "AP")
+
+
+def test_judgments_without_a_head(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,0,a,1\n1,0,b,0\n")
+    with pytest.raises(cf.InputError, match="such as topic,subtopic,doc,grade above it"):
+        cf.read_qrels(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("head", ["topic,doc,score", "topic,doc,score,"])
+def test_a_comma_at_the_end_of_each_line(head: str, end: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(f"{head}{end}1,a,1.5,{end}1,b,1,{end}".encode())
+    assert cf.read_run(tmp_path / "a.csv").scores.tolist() == [1.5, 1.0]
+
+
+@pytest.mark.parametrize("rows", ["1,a,1.5,\n1,b,1,9\n", "1,a,1,,\n1,b,2,\n"])
+def test_cells_that_no_column_has(rows: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"topic,doc,score\n{rows}")
+    with pytest.raises(cf.InputError, match="has lines of more cells than the first line"):
+        cf.read_run(tmp_path / "a.csv")
+
+
+def test_a_column_that_may_name_systems(tmp_path: Path) -> None:
+    rows = [("1", "a", "x", 2.0), ("1", "a", "x", 1.0), ("1", "a", "y", 1.0)]
+    frame = pl.DataFrame(rows, ["topic", "doc", "Engine", "score"], orient="row")
+    said = r"column 'Engine' may name the system \(2 values: 'x', 'y'\): system='Engine' reads"
+    with pytest.raises(cf.InputError, match=said):
+        cf.read_run(frame)
+    with pytest.raises(cf.InputError, match="duplicates='first' keeps the first one"):
+        cf.read_run(frame.rename({"Engine": "colour"}))
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "zip"])
+def test_what_is_in_an_archive(kind: str, tmp_path: Path) -> None:
+    names = ["a.run", "b.run", "qrels", "more"]
+    for name in names:
+        (tmp_path / name).write_text("1 Q0 a 1 1 t\n")
+    path = tmp_path / f"runs.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                archive.write(tmp_path / name, name)
+    else:
+        with tarfile.open(path, "w:gz" if kind == "tar.gz" else "w") as files:
+            for name in names:
+                files.add(tmp_path / name, name)
+    with pytest.raises(cf.InputError, match=r"archive of files \('a.run', 'b.run', 'qrels', …\);"):
+        cf.read_run(path)
+    # A damaged one is still said to be an archive.
+    path.write_bytes(path.read_bytes()[:600])
+    with pytest.raises(cf.InputError):
+        cf.read_run(path)

@@ -9,6 +9,7 @@ from typing import IO, Any, cast
 
 _SIZE = 1 << 18
 _TAR_AT = 257
+_PASSED = 1 << 24
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
@@ -46,6 +47,31 @@ def bundle(stream: IO[bytes]) -> str:
     if head.startswith(b"PK\x03\x04"):
         return "zip"
     return "tar" if head[_TAR_AT:] == b"ustar" else ""
+
+
+def members(stream: IO[bytes], kind: str, most: int = 3) -> list[str]:
+    """Name the first files in an archive, and one more where there are more; none in doubt.
+
+    What would have to be unpacked to come to the next name is not looked at if it is large.
+    """
+    found: list[str] = []
+    try:
+        if kind == "zip":
+            from zipfile import ZipFile
+
+            with ZipFile(stream) as archive:
+                return [name for name in archive.namelist() if name[-1:] != "/"][: most + 1]
+        import tarfile
+
+        with tarfile.open(fileobj=stream, mode="r|") as files:
+            for file in files:
+                if file.isfile():
+                    found.append(file.name)
+                if len(found) > most or file.size > _PASSED:
+                    break
+    except Exception:  # The archive may be damaged in any way; that it is one is said.
+        return found
+    return found
 
 
 def _zstd(raw: IO[bytes]) -> IO[bytes]:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
-from cranfield.sources.archives import DAMAGED, bundle, unpacked
+from cranfield.base.words import some_of
+from cranfield.sources.archives import DAMAGED, bundle, members, unpacked
 from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 
 CHUNK = 4 << 20
@@ -100,8 +101,11 @@ class Source:
         with self.packed() as raw:
             stream = unpacked(raw)
             if kind := bundle(stream):
+                names = members(stream, kind)
+                of = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 raise InputError(
-                    f"is a {kind} archive of files; unpack it, and name the folder or its files",
+                    f"is a {kind} archive of files{of}; unpack it, and name the folder or its"
+                    " files",
                     source=self.name,
                 )
             yield stream

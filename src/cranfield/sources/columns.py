@@ -16,7 +16,7 @@ from cranfield.base.escape import plain
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.schemas import NO_NAMES, Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
-from cranfield.sources.values import Cells
+from cranfield.sources.values import Cells, is_number
 
 
 @dataclass(frozen=True)
@@ -191,15 +191,42 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
     with refusing(f"is no readable {readable}", source):
-        frame = pl.read_csv(raw, separator=separator, infer_schema=False)
+        try:
+            frame = pl.read_csv(raw, separator=separator, infer_schema=False)
+        except pl.exceptions.ComputeError as error:
+            if "more fields" not in str(error):
+                raise
+            frame = _with_ends(raw, source, separator)
         # The reader gives a name that stands there again another one.
         if any("_duplicated_" in name for name in frame.columns):
             head = pl.read_csv(raw, separator=separator, has_header=False, n_rows=1)
             names = [str(name) for name in head.row(0) if name]
             for name in names:
-                if names.count(name) > 1:
+                # A number twice is no name: what lacks is the head, which is said of the columns.
+                if names.count(name) > 1 and not is_number(name):
                     raise InputError(f"has two columns {quoted(name)}", source=source)
         return frame
+
+
+def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
+    """Read CSV whose lines end with a comma, and whose head does not; refuse any other excess."""
+    # Blank lines may stand before the head.
+    body = raw.lstrip(b"\r\n")
+    head, end, rows = body.partition(b"\n")
+    wider = head.rstrip(b"\r") + separator.encode() + end + rows
+    try:
+        frame = pl.read_csv(wider, separator=separator, infer_schema=False)
+    except pl.exceptions.ComputeError as error:
+        if "more fields" not in str(error):
+            raise
+        frame = pl.DataFrame({"": ["more"]})
+    *names, last = frame.columns
+    if frame[last].fill_null("").str.strip_chars().ne("").any():
+        raise InputError(
+            "has lines of more cells than the first line, which is to name all columns",
+            source=source,
+        )
+    return frame.select(names)
 
 
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:

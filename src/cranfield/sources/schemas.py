@@ -119,6 +119,8 @@ class Schema:
             if k is not None:
                 found[column.name] = k
             elif column.required:
+                if any(isinstance(name, str) and is_number(name) for name in names):
+                    raise InputError(self._headless(names), source=source)
                 have = [quoted(name) for name in names[:12]]
                 reason = self.lacks.format(
                     name=column.name,
@@ -130,13 +132,21 @@ class Schema:
                 raise InputError(reason + _of_head(names), source=source)
         return found
 
+    def _headless(self, names: Sequence[object]) -> str:
+        """Say that a table does not name its columns, and which names may be wanted."""
+        usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
+        such = f" such as {','.join(usual or self.required)}"
+        # The reader of CSV gives a name that stands there again another one.
+        have = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
+        return f"does not name its columns: the first line is {have}; write a line{such} above it"
+
 
 def _of_head(names: Sequence[object]) -> str:
     """Say what may be wrong with the names that a file has."""
     texts = [name for name in names if isinstance(name, str)]
     if len(texts) == 1 and ";" in texts[0]:
         return "; they are separated by semicolons, and commas or tabs are wanted"
-    return "; the first line is to name the columns" if any(map(is_number, texts)) else ""
+    return ""
 
 
 def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:

@@ -21,6 +21,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
+from cranfield.collection.judged.given import QRELS, RUN, looks_like
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -135,11 +136,12 @@ def check(
         fspath(qrels), lines_of_qrels if by_line else None, lambda path: read_qrels(path, **options)
     )
     given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
+    paths = [path for one in given for path in files_of(fspath(one))]
     checked = [
         _checked(path, lines_of_run if by_line else None, lambda path: read_run(path, **options))
-        for one in given
-        for path in files_of(fspath(one))
+        for path in paths
     ]
+    of_qrels, checked = _in_place(fspath(qrels), of_qrels, paths, checked)
     found = [run for run, _ in checked if run is not None]
     between = _between(judgments, [run.renamed(str(k)) for k, run in enumerate(found)])
     reports, at = [of_qrels], 0
@@ -195,6 +197,28 @@ def _checked(
     if found is not None:
         report = replace(report, topics=len(found.topics))
     return found, replace(report, faults=tuple(faults))
+
+
+def _in_place(
+    qrels: str, of_qrels: CheckReport, paths: list[str], checked: list[tuple[Any, CheckReport]]
+) -> tuple[CheckReport, list[tuple[Any, CheckReport]]]:
+    """Say first of judgments and runs that stand in each other's place that they do."""
+    wrong = [
+        run is None and looks_like(path) == QRELS
+        for path, (run, _) in zip(paths, checked, strict=True)
+    ]
+    if looks_like(qrels) == RUN and (any(wrong) or not of_qrels.accepted):
+        of_qrels = _told(of_qrels, "looks like a run, where the judgments are to be")
+    said = "looks like judgments, which come first, where a run is to be"
+    placed = [
+        (run, _told(report, said) if swapped else report)
+        for swapped, (run, report) in zip(wrong, checked, strict=True)
+    ]
+    return of_qrels, placed
+
+
+def _told(report: CheckReport, said: str) -> CheckReport:
+    return replace(report, faults=(Fault("place", "error", said), *report.faults))
 
 
 def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, ...] | None:

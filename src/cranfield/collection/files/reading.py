@@ -298,16 +298,16 @@ class _Given:
             listed = some_of(map(quoted, tags), 3)
             said = f"; without a name of its own it is {len(tags)} systems ({listed})"
         else:
-            found = ("tag", tags) if len(tags) > 1 else None
+            found = ("tag", tags, "tells them apart") if len(tags) > 1 else None
             if self.table is not None:
                 found = self.table.telling_apart()
             if found is not None:
-                name, values = found
+                name, values, tells = found
                 advice = f"system={name!r} reads a system of each"
                 if kind == "qrels":
                     advice = f"keep the rows of one, or {_FIRST}"
                 said = (
-                    f"; column {quoted(name)} tells them apart ({len(values)} values:"
+                    f"; column {quoted(name)} {tells} ({len(values)} values:"
                     f" {some_of(map(quoted, values), 3)}): {advice}"
                 )
             else:

@@ -22,6 +22,14 @@ from cranfield.sources.schemas import spelt
 from cranfield.sources.tables import Table, fitted, wrong_row
 from cranfield.sources.values import TAG, Cells
 
+_LIKE_SYSTEMS = frozenset(
+    (
+        *("variant", "method", "engine", "approach", "retriever", "ranker", "reranker"),
+        *("algorithm", "technique", "pipeline", "configuration", "config", "setting"),
+    )
+)
+"""Names of columns that may be those of systems, though not usual enough to be taken so."""
+
 _FEW = 1000
 """Values that a column which tells systems apart has, at the most."""
 
@@ -52,18 +60,26 @@ class SystemTable:
         table = replace(self.table, frame=self.table.frame[rows], lines=lines)
         return replace(self, table=table, rows=rows)
 
-    def telling_apart(self) -> tuple[str, list[str]] | None:
-        """Find a column of few values, in none of which a document is twice in a topic."""
+    def telling_apart(self) -> tuple[str, list[str], str] | None:
+        """Find a column of few values, in none of which a document is twice in a topic.
+
+        Or else one that is called as systems may be; with what can be said of it.
+        """
         found: tuple[str, list[str]] | None = None
+        named: tuple[str, list[str]] | None = None
         for name, cells in self.others.items():
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
             if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
+                if named is None and spelt(name) in _LIKE_SYSTEMS:
+                    named = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
                     found = name, values
-        return found
+        if found is not None:
+            return *found, "tells them apart"
+        return None if named is None else (*named, "may name the system")
 
 
 def _text(cells: Cells) -> pl.Series:

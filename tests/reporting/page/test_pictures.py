@@ -259,8 +259,8 @@ def test_size_of_126_runs_and_8_measures(browser: Any, tmp_path: Path) -> None:
 
 def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    topics, systems = tuple(map(str, range(6))), tuple(f"system {k}" for k in range(60))
-    scores = cf.Scores(random.random((6, 60)), topics, systems, measure="m")
+    topics, systems = tuple(map(str, range(6))), tuple(f"system {k}" for k in range(90))
+    scores = cf.Scores(random.random((6, 90)), topics, systems, measure="m")
     path = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
     page = opened(browser, path).page
     seen(page, "matrix")
@@ -268,4 +268,11 @@ def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
     assert "point at a row" in note.inner_text()
     page.emulate_media(media="print")
     assert "point at a row" not in note.inner_text()
+    # What is higher than a page would begin on the next one, and be cut there.
+    height = "document.querySelector('.intervals').getBoundingClientRect().height"
+    before = page.evaluate(height)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(height) < 900 < before
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(height) == before
     page.close()

@@ -107,8 +107,16 @@ window.addEventListener("load", () => {
   setTimeout(next);
 });
 
-// On paper all pictures are there, as wide as it is.
+// On paper all pictures are there, as wide as it is; what is higher than a page is made smaller.
+const PAGE = 840;
 window.addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll(".intervals")) {
+    const rows = one.querySelectorAll(".names text").length;
+    one.style.zoom = Math.min(1, Math.max(0.4, PAGE / (Number(one.dataset.top) + rows * one.dataset.step)));
+  }
   for (const one of pictures) if (one.draw) drawPicture(one, one.figure.matches(".wide, #pic-topics") ? 660 : 316);
 });
-window.addEventListener("afterprint", drawAgain);
+window.addEventListener("afterprint", () => {
+  for (const one of document.querySelectorAll(".intervals")) one.style.zoom = "";
+  drawAgain();
+});

@@ -29,7 +29,9 @@ addPicture({
       drawn("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
       words(String(value), left - 6, y(value) + 4, "end", "soft"),
     ]);
-    const shown = ranks.filter((rank) => /^[125]0*$/.test(String(rank)) && (width > 420 || /^10*$/.test(String(rank))));
+    const round = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
+    const tens = round.filter((rank) => /^10*$/.test(String(rank)));
+    const shown = width > 420 || tens.length < 3 ? round : tens;
     parts.push(...shown.map((rank) => words(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
     parts.push(words("rank", (left + right) / 2, height - 6, "middle", "soft"));
     const [first, second] = pairNow();

@@ -91,7 +91,10 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["fine.txt", "--kin", "kin.csv"], "--kin goes with --runs or --own-runs"),
+        (
+            ["fine.txt", "--kin", "kin.csv"],
+            "--kin goes with --runs without --correct",
+        ),
         (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
         (["fine.txt", "--table", "kin"], "the study has no table 'kin'"),

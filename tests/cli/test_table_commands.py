@@ -26,7 +26,7 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     given, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2", "--order", "given")
     assert given.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
     _, err = cranfield(folder, *start, "--order", "given", status=2)
-    assert "--order is for tables of means as latex, markdown, html" in err
+    assert "--order goes with --format latex, markdown, html without --by-topic" in err
     html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
     assert html == ""
     assert (folder / "t.html").read_text().startswith("<table ")

@@ -53,7 +53,12 @@ DEFAULTS = {
     help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
 )
 @option("--system", metavar="NAME", help="The system, where a file names none.")
-@one_of("--tokeniser", ("alphanumeric", "whitespace"), "With --references: what a word is.")
+@one_of(
+    "--tokeniser",
+    ("alphanumeric", "whitespace"),
+    "With --references: what a word is.",
+    goes_with="--references",
+)
 @output_options()
 @table_options
 def answers(
@@ -73,7 +78,7 @@ def answers(
     Say what the answers are with one of --nuggets, --assignments, --citations and --references.
     Without -m, the usual measures of that kind are computed.
     """
-    output.check(printing)
+    output.check()
     kinds = {
         "nuggets": nuggets is not None,
         "assignments": assignments,
@@ -87,8 +92,6 @@ def answers(
             + (f", not {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
         )
     [kind] = chosen
-    if tokeniser is not None and kind != "references":
-        raise PolicyError("--tokeniser goes with --references")
     files = [*answers, *[one for one in (nuggets, references) if one is not None]]
     if files.count("-") > 1:
         raise PolicyError("standard input cannot be two files")

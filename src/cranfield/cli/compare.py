@@ -143,7 +143,6 @@ def compare(
     from cranfield.significance.comparison.equivalence import read_margin
 
     # Before any file is read.
-    printing.check(format)
     _check_prose(prose, format, printing, marks, ranks)
     if margin is not None:
         read_margin(margin)

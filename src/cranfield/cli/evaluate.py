@@ -58,7 +58,7 @@ def evaluate(
     QRELS is a file, - for standard input, or an irds: id. RUN is a file, a folder, a quoted
     pattern, or -.
     """
-    output.check(printing)
+    output.check()
     evaluation = evaluated(qrels, runs, asked, **judging)
     if output.form in {"trec", "ir_measures", "json"}:
         lines = _lines(evaluation, output, asked, judging["rel"])

@@ -9,6 +9,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import (
     WORK,
@@ -17,7 +18,7 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.reading import READING, Reading
-from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
+from cranfield.cli.options.scores import given_scores, score_files_option
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge

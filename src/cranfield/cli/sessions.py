@@ -11,7 +11,6 @@ from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.cli.options.reading import DUPLICATES, skip_bad_runs
-from cranfield.cli.options.scores import refuse
 from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b
@@ -46,6 +45,7 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
     default="error",
     show_default=True,
     stands_for="duplicates",
+    goes_with="RUN",
     help="Which of a document that is twice in one ranking of a RUN is kept, if any.",
 )
 @skip_bad_runs
@@ -54,7 +54,12 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--rel", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
 @one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
-@one_of("--ties", CHOICES["ties"], "With RUN: order of documents with equal scores.")
+@one_of(
+    "--ties",
+    CHOICES["ties"],
+    "With RUN: order of documents with equal scores.",
+    goes_with="RUN",
+)
 @output_options("session")
 @table_options
 def sessions(
@@ -83,12 +88,8 @@ def sessions(
     query that each session of the log ends with. Measures of a ranking score the lists of a session
     one after the other.
     """
-    output.check(printing)
+    output.check()
     wanted = wanted_measures(asked, rel)
-    if not runs:
-        refuse(("run_duplicates", "bad_runs"), "goes with RUN")
-    if ties is not None and not runs:
-        raise PolicyError("--ties goes with RUN; sessions have ranks")
     if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
     from cranfield import evaluate_sessions

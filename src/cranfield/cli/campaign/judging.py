@@ -13,7 +13,7 @@ from cranfield.base.words import counted
 from cranfield.cli.campaign.arguments import folder_argument, task_option
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.output import gathered, output_option
-from cranfield.cli.options.pooling import DEALING, LISTS, Dealing
+from cranfield.cli.options.pooling import LISTS, Dealing, dealing_options
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -38,9 +38,17 @@ Examples:
     "version",
     metavar="VERSION",
     help="With --unjudged: that version of the judgments.",
+    goes_with="--unjudged",
 )
-@gathered(Dealing, "dealing", DEALING)
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@gathered(Dealing, "dealing", dealing_options("--output"))
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of all draws.",
+    goes_with=("--arranged=shuffled", "--assessors"),
+)
 @option(
     "--format",
     type=click.Choice(["auto", *LISTS]),
@@ -71,8 +79,6 @@ def pool(
     from cranfield.campaign.results.pooling import pool as pool_of
     from cranfield.campaign.results.pooling import pooled_runs
 
-    if version is not None and not unjudged:
-        raise PolicyError("--judgments goes with --unjudged")
     opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name)

@@ -71,6 +71,7 @@ _RUN = (
     multiple=True,
     metavar="NAME=COLUMN",
     help="With --from: the column of something, such as type=runtype.",
+    goes_with="--from",
 )
 @option("--add-teams", is_flag=True, help="Add teams that are not there yet.")
 @option("--all-or-none", is_flag=True, help="Enter nothing at all where one is refused.")
@@ -99,8 +100,6 @@ def submit(
 
     if tag is not None and (table is not None or len(runs) > 1):
         raise PolicyError("--tag goes with one run")
-    if columns and table is None:
-        raise PolicyError("--column goes with --from")
     if not runs and table is None:
         raise PolicyError("no run is given")
     opened = campaign.open(folder)

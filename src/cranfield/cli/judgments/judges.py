@@ -17,7 +17,6 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.reading import Reading, without_reading
-from cranfield.cli.options.scores import refuse
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
@@ -49,6 +48,9 @@ KEYS = {
 }
 """The tables of numbers, and the columns that say what a row is of."""
 
+RANKED = ("--runs", "--own-runs")
+"""What has runs ranked."""
+
 
 @command(
     epilog=EPILOG,
@@ -79,14 +81,16 @@ KEYS = {
     metavar="FILE",
     help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
     type=READ,
+    goes_with=("--runs !--correct", "--own-runs !--correct"),
 )
 @option(
     "--correct",
+    goes_with=RANKED,
     metavar="UNIT",
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
     " topics (topic), or of the documents of every topic (document).",
 )
-@measures_option(DEFAULT)
+@measures_option(DEFAULT, goes_with=RANKED)
 @option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
 )
@@ -123,10 +127,6 @@ def judges(
     ranked = bool(runs) or own_runs
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
-    if not ranked:
-        refuse(["kin", "correct", "asked"], "goes with --runs or --own-runs")
-    if correct:
-        refuse(["kin"], "does not go with --correct")
     lacking = {
         "rankings": not ranked or bool(correct),
         "systems": not ranked or bool(correct),

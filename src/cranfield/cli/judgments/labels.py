@@ -12,7 +12,6 @@ from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write
-from cranfield.cli.options.scores import refuse
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
@@ -75,7 +74,12 @@ COMPARED = 40
 @one_of("--method", METHODS, "How labels become one judgment.", "majority")
 @one_of("--tie", TIES, "What becomes of ties.", "low")
 @option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
-@option("--fix-gold", is_flag=True, help="Let the method know what is in --gold.")
+@option(
+    "--fix-gold",
+    is_flag=True,
+    help="Let the method know what is in --gold.",
+    goes_with=f"--gold --method={','.join(WITH_GOLD)}",
+)
 @option(
     "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
 )
@@ -90,7 +94,7 @@ COMPARED = 40
 @option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
 @one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
 @option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
-@resamples_option(10_000, " of topics, with --interval bootstrap")
+@resamples_option(10_000, " of topics, with --interval bootstrap", goes_with="--interval=bootstrap")
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
@@ -118,10 +122,6 @@ def labels(
     LABELS is a file of topic, document, worker and grade, or judgments of several assessors, each
     as NAME=FILE.
     """
-    if fix_gold and (gold is None or method not in WITH_GOLD):
-        raise PolicyError(f"--fix-gold goes with --gold and one of {', '.join(WITH_GOLD)}")
-    if asked["interval"] != "bootstrap":
-        refuse(["resamples"], "goes with --interval bootstrap")
     if [*labels, gold].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
     if qrels is not None and qrels in {output or "-", "-"}:

@@ -12,7 +12,16 @@ from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of, paths_of
 from cranfield.cli.options.output import gathered, output_option, write
-from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
+from cranfield.cli.options.pooling import (
+    ASKED,
+    LISTED,
+    LISTS,
+    Asked,
+    Dealing,
+    amount,
+    dealing_options,
+    read_strata,
+)
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.files.format_names import OF_QRELS
@@ -62,16 +71,44 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
     default="depth",
     show_default=True,
     help="Order of judging: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
+    goes_with=("--next", "--budget"),
 )
 @gathered(Asked, "asked", ASKED)
-@option("--size", metavar="N", help="Documents of each topic in a sample, or such as 10%.")
 @option(
-    "--strata", metavar="RANK:N,...", help="Last ranks of strata, what is drawn: 10:100%,50:25."
+    "--size",
+    metavar="N",
+    help="Documents of each topic in a sample, or such as 10%.",
+    goes_with="--sample",
 )
-@one_of("--missing", ("error", "nonrelevant"), "A sampled document without a judgment.", "error")
-@gathered(Dealing, "dealing", DEALING)
-@option("--rel", type=click.IntRange(1), default=1, help="Lowest relevant grade.")
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option(
+    "--strata",
+    metavar="RANK:N,...",
+    help="Last ranks of strata, what is drawn: 10:100%,50:25.",
+    goes_with="--sample",
+)
+@one_of(
+    "--missing",
+    ("error", "nonrelevant"),
+    "A sampled document without a judgment.",
+    "error",
+    goes_with="--sample --judged",
+)
+@gathered(Dealing, "dealing", dealing_options(LISTED))
+@option(
+    "--rel",
+    type=click.IntRange(1),
+    default=1,
+    help="Lowest relevant grade.",
+    goes_with=("--next", "--budget --judged", "--stop", "--sample --judged"),
+)
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of all draws.",
+    goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
+)
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
 @gathered(Reading, "reading", reading_options)
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")

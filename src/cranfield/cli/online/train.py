@@ -12,7 +12,6 @@ from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options, logs_argument
 from cranfield.cli.options.output import write
-from cranfield.cli.options.scores import refuse
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
@@ -73,10 +72,23 @@ SHOWN = 12
     help="Judgments: grades to tie by, else to compare relevance with.",
     type=READ,
 )
-@option("--measure", "measures", multiple=True, help="Of relevance; default nDCG@10.")
+@option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Of relevance; default nDCG@10.",
+    goes_with="--qrels --tied=none",
+)
 @option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
-@resamples_option(2000, " of queries, with --over")
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples.")
+@resamples_option(2000, " of queries, with --over", goes_with="--over")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of resamples.",
+    goes_with="--over",
+)
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
@@ -101,11 +113,7 @@ def train(
     LOG is one file or folder in any form that is known, such as a table with a row a shown result
     and whether it was clicked; or its tables PAGES RESULTS CLICKS.
     """
-    if over is None:
-        refuse(["resamples", "seed"], "goes with --over")
     compared = qrels is not None and tied == "none"
-    if measures and not compared:
-        raise PolicyError("--measure goes with --qrels, of parameters that are not tied")
     if [*logs, *test, qrels].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
     if table is not None:

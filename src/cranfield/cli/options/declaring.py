@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.cli.options.conditions import check_conditions
 from cranfield.cli.options.hints import as_options
 
 LETTERS = {
@@ -42,7 +43,8 @@ _ALL = "cranfield.help-all"
 class Option(click.Option):
     """An option that knows its group in help; `detail` is told by `--help-all` only.
 
-    In hints it `stands_for` an argument of Python, the one of its own name if none is given.
+    In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
+    it `goes_with` are options without which it would have no effect: see `conditions`.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Option(click.Option):
         group: str = "",
         detail: str = "",
         stands_for: str = "",
+        goes_with: str | Sequence[str] = (),
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
@@ -59,6 +62,7 @@ class Option(click.Option):
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
         self.stands_for = stands_for
+        self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:
         return _SHORTER.get(made := super().make_metavar(ctx), made)
@@ -174,6 +178,7 @@ class Command(click.Command):
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
         try:
+            check_conditions(ctx)
             return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error

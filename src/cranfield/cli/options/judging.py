@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def one_of(
-    name: str, options: Iterable[str], text: str, default: str | None = None
+    name: str, options: Iterable[str], text: str, default: str | None = None, **more: Any
 ) -> Callable[[Command], Command]:
     return option(
         name,
@@ -33,6 +33,7 @@ def one_of(
         default=default,
         show_default=default is not None,
         help=text,
+        **more,
     )
 
 
@@ -44,7 +45,7 @@ def measure_names() -> list[str]:
     return [*HOME, *(f"{name}@{depth}" for name in cut for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
+def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command], Command]:
     return option(
         "--measure",
         "asked",
@@ -54,6 +55,7 @@ def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
         show_default=" ".join(default),
         help="A measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
+        **more,
     )
 
 
@@ -67,13 +69,14 @@ def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command],
     return one_of("--missing", policies, f"Where a system has no score{by}.")
 
 
-def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]:
+def resamples_option(default: int, of: str = "", **more: Any) -> Callable[[Command], Command]:
     return option(
         "--resamples",
         type=click.IntRange(1),
         default=default,
         show_default=True,
         help=f"Random samples{of}.",
+        **more,
     )
 
 

@@ -26,6 +26,9 @@ MARKUP = ("latex", "markdown", "html")
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """What scores can be written in, wherever they come from."""
 
+ROUNDED = ("table", "ir_measures", *MARKUP)
+"""Those of them that have so many places; others have all digits, or as many as trec_eval."""
+
 output_option = option(
     "--output",
     metavar="FILE",
@@ -72,12 +75,6 @@ class Printing:
     label: str | None
     long: bool
 
-    def check(self, form: str) -> None:
-        """Refuse options of LaTeX where it is not written, before anything is read."""
-        for name, value in vars(self).items():
-            if value and form != "latex":
-                raise PolicyError(f"--{name} goes with --format latex")
-
     def text(self, tables: Sequence[Table], form: str) -> str:
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"--label is for one table; there are {len(tables)}")
@@ -89,12 +86,29 @@ class Printing:
         return "\n".join(map(writers[form], tables))
 
 
+_LATEX = "--format=latex"
+
 _PRINTING = in_group(
     "Output",
     (
-        option("--caption", metavar="TEXT", help="With latex: a whole table, with this title."),
-        option("--label", metavar="NAME", help="With latex: a whole table, called so."),
-        option("--long", is_flag=True, help="With latex: a table across pages (longtable)."),
+        option(
+            "--caption",
+            metavar="TEXT",
+            help="With latex: a whole table, with this title.",
+            goes_with=_LATEX,
+        ),
+        option(
+            "--label",
+            metavar="NAME",
+            help="With latex: a whole table, called so.",
+            goes_with=_LATEX,
+        ),
+        option(
+            "--long",
+            is_flag=True,
+            help="With latex: a table across pages (longtable).",
+            goes_with=_LATEX,
+        ),
     ),
 )
 
@@ -111,13 +125,10 @@ class Output:
     places: int
     order: str | None
 
-    def check(self, printing: Printing) -> None:
+    def check(self) -> None:
         """Refuse what cannot be written, before anything is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
             raise PolicyError("--format parquet needs --output FILE")
-        if self.order is not None and (self.form not in MARKUP or self.by_topic):
-            raise PolicyError(f"--order is for tables of means as {', '.join(MARKUP)}")
-        printing.check(self.form)
 
     def write(
         self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
@@ -181,10 +192,12 @@ def output_options(
                     default=4,
                     show_default=True,
                     help="Decimals.",
+                    goes_with=f"--format={','.join(form for form in formats if form in ROUNDED)}",
                 ),
                 option(
                     "--order",
                     type=click.Choice(["means", "given"]),
+                    goes_with=f"--format={','.join(MARKUP)} !--by-{unit}",
                     help=f"Order of systems as {', '.join(MARKUP)}: by the means of the first"
                     " measure, best first (the default), or as they are given.",
                 ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.declaring import keep_inputs, option
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.scores import refuse
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.reporting.text.studies import WRITERS
+
+LISTED = ("--next", "--budget", "--unjudged", "--sample !--judged")
+"""What lists documents."""
 
 LISTS = ("trec", "tsv", "jsonl")
 """Formats of documents to judge."""
@@ -50,16 +52,9 @@ class Asked:
             for name in ("--unjudged", "--stop"):
                 if name in names:
                     raise PolicyError(f"{name} needs --judged")
-            refuse(["missing"], "goes with --sample and --judged")
         if self.budget and learns and not judged:
             raise PolicyError("--budget of a method that learns needs --judged; or use --next")
-        if self.sample is None:
-            refuse(["size", "strata", "missing"], "goes with --sample")
-        if not (self.following or self.budget):
-            refuse(["method"], "goes with --next and --budget")
         listing = self.lists(judged)
-        if not listing:
-            refuse(["arranged", "assessors", "by", "overlap"], "is for lists of documents")
         fit = LISTS if listing else (*WRITERS, *(OF_QRELS if self.sample else ()))
         if format not in {"auto", *fit}:
             what = "documents to judge are written as" if listing else "this is written as"
@@ -129,20 +124,40 @@ class Dealing:
         dealt.write(path, format=format)
 
 
-DEALING = (
-    one_of("--arranged", ("judging", "id", "shuffled"), "Order of documents.", "judging"),
-    option(
-        "--assessors",
-        default="1",
-        show_default=True,
-        metavar="N|NAMES",
-        help="Their number, or their names with commas; {} in --output is the name of each.",
-    ),
-    one_of("--by", ("document", "topic"), "What is dealt to them.", "document"),
-    option(
-        "--overlap", type=float, default=0.0, show_default=True, help="Share that all of them get."
-    ),
-)
+def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
+    """Make the options of sheets, which go with what lists documents."""
+    return (
+        one_of(
+            "--arranged",
+            ("judging", "id", "shuffled"),
+            "Order of documents.",
+            "judging",
+            goes_with=listed,
+        ),
+        option(
+            "--assessors",
+            default="1",
+            show_default=True,
+            metavar="N|NAMES",
+            help="Their number, or their names with commas; {} in --output is the name of each.",
+            goes_with=listed,
+        ),
+        one_of(
+            "--by",
+            ("document", "topic"),
+            "What is dealt to them.",
+            "document",
+            goes_with="--assessors",
+        ),
+        option(
+            "--overlap",
+            type=float,
+            default=0.0,
+            show_default=True,
+            help="Share that all of them get.",
+            goes_with="--assessors",
+        ),
+    )
 
 
 def amount(text: str, what: str) -> int | float:

@@ -39,6 +39,7 @@ skip_bad_runs = option(
     "--skip-bad-runs",
     "bad_runs",
     is_flag=True,
+    goes_with="RUN",
     # Versions of click do not agree on what a flag with a value and a default is.
     callback=lambda context, option, skip: "skip" if skip else "error",
     help="Leave out runs that cannot be read, and tell.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, option
 from cranfield.cli.options.judging import WORK, evaluated
 
@@ -61,8 +62,3 @@ def refuse(names: Collection[str], why: str) -> None:
     for one in click.get_current_context().command.params:
         if one.name in names and on_command_line(one.name):
             raise PolicyError(f"{max(one.opts, key=len)} {why}")
-
-
-def on_command_line(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

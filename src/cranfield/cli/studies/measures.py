@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     alpha_option,
@@ -15,7 +16,7 @@ from cranfield.cli.options.judging import (
     missing_option,
     wanted_measures,
 )
-from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
+from cranfield.cli.options.scores import given_scores, score_files_option
 from cranfield.cli.studies.study_options import (
     StudyOptions,
     folder_name,

@@ -1,0 +1,97 @@
+"""Options that would have no effect are refused, by what they are declared to go with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from cranfield.cli.main import COMMANDS, app
+from cranfield.cli.options.command_group import CommandGroup
+from cranfield.cli.options.declaring import Option, command, option
+from tests.cli.running import cranfield
+
+
+@command()
+@option("--format", type=click.Choice(["text", "json", "csv"]), default="text")
+@option("--judged")
+@option("--sample", is_flag=True)
+@option("--size", default=5, goes_with=("--sample !--judged", "--budget"))
+@option("--places", default=4, goes_with="--format=text,csv")
+@option("--shared", goes_with="--elsewhere")
+def some(**given: object) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", None),
+        ("--size 3 --sample", None),
+        ("--size 3", "--size goes with --sample without --judged"),
+        ("--size 5", "--size goes with --sample without --judged"),
+        ("--size 3 --sample --judged x", "--size does not go with --judged"),
+        ("--places 2", None),
+        ("--places 2 --format csv", None),
+        ("--places 2 --format json", "--places goes with --format text, csv"),
+        # A command that lacks what a shared option may go with has no such condition.
+        ("--shared x", None),
+    ],
+)
+def test_conditions(given: str, said: str | None) -> None:
+    assert isinstance(some, click.Command)
+    if said is None:
+        some.main(given.split(), standalone_mode=False)
+        return
+    with pytest.raises(click.ClickException) as caught:
+        some.main(given.split(), standalone_mode=False)
+    assert caught.value.format_message() == said
+
+
+def test_what_options_go_with_is_there() -> None:
+    """Each condition is one of some command, so that no misspelt name is passed over."""
+    context = click.Context(app)
+    declared: dict[str, bool] = {}
+    todo: list[click.Command | None] = [app.get_command(context, name) for name in COMMANDS]
+    while todo:
+        one = todo.pop()
+        assert one is not None
+        if isinstance(one, CommandGroup):
+            todo += [one.get_command(context, name) for name in one.list_commands(context)]
+        names = {name for each in one.params for name in each.opts}
+        names |= {each.human_readable_name.strip("[].") for each in one.params}
+        for each in one.params:
+            for way in each.goes_with if isinstance(each, Option) else ():
+                parts = {part.removeprefix("!").partition("=")[0] for part in way.split()}
+                declared[way] = declared.get(way, False) or parts <= names
+    assert len(declared) > 10 and all(declared.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pool r.run --rel 2", "--rel goes with --next or --budget and --judged or --stop"),
+        ("pool r.run --seed 2", "--seed goes with --next or --budget or --sample"),
+        ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
+        ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
+        ("evaluate qrels r.run --caption x", "--caption goes with --format latex"),
+    ],
+)
+def test_options_without_effect(line: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    out, err = cranfield(tmp_path, *line.split(), status=2)
+    assert out == "" and said in err
+
+
+def test_options_with_effect(tmp_path: Path) -> None:
+    (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    for line in (
+        "pool r.run --next 1 --rel 2 --seed 3",
+        "evaluate qrels r.run -p 2",
+        "evaluate qrels r.run -p 2 -f latex --caption x",
+        "evaluate qrels r.run -p 2 -f ir_measures",
+    ):
+        assert cranfield(tmp_path, *line.split())[0]

@@ -113,7 +113,8 @@ class Findings:
     """What one study has to say, or several together, as :class:`Study` has it.
 
     With a frame stand the names of its columns that say what a row is of. The verdict is a sentence
-    or several of each study.
+    or several of each study. `first` are the tables that people read first, one of each kind of
+    study.
     """
 
     heading: Sequence[str]
@@ -121,6 +122,7 @@ class Findings:
     frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
     about: Mapping[str, Any]
     verdict: Sequence[str] = ()
+    first: Sequence[Table] = ()
 
 
 def findings(
@@ -141,13 +143,16 @@ def findings(
         for name, frame in study.frames().items():
             before = [frames[name][0]] if name in frames else []
             frames[name] = pl.concat([*before, frame]), study.keys[name]
+    first: list[Table] = []
     for _, group in groupby(studies, type):
         same = list(group)
-        tables += same[0].side_by_side(same)
+        shown = same[0].side_by_side(same)
+        first += shown[:1]
+        tables += shown
     parts = [study.about() for study in studies]
     whole = {"studies": parts} if each else {k: v for part in parts for k, v in part.items()}
     said = [" ".join(study.verdict) for study in studies if study.verdict]
-    return Findings([*heading, *notes], tables, frames, {**whole, **about}, said)
+    return Findings([*heading, *notes], tables, frames, {**whole, **about}, said, first)
 
 
 def labelled(measure: str) -> str:

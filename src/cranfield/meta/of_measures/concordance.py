@@ -11,6 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted, some_of
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study
@@ -77,6 +78,29 @@ class Concordance(
         for b in self.measures[1:]:
             columns[b if b != "measure" else "measure "] = [cells[a, b] for a in self.measures[:-1]]
         return pl.DataFrame(columns)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        known = self.pairs.filter(pl.col("disagreements") > 0)
+        if known.is_empty():
+            return ()
+        beaten = dict.fromkeys(self.measures, 0)
+        for row in known.iter_rows(named=True):
+            ahead = row["first wins"] - row["second wins"]
+            if ahead:
+                beaten[row["first" if ahead > 0 else "second"]] += 1
+        most, gold = max(beaten.values()), " and ".join(self.gold)
+        best = [name for name, number in beaten.items() if number == most]
+        others = counted(len(self.measures) - 1, "other")
+        sure = known.filter(pl.col("p") <= MARKS[-1][0]).height
+        return (
+            f"Where two measures disagree, {some_of(best, 3)} {'agrees' if len(best) == 1 else 'each agree'}"
+            f" with {gold} more often than {most:,} of the {others}. Of"
+            f" {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
+            f" {MARKS[-1][0]:g} (sign test, each by itself).",
+            "Pairs of runs share runs and topics, so that these p are too small; and the gold"
+            " standard is trusted, not tested.",
+        )
 
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"concordance": self.pairs}

@@ -12,13 +12,17 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import sign_pvalue, signs
-from cranfield.meta.study import Study, first_rows
+from cranfield.meta.study import Study, first_rows, percent
 from cranfield.scales.interval_scaled import padded
 from cranfield.tabular import Table, from_frame
+
+COUNTS = ("better", "worse", "same", "open")
+"""What two rankings of a topic may be to each other."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +56,32 @@ class InnateOrders(
     pairs: pl.DataFrame
     agreement: pl.DataFrame
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        counts = {name: int(self.pairs[name].sum()) for name in COUNTS}
+        ordered, total = counts["better"] + counts["worse"], sum(counts.values())
+        against = self.agreement.sort("against", descending=True, maintain_order=True)
+        worst = against.head(1).to_dicts()
+        if not total:
+            return ()
+        measures = (
+            " No measure here goes against that order."
+            if worst and not worst[0]["against"]
+            else f" Against that order goes {worst[0]['measure']} most often, in"
+            f" {worst[0]['against']:,} of {worst[0]['ordered']:,}."
+            if worst
+            else ""
+        )
+        return (
+            f"In {percent(ordered / total)} of the pairs of rankings one is better whatever the"
+            f" measure; in {percent(counts['open'] / total)} measures are free to differ, and in"
+            f" {percent(counts['same'] / total)} the rankings are the same.{measures}",
+            f"That looks at the first {counted(self.depth, 'rank')}, and takes what is unjudged as"
+            " not relevant.",
+        )
+
     def heading(self) -> list[str]:
-        counts = [int(self.pairs[name].sum()) for name in ("better", "worse", "same", "open")]
+        counts = [int(self.pairs[name].sum()) for name in COUNTS]
         shares = 100 * np.array([counts[0] + counts[1], counts[2], counts[3]]) / sum(counts)
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of"

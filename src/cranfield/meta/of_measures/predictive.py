@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, percent
 from cranfield.meta.work.options import Flag, check_options
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
@@ -74,6 +75,30 @@ class PredictivePower(
     summary: pl.DataFrame
     by_assessor: pl.DataFrame
     versus: pl.DataFrame
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary.drop_nulls("predicted")
+        if rows.is_empty():
+            return ()
+        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+        apart = self.versus.filter(
+            (pl.col("first") == first["measure"]) | (pl.col("second") == first["measure"]),
+            pl.col("p") <= 1 - self.confidence,
+        ).height
+        others = (
+            f" The fewest, {percent(last['predicted'])}, does {last['measure']}. By sign tests at"
+            f" {1 - self.confidence:g}, each by itself, {first['measure']} differs from {apart:,}"
+            f" of the {counted(len(self.measures) - 1, 'other measure')}."
+        )
+        return (
+            f"{first['measure']} predicts {'the most' if len(rows) > 1 else 'some'} preferences of"
+            f" people: {first['correct']:,} of {first['preferences']:,},"
+            f" {percent(first['predicted'])} ({percent(first['low'])} to {percent(first['high'])}"
+            f" with {self.confidence:g} confidence).{others if len(rows) > 1 else ''}",
+            "That takes preferences as independent of each other, those of one topic or assessor"
+            " too.",
+        )
 
     def frames(self) -> dict[str, pl.DataFrame]:
         every = zip(self.keys, (self.summary, self.by_assessor, self.versus), strict=True)

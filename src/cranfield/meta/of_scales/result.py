@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.words import counted
 from cranfield.meta.study import Study
 from cranfield.tabular import Table, number
 
@@ -53,6 +54,37 @@ class ScaleStudy(
     correlation: pl.DataFrame
     pairs: pl.DataFrame
     changes: pl.DataFrame
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        orders = self.correlation.drop_nulls("overall").sort("overall", maintain_order=True)
+        if orders.is_empty():
+            return ()
+        least = orders.row(0, named=True)
+        said = (
+            "Interval scaling leaves the order of the systems by their means as it is"
+            if least["overall"] == 1
+            else f"Interval scaling changes the order of the systems most with {least['measure']}"
+            f" at cutoff {least['cutoff']}: Kendall's tau {least['overall']:.2f} to the order by"
+            " the measure itself"
+        )
+        decisions = self.changes.drop_nulls("changed % of all").sort(
+            "changed % of all", descending=True, maintain_order=True
+        )
+        most = decisions.head(1).to_dicts()
+        changed = ""
+        if most and not most[0]["changed % of all"]:
+            changed = "; no decision on a pair of systems changes"
+        elif most:
+            changed = (
+                f"; of the decisions on all pairs it changes {most[0]['changed % of all']:.1f}% at"
+                f" most (test {most[0]['test']}, {most[0]['measure']} at {most[0]['cutoff']})"
+            )
+        return (
+            f"{said}{changed}.",
+            f"That is so on these {counted(self.systems, 'system')} and"
+            f" {counted(self.topics, 'topic')}; which version is right it does not say.",
+        )
 
     def heading(self) -> list[str]:
         return [

@@ -15,7 +15,7 @@ from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, checked_sizes, explained, given_tests
 from cranfield.meta.of_tests.known_means import MOST_DRAWN, Drawn, drawn_from, seed_of
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, labelled, percent
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.significance.pairs import all_pairs
@@ -106,6 +106,28 @@ class PowerOfTests(
             (pl.col("reversed") > 0).mean().alias("any reversed"),
             (pl.col("equal") > 0).mean().alias("any equal"),
             pl.col("undone").sum(),
+        )
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        size = max(self.sizes)
+        rows = self.errors().filter(pl.col("size") == size).drop_nulls("found")
+        rows = rows.sort("found", descending=True, maintain_order=True)
+        if rows.is_empty():
+            return ()
+        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+        fewest = f"; the fewest, {percent(last['found'])}, does {last['test']}"
+        wrong = rows.sort("any reversed", descending=True, maintain_order=True).row(0, named=True)
+        most = f" at most, by {wrong['test']}"
+        return (
+            f"{labelled(self.measure)}on {counted(size, 'topic')} {first['test']} finds"
+            f"{' the most' if len(rows) > 1 else ''} true differences,"
+            f" {percent(first['found'])} of the pairs{fewest if len(rows) > 1 else ''}.",
+            f"A worse system is called better in {percent(wrong['any reversed'])} of the repeats"
+            f"{most if len(rows) > 1 else ''}."
+            if wrong["any reversed"]
+            else "In no repeat a worse system is called better.",
+            f"That rests on {counted(self.repeats, 'repeat')} with {self.population} topics.",
         )
 
     def heading(self) -> list[str]:

@@ -78,6 +78,27 @@ class Extrapolation(
     generalizability: Generalizability
     notes: tuple[str, ...] = ()
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.table.filter(pl.col("means") == "shrunk").sort("topics")
+        if rows.is_empty():
+            return ()
+        last = rows.row(-1, named=True)
+        size, normal = last["topics"], self.table.filter(pl.col("topics") == last["topics"])
+        low, high = (
+            normal.filter(pl.col("means") == f"normal {end}")["significant"].item()
+            for end in ("low", "high")
+        )
+        return (
+            f"{labelled(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
+            f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
+            f" {counted(size, 'topic')} {last['significant']:.0f} would be expected to, and the"
+            f" order of systems to have Kendall's tau {last['tau truth']:.2f} with the true one.",
+            "That takes scores as sums of a system, a topic and normal errors of one variance, and"
+            f" true means nearer to each other than those observed; were systems normal, {low:.0f}"
+            f" to {high:.0f} pairs ({100 * self.confidence:g}% limits).",
+        )
+
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"extrapolation": of_measure(self.measure, self.table)}
 

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
-from cranfield.meta.study import Study, labelled, of_measure
+from cranfield.meta.study import Study, labelled, of_measure, percent
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepared
 from cranfield.significance.tests.catalogue import find_test
@@ -20,6 +20,15 @@ from cranfield.tabular import Table, from_frame
 
 SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
 """What scores vary by; a cell is a shard, or a variation of the query, of one topic."""
+
+EFFECTS = {
+    "system": "systems, whatever the topic",
+    "topic": "topics, whatever the system",
+    "system:topic": "systems that are good on different topics",
+    "topic:cell": "cells of one topic, whatever the system",
+    "error": "what is left, systems on single cells among it",
+}
+"""What each source is, in words."""
 
 TOPICS = (10, 25, 50, 100, 200)
 CELLS = (1, 2, 3, 5, 10)
@@ -98,6 +107,24 @@ class Facets(
         system, topic, both, cell, error = self.components["variance"]
         noise = both / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
         return float(system / (system + noise)) if system + noise > 0 else float("nan")
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        most = self.components.sort("share", descending=True, maintain_order=True).row(
+            0, named=True
+        )
+        own = self.components.row(0, named=True)
+        systems = f", {percent(own['share'])} from systems" if most["source"] != "system" else ""
+        return (
+            f"{labelled(self.measure)}most of the variance of scores, {percent(most['share'])},"
+            f" comes from {EFFECTS[most['source']]}{systems}.",
+            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
+            f" the generalizability coefficient of differences between systems is"
+            f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
+            f" {self.absolute():.2f}.",
+            "These are estimates without limits; systems, topics and cells are taken as drawn at"
+            " random.",
+        )
 
     def heading(self) -> list[str]:
         topics = counted(self.topics, "topic")

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.shares import wilson
 from cranfield.base.words import counted
 from cranfield.meta.of_users.simulation import AB
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, percent
 from cranfield.online.interleaving.impressions_needed import impressions_needed
 from cranfield.tabular import Table, from_frame
 
@@ -78,6 +78,30 @@ class Sensitivity(
     sensitivity: pl.DataFrame
     pairs: pl.DataFrame
     notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
+        if rows.is_empty():
+            return ()
+        row = rows.sort("median needed", maintain_order=True).row(0, named=True)
+        fewer = (
+            ""
+            if row["times fewer"] is None
+            else f", {row['times fewer']:.1f} times fewer than A/B tests"
+        )
+        agree = (
+            ""
+            if row["agreement"] is None
+            else f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
+            f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
+        )
+        needed = counted(round(row["median needed"]), "impression")
+        return (
+            f"The fewest impressions are needed by {row['method']} with the user {row['user']}:"
+            f" {needed} in the median pair of systems{fewer}.{agree}",
+            "Users are simulated: that they click like people is an assumption.",
+        )
 
     def heading(self) -> list[str]:
         of_pair = self.pairs.select(PAIR).n_unique()

@@ -115,6 +115,36 @@ class Reproduction(
         """Whether there are both roles, and so effects."""
         return len(self.roles) == len(ROLES)
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        if not self.measures:
+            return ()
+        measure = self.measures[0]
+        rows = self.scores.filter(pl.col("measure") == measure).to_dicts()
+        each = [
+            f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the original has"
+            f" {row['original']:.4f}" + ("" if row["p"] is None else f" (p {_compared(row['p'])})")
+            for row in rows
+            if row["reproduced"] is not None and row["original"] is not None
+        ]
+        if not each:
+            return ()
+        found = self.effects.filter(pl.col("measure") == measure).to_dicts()
+        effect = ""
+        if found and found[0]["ER"] is not None:
+            row = found[0]
+            limits = (
+                ""
+                if row["ER low"] is None or row["ER high"] is None
+                else f" (0.95 confidence limits {row['ER low']:.2f} to {row['ER high']:.2f})"
+            )
+            effect = f" The improvement is {row['ER']:.2f} times the original one{limits}."
+        only = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
+        return (
+            f"By {measure}{only}, {' and '.join(each)}.{effect}",
+            "A large p does not show that the runs are equally good: see the errors and limits.",
+        )
+
     def heading(self) -> list[str]:
         topics, others = (_largest(self.scores[name]) for name in ("topics", "other topics"))
         where = counted(topics, "topic")
@@ -203,6 +233,10 @@ def _text(table: pl.DataFrame) -> str:
 
 def _p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else number(p)
+
+
+def _compared(p: float) -> str:
+    return "below 0.0001" if p < 0.0001 else number(p)
 
 
 def _cell(name: str, cell: Any) -> str:

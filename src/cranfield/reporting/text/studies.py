@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import html, latex, plain
 from cranfield.base.escape import markdown as safe
 from cranfield.base.version import __version__
+from cranfield.base.words import counted
 from cranfield.meta.study import Findings
 from cranfield.tabular import from_frame
 from cranfield.tabular.html import SMALL
 
 
+ALL = "all"
+"""What asks for all tables that people read, instead of the first of each study."""
+
+
 def plain_text(study: Findings) -> str:
     parts = ["\n".join(map(plain, some)) for some in (study.verdict, study.heading) if some]
+    tables = study.first or study.tables
     detail = []
-    if study.tables and len(study.frames) > 1:
-        detail = [f"numbers in full, by --table: {', '.join(study.frames)}"]
-    return "\n\n".join([*parts, *(table.to_text() for table in study.tables), *detail]) + "\n"
+    if len(tables) < len(study.tables):
+        detail.append(f"{counted(len(study.tables) - len(tables), 'more table')}: --table {ALL}")
+    if tables and len(study.frames) > 1:
+        detail.append(f"numbers in full, by --table: {', '.join(study.frames)}")
+    told = ["\n".join(detail)] if detail else []
+    return "\n\n".join([*parts, *(table.to_text() for table in tables), *told]) + "\n"
 
 
 def markdown(study: Findings) -> str:
@@ -89,13 +99,15 @@ WRITERS: dict[str, Callable[[Findings], str]] = {
 
 def check_table(table: str, names: Iterable[str]) -> None:
     known = list(names)
-    if table not in known:
+    if table not in (*known, ALL):
         there = ", ".join(known)
         raise PolicyError(f"the study has no table {quoted(table)}; there are {there}")
 
 
 def written(study: Findings, format: str, table: str | None = None) -> str:
-    if table is not None:
+    if table == ALL:
+        study = replace(study, first=study.tables)
+    elif table is not None:
         check_table(table, study.frames)
         frame, keys = study.frames[table]
         shown = from_frame(frame, table, left=keys)

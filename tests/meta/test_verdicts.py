@@ -1,0 +1,218 @@
+"""What studies say first, held against their tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield import meta
+from cranfield.meta.study import STUDIES, Study, findings
+from cranfield.reporting.text.studies import plain_text
+
+COVID = cf.bundled.trec_covid()
+RUNS = list(COVID.runs[:6])
+JUDGED = cf.judge(RUNS, COVID.qrels)
+SCORED = cf.score(JUDGED, ["AP", "nDCG@10", "P@10", "RR"])
+FIRST, SECOND = SCORED["AP"].systems[:2]
+PREFERRED = pl.DataFrame(
+    {
+        "topic": [str(k % 40 + 1) for k in range(60)],
+        "first": [FIRST] * 60,
+        "second": [SECOND] * 60,
+        "preferred": [(1, 1, 2, 1, 0)[k % 5] for k in range(60)],
+    }
+)
+
+STUDIED: dict[str, Callable[[], Study]] = {
+    "scales": lambda: meta.study_scales(JUDGED, ["P", "RBP(p=0.8)", "DCG"], cutoffs=[5]),
+    "power-of-tests": lambda: meta.power_of_tests(SCORED["AP"], ["anova-2", "t"], repeats=20),
+    "predictive-power": lambda: meta.predictive_power(SCORED, PREFERRED),
+    "concordance": lambda: meta.concordance(SCORED, "P@10"),
+    "innate-orders": lambda: meta.innate_orders(JUDGED, 10, ["P@10", "nDCG@10"]),
+    "facets": lambda: meta.facets(cf.evaluate(RUNS, COVID.qrels, "AP", shards=3)["AP"]),
+    "reproduction": lambda: meta.reproduce(
+        {"baseline": RUNS[0], "advanced": RUNS[2]},
+        {"baseline": RUNS[1], "advanced": RUNS[3]},
+        qrels=COVID.qrels,
+        measures=["AP", "P@10"],
+    ),
+    "extrapolation": lambda: meta.extrapolate(SCORED["AP"]),
+    "interleaving": lambda: meta.interleaving_sensitivity(RUNS[:3], COVID.qrels, impressions=5),
+}
+
+
+@pytest.fixture(scope="module", params=STUDIED)
+def study(request: pytest.FixtureRequest) -> Study:
+    return STUDIED[request.param]()
+
+
+def test_it_comes_first_and_has_two_or_three_sentences(study: Study) -> None:
+    assert isinstance(study, getattr(meta, STUDIES[study.name]))
+    assert 2 <= len(study.verdict) <= 3
+    said = " ".join(study.verdict)
+    assert not re.search(
+        r"\b(nan|None|inf|null)\b|(?<!to )\b1 (systems|topics|pairs|repeats)\b", said
+    )
+    assert all(line[-1] == "." for line in study.verdict)
+    assert plain_text(findings(study)).startswith(said)
+
+
+def _has(study: Study, *parts: str) -> None:
+    said = " ".join(study.verdict)
+    for part in parts:
+        assert part in said, (part, said)
+
+
+def test_power_of_tests() -> None:
+    study: Any = STUDIED["power-of-tests"]()
+    differ = study.repeated.filter(pl.col("range") > 0)
+    found = {
+        name: rows["right"].sum() / rows["pairs"].sum()
+        for (name,), rows in differ.group_by("test", maintain_order=True)
+    }
+    best, least = (choose(found, key=found.__getitem__) for choose in (max, min))
+    _has(
+        study,
+        f"on 50 topics {best} finds the most true differences, {100 * found[best]:.1f}% of",
+        f"the fewest, {100 * found[least]:.1f}%, does {least}.",
+    )
+
+
+def test_predictive_power() -> None:
+    study: Any = STUDIED["predictive-power"]()
+    values = {name: SCORED[name].values for name in study.measures}
+    place = {name: k for k, name in enumerate(SCORED["AP"].topics)}
+    right = {}
+    for name, table in values.items():
+        signs = [
+            np.sign(table[place[row["topic"]], 0] - table[place[row["topic"]], 1])
+            * {1: 1, 2: -1}[row["preferred"]]
+            for row in PREFERRED.to_dicts()
+            if row["preferred"]
+        ]
+        right[name] = sum(sign > 0 for sign in signs)
+    best, least = max(right.values()), min(right.values())
+    _has(
+        study,
+        f"the most preferences of people: {best} of 48, {100 * best / 48:.1f}%",
+        f"The fewest, {100 * least / 48:.1f}%,",
+    )
+
+
+def test_concordance() -> None:
+    study: Any = STUDIED["concordance"]()
+    beaten = dict.fromkeys(study.measures, 0)
+    for one in study.measures:
+        for other in study.measures:
+            wins = []
+            for a, b in ((one, other), (other, one)):
+                d1, d2, gold = (_differences(SCORED[name].values) for name in (a, b, "P@10"))
+                wins.append(((d1 * d2 < 0) & (d1 * gold >= 0) & (d2 * gold < 0)).sum())
+            beaten[one] += wins[0] > wins[1]
+    most = max(beaten.values())
+    best = [name for name, number in beaten.items() if number == most]
+    _has(study, ", ".join(best), f"with P@10 more often than {most} of the 2 others.")
+
+
+def _differences(values: Any) -> Any:
+    one, other = np.triu_indices(values.shape[1], 1)
+    found = values[:, one] - values[:, other]
+    return np.where(np.abs(found) < 1e-12, 0, found)
+
+
+def test_innate_orders() -> None:
+    study: Any = STUDIED["innate-orders"]()
+    total = 50 * 15
+    counts = {name: study.pairs[name].sum() for name in ("better", "worse", "same", "open")}
+    assert sum(counts.values()) == total
+    _has(
+        study,
+        f"In {100 * (counts['better'] + counts['worse']) / total:.1f}% of the pairs",
+        f"in {100 * counts['open'] / total:.1f}% measures are free",
+        "No measure here goes against that order.",
+    )
+
+
+def test_facets() -> None:
+    study: Any = STUDIED["facets"]()
+    shares = dict(study.components.select("source", "share").rows())
+    assert max(shares, key=shares.__getitem__) == "topic"
+    variances = dict(study.components.select("source", "variance").rows())
+    noise = variances["system:topic"] / 50 + variances["error"] / study.cells
+    relative = variances["system"] / (variances["system"] + noise)
+    _has(
+        study,
+        f"{100 * shares['topic']:.1f}%, comes from topics, whatever the system",
+        f"{100 * shares['system']:.1f}% from systems",
+        f"is {relative:.2f} (1:",
+    )
+
+
+def test_reproduction() -> None:
+    study: Any = STUDIED["reproduction"]()
+    means = [float(np.mean(SCORED["AP"].values[:, k])) for k in range(4)]
+    _has(
+        study,
+        f"By AP, the first of 2 measures, the baseline run has a mean of {means[1]:.4f} where the"
+        f" original has {means[0]:.4f}",
+        f"the advanced run has a mean of {means[3]:.4f} where the original has {means[2]:.4f}",
+        f"The improvement is {(means[3] - means[1]) / (means[2] - means[0]):.2f} times the",
+    )
+
+
+def test_extrapolation() -> None:
+    study: Any = STUDIED["extrapolation"]()
+    found = cf.compare(SCORED["AP"], test="anova-2", correction="tukey")
+    significant = int(np.sum(found.adjusted_pvalues <= 0.05))
+    _has(study, f"of 15 pairs of systems, {significant} differ significantly on 50 topics")
+
+
+def test_scales() -> None:
+    study: Any = STUDIED["scales"]()
+    row = study.correlation.sort("overall").row(0, named=True)
+    if row["overall"] < 1:
+        _has(study, f"most with {row['measure']} at cutoff 5: Kendall's tau {row['overall']:.2f}")
+    share = study.changes["changed % of all"].max()
+    _has(study, f"changes {share:.1f}% at most" if share else "no decision on a pair")
+
+
+def test_interleaving() -> None:
+    study: Any = STUDIED["interleaving"]()
+    pairs = study.pairs.filter(pl.col("method") != "A/B").with_columns(
+        pl.col("needed").fill_null(np.inf)
+    )
+    needed = pairs.group_by("user", "method").agg(pl.col("needed").median()).sort("needed")
+    _has(study, f"with the user {needed['user'][0]}: {needed['needed'][0]:,.0f} impressions")
+
+
+EQUAL = cf.read_scores({name: {"1": 0.2, "2": 0.4, "3": 0.3} for name in ("x", "y")})
+TWO = cf.read_scores({"x": {"1": 0.2, "2": 0.4, "3": 0.1}, "y": {"1": 0.4, "2": 0.5, "3": 0.4}})
+SMALL: dict[str, Callable[[], Study]] = {
+    "power": lambda: meta.power_of_tests(TWO, ["t"], population="resampled", sizes=[3], repeats=1),
+    "power, equal": lambda: meta.power_of_tests(
+        EQUAL, ["sign"], population="resampled", sizes=[2], repeats=1
+    ),
+    "false alarms": lambda: meta.false_alarms(TWO, ["sign"], sizes=[2], repeats=1),
+    "concordance": lambda: meta.concordance({"a": TWO, "b": EQUAL, "c": TWO}, "c"),
+    "extrapolation": lambda: meta.extrapolate(TWO, [2]),
+    "innate": lambda: meta.innate_orders(cf.judge(RUNS[:2], COVID.qrels), 1),
+    "reproduction": lambda: meta.reproduce_scores(
+        {"baseline": [0.1, 0.2]}, {"baseline": [0.1, 0.3]}
+    ),
+    "stability": lambda: meta.stability(TWO, sizes=[2], repeats=1),
+    "generalizability": lambda: meta.generalizability(TWO),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_studies_say_nothing_odd(name: str) -> None:
+    said = " ".join(SMALL[name]().verdict)
+    assert not re.search(
+        r"\b(nan|None|inf|null)\b|(?<!to )\b1 (systems|topics|pairs|repeats)\b", said
+    ), said

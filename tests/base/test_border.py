@@ -22,7 +22,7 @@ SCORES = cf.read_scores({"x": {"1": 0.2, "2": 0.4}, "y": {"1": 0.4, "2": 0.5}})
 
 WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (cf.evaluate, {"aspects": object}, "evaluate(aspects=…) is a dict of text to anything or None"),
-    (cf.evaluate, {"tie": "doc"}, "evaluate takes no argument 'tie': did you mean ties=…?"),
+    (cf.evaluate, {"tie": "doc"}, "evaluate takes no argument 'tie'; did you mean ties=…?"),
     (cf.evaluate, {"nonsense": 1}, "evaluate takes no argument 'nonsense'"),
 ]
 

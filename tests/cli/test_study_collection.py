@@ -86,7 +86,9 @@ def test_formats(campaign: Path) -> None:
     assert out == ""
     assert "leaving out each run: 6 runs, 6 contributing runs, pool depth 4\n" in text
     assert "AP: samples of topics against all 12, where" in text
-    assert "AP: topics needed for 0.95" in text
+    assert "AP: topics needed for 0.95" not in text
+    out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
+    assert "AP: topics needed for 0.95" in out
 
 
 def test_resume(campaign: Path, tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_reproduction(campaign: Path) -> None:
     close(pl.DataFrame(found["effects"]), expected.effects)
     close(pl.DataFrame(found["orders"]), expected.orders)
     assert found["systems"] == {"baseline": ["s3", "s4"], "advanced": ["s0", "s1"]}
-    out, _ = cranfield(campaign, *REPRODUCTION, *ALL_FOUR)
+    out, _ = cranfield(campaign, *REPRODUCTION, *ALL_FOUR, "--table", "all")
     assert "Reproduction of baseline and advanced: 12 topics, 3 measures" in out
     assert "Effect of the advanced system" in out
 

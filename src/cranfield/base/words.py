@@ -37,7 +37,7 @@ def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     from difflib import get_close_matches
 
     by_case = {one.casefold(): one for one in known}
-    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most)]
+    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most, 0.5)]
 
 
 def did_you_mean(

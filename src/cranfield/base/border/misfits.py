@@ -6,7 +6,6 @@ import ast
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -26,6 +25,7 @@ from typing import (
 import numpy as np
 
 from cranfield.base.errors import quoted
+from cranfield.base.words import did_you_mean
 
 _LOOKED_AT = 1_000
 """Elements of a list, entries of a dict, that are looked at."""
@@ -63,7 +63,7 @@ def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict
     >>> misfit(share, "share", ("x",), {})
     "share(part=…) is a number, not the text 'x'"
     >>> misfit(share, "share", (1,), {"off": 3})
-    "share takes no argument 'off': did you mean of=…?"
+    "share takes no argument 'off'; did you mean of=…?"
     >>> misfit(share, "share", (1, ["a", 2]), {})
     'share(of=…) is a list of text or None, not a list with the whole number 2'
     >>> misfit(share, "share", (1, ["a"]), {})
@@ -100,8 +100,7 @@ def _unbound(signature: inspect.Signature, name: str, given: dict[str, Any], why
     unknown = [key for key in given if key not in names]
     if not unknown or any(one.kind is one.VAR_KEYWORD for one in parameters):
         return f"{name}: {why}"
-    near = get_close_matches(unknown[0], names, n=1)
-    hint = f": did you mean {near[0]}=…?" if near else ""
+    hint = did_you_mean(unknown[0], names, 1, shown="{}=…".format)
     return f"{name} takes no argument {quoted(unknown[0])}{hint}"
 
 

@@ -105,7 +105,11 @@ _OUTPUT = in_group(
     "Output",
     (
         one_of("--format", WRITERS, "How to write the tables.", "text"),
-        option("--table", metavar="NAME", help="One table of numbers only; all: every table for reading."),
+        option(
+            "--table",
+            metavar="NAME",
+            help="One table of numbers only; all: every table for reading.",
+        ),
         option("--output", help="File to write, whole or not at all.", type=WRITTEN),
         option(
             "--plot",

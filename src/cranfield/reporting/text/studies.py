@@ -15,7 +15,6 @@ from cranfield.meta.study import Findings
 from cranfield.tabular import from_frame
 from cranfield.tabular.html import SMALL
 
-
 ALL = "all"
 """What asks for all tables that people read, instead of the first of each study."""
 

@@ -95,7 +95,8 @@ class Concordance(
         sure = known.filter(pl.col("p") <= MARKS[-1][0]).height
         return (
             f"Where two measures disagree, {some_of(best, 3)}"
-            f" {'agrees' if len(best) == 1 else 'each agree'} with {gold} more often than {most:,} of the {others}. Of"
+            f" {'agrees' if len(best) == 1 else 'each agree'} with {gold} more often"
+            f" than {most:,} of the {others}. Of"
             f" {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
             f" {MARKS[-1][0]:g} (sign test, each by itself).",
             "Pairs of runs share runs and topics, so that these p are too small; and the gold"

@@ -182,3 +182,18 @@ def test_on_paper(browser: Any, site: Path) -> None:
     assert len(one.page.pdf(format="A4")) > 10_000
     assert one.complaints == []
     one.page.close()
+
+
+def test_limits_can_be_seen(browser: Any, site: Path) -> None:
+    """A line that the style does not name is drawn, and has no colour."""
+    one = opened(browser, site / BOARD)
+    colours = one.page.evaluate(
+        "[...document.querySelectorAll('svg line, svg rect.band')]"
+        ".map(each => getComputedStyle(each)[each.tagName === 'line' ? 'stroke' : 'fill'])"
+    )
+    assert colours
+    assert not {"none", "rgb(0, 0, 0)"} & set(colours)
+    spans = one.page.locator(".axis > span").all()
+    ends = [span.bounding_box()["x"] for span in spans]
+    assert max(ends) - min(ends) > 60
+    one.page.close()

@@ -80,6 +80,11 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert r"a\_b & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
     assert "% differs from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
+    # Rows are in the order of the table without marks, the best first, in every format.
+    plain, _ = cranfield(folder, *start, "--format", "latex")
+    names = [line.split(" & ")[0] for line in plain.split("midrule")[1].splitlines()[1:4]]
+    assert names[0] == "c" and len({*names}) == 3
+    assert [row.split(" & ")[0] for row in marked.split("midrule")[1].splitlines()[1:4]] == names
     text, _ = cranfield(folder, *start, "--marks", "beaten")
     assert text.splitlines()[2].split() == ["System", "AP"]
     assert "meaning: " in text or "note: " in text

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 import cranfield as cf
 from cranfield.collection.judged import policies
-from cranfield.evaluation.judging_options import Judging
+from cranfield.evaluation.judging_options import Judging, OfSessions
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)
@@ -24,10 +24,12 @@ def test_types_list_the_presets() -> None:
 def test_what_judge_takes_evaluate_takes() -> None:
     judged = inspect.signature(cf.judge).parameters
     named = [name for name, one in judged.items() if one.kind is one.KEYWORD_ONLY]
-    assert [*Judging.__annotations__] == [name for name in named if name != "compat"]
+    assert Judging.__annotations__.keys() == {*named} - {"compat"}
     for function in (cf.evaluate, cf.score_samplings):
         shown = inspect.signature(function).parameters
         assert all(shown[name].default == judged[name].default for name in named)
+        order = [name for name in shown if name in Judging.__annotations__]
+        assert order == [name for name in named if name != "compat"]
         assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
 
 
@@ -38,3 +40,29 @@ def test_options_of_shards_are_those_that_are_taken() -> None:
     given = {name: shown[name].default for name in ("unmapped", "rel", "seed")}
     one, same = (cf.evaluate(run, qrels, "RR", shards=2, **more) for more in ({}, given))
     assert one["RR"].values.tolist() == same["RR"].values.tolist()
+
+
+def test_options_of_sessions_have_names() -> None:
+    shown = inspect.signature(cf.evaluate_sessions).parameters
+    assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
+    judged = inspect.signature(cf.judge).parameters
+    for name in OfSessions.__annotations__:
+        assert shown[name].annotation == judged[name].annotation
+    rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+    given: dict[str, Any] = {"topics": {"s": "t"}}
+    found = cf.evaluate_sessions(
+        rows, {"t": {"b": 1, "a": -1}}, "P@2", **given, negative="unjudged"
+    )
+    assert found["P@2"].values.tolist() == [[0.5]]
+    with pytest.raises(cf.PolicyError, match="nagative"):
+        cf.evaluate_sessions(  # type: ignore[call-arg]
+            rows, {"t": {"b": 1}}, "P@2", **given, nagative="unjudged"
+        )
+
+
+def test_what_was_not_evaluated_is_not_in_it() -> None:
+    found = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP", "nDCG@10"])
+    assert "AP" in found and "map" in found and "ndcg_cut_10" in found
+    assert cf.parse_measure("AP") in found
+    for other in ("nope", "P@5", "nDCG", "", "P(", 3, None, 2.5):
+        assert other not in found

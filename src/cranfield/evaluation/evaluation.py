@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import MeasureError, optional_module
+from cranfield.base.errors import MeasureError, PolicyError, optional_module
 from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
@@ -80,6 +80,12 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
             some = ", ".join([*self.scores][:10]) + (", …" if len(self.scores) > 10 else "")
             raise KeyError(f"{measure} was not evaluated; {some} were")
         return found
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return self[measure] is not None  # type: ignore[index]
+        except (KeyError, MeasureError, PolicyError):
+            return False
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores)

@@ -8,31 +8,42 @@ from typing import Any, TypedDict, TypeVar
 
 from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.policies import Negative, Ties, Topics, Unjudged
+from cranfield.collection.judged.policies import Compat, Negative, Ties, Topics, Unjudged
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Judging(TypedDict, total=False):
-    """What :func:`cranfield.judge` takes by name, but for `compat`."""
+class OfRankings(TypedDict, total=False):
+    """What :func:`cranfield.judge` takes by name of rankings that are read already."""
 
     ties: Ties | None
-    topics: Topics | None
     unjudged: Unjudged | None
     negative: Negative | None
-    depth: int | None
     lengths: Any
     groups: Any
     intents: Any
     aspects: Mapping[str, Any] | None
-    system: str | None
-    columns: Mapping[str, str] | None
-    duplicates: str
-    bad_runs: str
     jobs: int | None
     backend: str | None
     scheduler: str | None
     progress: Progress | None
+
+
+class OfSessions(OfRankings, total=False):
+    """The same of sessions, whose topics and depth are said otherwise."""
+
+    compat: Compat | None
+
+
+class Judging(OfRankings, total=False):
+    """What :func:`cranfield.judge` takes by name, but for `compat`."""
+
+    topics: Topics | None
+    depth: int | None
+    system: str | None
+    columns: Mapping[str, str] | None
+    duplicates: str
+    bad_runs: str
 
 
 class Sharded(Judging, total=False):
@@ -52,6 +63,12 @@ _KNOWN = inspect.signature(judge).parameters
 _OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
 
 
+def _place(name: str) -> int:
+    """Put options in the order in which `judge` has them, those of shards last."""
+    known = [*_KNOWN, *_OF_SHARDS]
+    return known.index(name)
+
+
 def naming(options: type[Any]) -> Callable[[Function], Function]:
     """Show options in the signature of a function that collects them, with their defaults."""
 
@@ -66,7 +83,7 @@ def naming(options: type[Any]) -> Callable[[Function], Function]:
                 default=_OF_SHARDS[name],
                 annotation=options.__annotations__[name].__forward_arg__,
             )
-            for name in options.__annotations__
+            for name in sorted(options.__annotations__, key=_place)
         ]
         function.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
         return function

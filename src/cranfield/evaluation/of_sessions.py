@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.evaluation.judging_options import OfSessions, naming
 from cranfield.measures import Measure, parse_measures
 from cranfield.sessions.concatenating import concatenated
 from cranfield.sessions.reading import read_sessions
 
 
+@naming(OfSessions)
 def evaluate_sessions(
     sessions: Any,
     qrels: Any,
@@ -21,7 +23,7 @@ def evaluate_sessions(
     depth: int | None = None,
     duplicates: str = "first",
     until_click: bool = False,
-    **policies: Any,
+    **policies: Unpack[OfSessions],
 ) -> Evaluation:
     """Score sessions of several queries.
 

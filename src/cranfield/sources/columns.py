@@ -196,7 +196,7 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
         except pl.exceptions.ComputeError as error:
             if "more fields" not in str(error):
                 raise
-            frame = _with_ends(raw, source, separator)
+            frame = _with_ends(raw, source, separator, readable)
         # The reader gives a name that stands there again another one.
         if any("_duplicated_" in name for name in frame.columns):
             head = pl.read_csv(raw, separator=separator, has_header=False, n_rows=1)
@@ -208,7 +208,7 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
         return frame
 
 
-def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
+def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
     """Read CSV whose lines end with a comma, and whose head does not; refuse any other excess."""
     # Blank lines may stand before the head.
     body = raw.lstrip(b"\r\n")
@@ -223,7 +223,8 @@ def _with_ends(raw: bytes, source: str, separator: str) -> pl.DataFrame:
     *names, last = frame.columns
     if frame[last].fill_null("").str.strip_chars().ne("").any():
         raise InputError(
-            "has lines of more cells than the first line, which is to name all columns",
+            f"is no readable {readable}: lines have more cells than the first one, which is to name"
+            " the columns",
             source=source,
         )
     return frame.select(names)

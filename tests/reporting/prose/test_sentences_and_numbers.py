@@ -214,8 +214,9 @@ class Comparison(Reader):
             assert not (self.star[k] and sign * (self.means[a] - self.means[b]) > 0)
 
     @matches(
-        rf"(\S+) has the highest (mean|mean rank), ({N}); it differs significantly from ({WORD}) of"
-        rf" the ({N}) other systems(?:, and not from (.+))?\."
+        rf"(\S+) has the highest (mean|mean rank), ({N}); it differs significantly from"
+        rf" (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
+        rf"(?:, and not from (.+))?\."
     )
     def see_best(self, found: re.Match[str]) -> None:
         best = max(self.means, key=lambda name: float(self.means[name]))
@@ -226,9 +227,14 @@ class Comparison(Reader):
             for (a, b), k in self.pairs.items()
             if self.star[k] and best in (a, b)
         }
-        assert (number(found[4]), number(found[5])) == (len(differs), len(self.means) - 1)
+        others = len(self.means) - 1
+        if found[6] is None:
+            assert (number(found[4]), number(found[5])) == (len(differs), others)
+            assert len(differs) < others
+        else:
+            assert (found[6], len(differs)) == ("both" if others == 2 else f"all {others}", others)
         same = {*self.means} - differs - {best}
-        assert {*re.split(", | and ", found[6] or "")} - {""} == same
+        assert {*re.split(", | and ", found[7] or "")} - {""} == same
 
     @matches(
         rf"Beside the second, (\S+), the difference \((\S+) minus (\S+)\) is {Reader.DIFFERENCE}\."

@@ -138,10 +138,9 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
         ((one.first == best) & (one.second == next_best))
         | ((one.first == next_best) & (one.second == best))
     )
-    others = counted(len(one.systems) - 1, "other system")
     yield [
         f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, int(k))}; it differs"
-        f" significantly from {better or 'none'} of the {others}"
+        f" significantly from {_of_others(better, len(one.systems) - 1)}"
         f"{f', and not from {listing(top)}' if top else ''}."
     ]
     a, b = _name(one, int(k))
@@ -150,6 +149,14 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
         *_pair(one, int(k)),
         ".",
     ]
+
+
+def _of_others(number: int, others: int) -> str:
+    """Name so many of the other systems."""
+    if number < others:
+        return f"{number or 'none'} of the {counted(others, 'other system')}"
+    few = {1: "the other system", 2: "both other systems"}
+    return few.get(others, f"all {others:,} other systems")
 
 
 def effects_of(one: PairwiseComparison) -> Iterator[Sentence]:

@@ -117,7 +117,9 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     said = [
         f"{name}: {line}" if name else line for name, one in found.items() for line in _meant(one)
     ]
-    return evaluation_table(scores, replace(made, remarks=[*made.remarks, *said]))
+    remarked = replace(made, remarks=[*made.remarks, *said])
+    # As in tables without marks, the best system of the first measure is the first.
+    return evaluation_table(scores, remarked, sort=next(iter(scores)))
 
 
 def json_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:

@@ -95,3 +95,18 @@ def test_options_with_effect(tmp_path: Path) -> None:
         "evaluate qrels r.run -p 2 -f ir_measures",
     ):
         assert cranfield(tmp_path, *line.split())[0]
+
+
+@pytest.mark.parametrize("option", ["--seed", "--resamples"])
+def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
+    rows = [
+        f"{topic},{system},{k * n % 7}"
+        for k, topic in enumerate("abcdef")
+        for n, system in ((2, "x"), (3, "y"), (5, "z"))
+    ]
+    (tmp_path / "s.csv").write_text("\n".join(["topic,system,score", *rows]))
+    start = ("compare", "--scores", "s.csv", "-m", "AP", option, "50")
+    said = f"{option} has no effect: the test and the correction draw no samples"
+    assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm")[1]
+    assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
+    assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]

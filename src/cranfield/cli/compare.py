@@ -11,6 +11,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, in_group, option
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
 from cranfield.cli.options.output import (
@@ -165,6 +166,8 @@ def compare(
         write(_boards(boards, format, prose, printing), output)
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
+    if all(one.seed is None for one in found.values()):
+        tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, warn
 
 
 def check_conditions(ctx: click.Context) -> None:
@@ -53,6 +53,13 @@ def _said(way: str) -> str:
 
 def _without(way: str) -> str:
     return " and ".join(part[1:] for part in way.split() if part[0] == "!")
+
+
+def tell_without_effect(names: Iterable[str], why: str) -> None:
+    """Warn of options that were given, where only the result tells that they changed nothing."""
+    for one in click.get_current_context().command.params:
+        if one.name in {*names} and on_command_line(one.name):
+            warn(f"{max(one.opts, key=len)} has no effect: {why}")
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:

@@ -276,3 +276,11 @@ def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(height) == before
     page.close()
+
+
+def test_a_picture_drawn_again_keeps_the_focus(page: Any) -> None:
+    seen(page, "boxes").focus()
+    page.evaluate("document.querySelector('#pic-boxes svg').dataset.old = 'yes'")
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.wait_for_selector("#pic-boxes svg:not([data-old])")
+    assert page.evaluate("document.activeElement.closest('figure')?.id") == "pic-boxes"

@@ -157,6 +157,8 @@ function drawPicture(one, width = one.canvas.clientWidth) {
   const hints = (view.hints ?? []).map((hint) => element("span", "hint", ` ${hint}`));
   one.note.replaceChildren(view.note, ...hints);
   const { height } = view;
+  // A picture that is drawn again keeps the focus, or the next Tab would begin at the top of the page.
+  const held = one.svg && one.svg === document.activeElement;
   one.svg = drawn("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "img",
     "aria-label": `${view.title}. Arrow keys read its values.`,
@@ -165,6 +167,7 @@ function drawPicture(one, width = one.canvas.clientWidth) {
   one.svg.append(one.over);
   one.canvas.replaceChildren(one.svg);
   listen(one, one.svg);
+  if (held) one.svg.focus({ preventScroll: true });
 }
 
 /** Let a drawing be pointed at, chosen from, and read with keys. */

@@ -18,6 +18,7 @@ from .base.errors import (
     ArgumentError as ArgumentError,
     CranfieldError as CranfieldError,
     CranfieldWarning as CranfieldWarning,
+    ForkError as ForkError,
     InputError as InputError,
     MeasureError as MeasureError,
     MissingDependencyError as MissingDependencyError,

@@ -21,6 +21,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cranfield.base.border.forks import check_fork
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.threads import BACKENDS
 from cranfield.base.version import __version__
@@ -145,6 +146,7 @@ class _Call:
     version: str = __version__
 
     def __call__(self, task: Any) -> Any:
+        check_fork()
         if self.version != __version__:
             raise CranfieldError(
                 f"a worker has cranfield {__version__}, and not {self.version} as this process"

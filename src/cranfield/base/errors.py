@@ -72,6 +72,10 @@ class ArgumentError(PolicyError, TypeError):
     """An argument of a wrong type, one that does not exist, or one that is missing."""
 
 
+class ForkError(CranfieldError, RuntimeError):
+    """A process was forked while threads were at work, and nothing can be done in it."""
+
+
 class MissingDependencyError(CranfieldError, ImportError):
     """An optional package is needed for what was asked."""
 
@@ -131,6 +135,6 @@ def optional_module(name: str, package: str = "", install: str = "", user: str =
 # Users meet these names as `cranfield.InputError`: tracebacks say so too, wherever the file stands.
 for _public in (
     *(CranfieldError, InputError, MeasureError, PolicyError, ArgumentError),
-    *(MissingDependencyError, CranfieldWarning),
+    *(ForkError, MissingDependencyError, CranfieldWarning),
 ):
     _public.__module__ = "cranfield"

@@ -20,6 +20,7 @@ from typing import Any
 
 import lazy_loader  # type: ignore[import-untyped]
 
+from cranfield.base.border.forks import check_fork
 from cranfield.base.errors import ArgumentError, CranfieldError
 
 _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
@@ -78,8 +79,10 @@ def at_border(thing: Any, package: str) -> Any:
 def _explained(raw: FunctionType, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
+    fork = check_fork
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        fork()
         for value in (*args, *kwargs.values()):
             if type(value) is list:
                 shallow(name, value)

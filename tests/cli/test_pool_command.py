@@ -115,7 +115,7 @@ def test_samples(campaign: Path) -> None:
         ("--next 3 --budget 4", "--next and --budget do not go together"),
         ("--unjudged", "--unjudged needs --judged"),
         ("--stop knee", "--stop needs --judged"),
-        ("--stop kne --judged qrels.txt", "there is no rule 'kne'; did you mean Knee?"),
+        ("--stop kne --judged qrels.txt", "there is no rule 'kne'; did you mean Knee"),
         ("--stop target --judged qrels.txt", "Target needs targets"),
         ("--next 2 --method nonsense", "there is no method 'nonsense'"),
         ("--method rrf", "--method goes with --next or --budget"),

@@ -16,12 +16,13 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 
 @contextmanager
 def whole_file(
-    path: str | PathLike[str], *, private: bool = False, synced: bool = False
+    path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
 ) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name only when it is complete.
 
     A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
-    this returns, and stays there when the power fails.
+    this returns, and stays there when the power fails. A
+    `new` one leaves a file as it is that another process has made meanwhile.
     """
     target = Path(fspath(path))
     name = None
@@ -45,7 +46,7 @@ def whole_file(
             # mkstemp makes files that only their owner reads; a result is an ordinary file.
             Path(name).chmod(0o666 & ~_mask())
         if name is not None:
-            Path(name).replace(target)
+            _give_name(Path(name), target, new=new)
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
@@ -100,6 +101,18 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _give_name(made: Path, target: Path, *, new: bool) -> None:
+    if new:
+        try:
+            target.hardlink_to(made)
+            return
+        except FileExistsError:
+            return
+        except (OSError, NotImplementedError):
+            pass  # a file system without links
+    made.replace(target)
 
 
 def _mask() -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
+from cranfield.base.escape import plain
 from cranfield.base.version import __version__
 from cranfield.base.whole_files import whole_file
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.meta.work.part_files import sealed, unsealed
 from cranfield.scores import Scores
 
 
@@ -60,57 +64,98 @@ class ResultsFolder:
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
         self.path = Path(path)
+        self.began = time.time()
+        self.damaged: list[str] = []
         wanted = json.loads(json.dumps({"cranfield": __version__, **about}))
+        self.study = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
         note = self.path / "study.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            there = note.read_text() if note.exists() else None
+            if not note.exists():
+                self._begin(note, wanted)
+            there = note.read_bytes()
+        except CranfieldError:
+            raise
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"no results folder: {reason}", source=str(path)) from error
-        if there is None:
-            others = [one.name for one in self.path.iterdir() if not one.name.startswith(".")]
-            if others:
-                raise PolicyError(f"{path} holds {sorted(others)[0]!r}, and no study.json")
-            with whole_file(note) as out:
-                out.write(json.dumps(wanted, indent=1, ensure_ascii=False).encode() + b"\n")
-            return
         try:
-            found = json.loads(there)
-        except ValueError as error:
-            raise InputError("is not JSON", source=str(note)) from error
-        if found != wanted:
-            raise PolicyError(f"{path} holds another study: {_difference(found, wanted)}")
+            found = json.loads(there.decode())
+            differs = "" if found == wanted else _difference(found, wanted)
+        except (ValueError, RecursionError) as error:
+            raise InputError("is not JSON, or is damaged", source=str(note)) from error
+        if differs:
+            raise PolicyError(f"{path} holds another study: {differs}")
+
+    def _begin(self, note: Path, wanted: Mapping[str, Any]) -> None:
+        others = [one.name for one in self.path.iterdir() if not one.name.startswith(".")]
+        # Another process may have begun, and be further, since nothing was there.
+        if others and not note.exists():
+            raise PolicyError(f"{self.path} holds {quoted(sorted(others)[0])}, and no study.json")
+        with whole_file(note, new=True) as out:
+            out.write(json.dumps(wanted, indent=1, ensure_ascii=False).encode() + b"\n")
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """Return a finished part, or None when it is not there or cannot be read."""
-        if not self._file(name).exists():
-            return None
+        """Return a finished part; None when it is not there, or is not what was written.
+
+        The latter is kept for `say_damage`.
+        """
+        path = self._file(name)
         try:
-            return pl.read_parquet(self._file(name))
-        except (OSError, pl.exceptions.PolarsError):
-            return None  # such as after a power failure: it is computed again
+            return unsealed(path.read_bytes(), self.study, name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        except InputError as error:
+            reason = error.reason
+        self.damaged.append(f"{path.name} {reason}")
+        return None
+
+    def say_damage(self) -> None:
+        """Say which parts are computed again, and why: in a line, and in the folder's record."""
+        if not self.damaged:
+            return
+        others = len(self.damaged) - 1
+        more = f", and {others} others that are damaged" if others else ""
+        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more}; see {_DAMAGED}")
+        with whole_file(self.path / _DAMAGED) as out:
+            out.write("".join(f"{one}; it was computed again\n" for one in self.damaged).encode())
 
     def write(self, name: str, part: pl.DataFrame) -> None:
+        data = sealed(part, self.study, name)
         with whole_file(self._file(name)) as out:
-            part.write_parquet(out)
+            out.write(data)
 
     def tidy(self) -> None:
-        """Remove what interrupted writes left behind."""
-        for one in self.path.glob(".*.parquet.*"):
-            one.unlink(missing_ok=True)
+        """Remove what writes left behind that were interrupted before this study began."""
+        for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
+            for one in self.path.glob(pattern):
+                # Others are perhaps being written, by a process that does the same study.
+                with suppress(FileNotFoundError):
+                    if one.stat().st_mtime < self.began:
+                        one.unlink()
+
+
+_DAMAGED = "damaged.txt"
+"""What was computed again when parts were last found damaged."""
+
+_MISSING = object()
 
 
 def _difference(found: Any, wanted: Mapping[str, Any]) -> str:
     if not isinstance(found, dict):
         return "its study.json is no object"
-    name = next(key for key in {**wanted, **found} if found.get(key) != wanted.get(key))
-    return f"{name} was {_short(found.get(name))}, and is {_short(wanted.get(name))}"
+    keys = {**wanted, **found}
+    name = next(key for key in keys if found.get(key, _MISSING) != wanted.get(key, _MISSING))
+    return f"{quoted(name)[1:-1]} was {_short(found, name)}, and is {_short(wanted, name)}"
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _short(values: Mapping[str, Any], name: str) -> str:
+    if name not in values:
+        return "not there"
+    text = json.dumps(values[name], ensure_ascii=False)
+    return plain(text if len(text) <= 60 else f"{text[:57]}...")

@@ -83,7 +83,8 @@ def run_parts(
         With `dask`: the address of a scheduler, or its file.
     folder
         Results folder: finished parts are written to it at once, and parts that are there already
-        are read instead of computed.
+        are read instead of computed. A part that is not what was written there is computed again,
+        with a warning, and a line in `damaged.txt`.
     progress
         Called with the number of parts done, and of all parts.
 
@@ -106,6 +107,8 @@ def run_parts(
     check_whole("jobs", jobs, 1, MOST_JOBS)
     kept = None if folder is None else ResultsFolder(folder, about)
     done = {} if kept is None else {n: part for n in tasks if (part := kept.read(n)) is not None}
+    if kept is not None:
+        kept.say_damage()
     if progress is not None:
         progress(len(done), len(tasks))
     todo = ((name, task) for name, task in tasks.items() if name not in done)

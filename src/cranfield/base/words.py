@@ -31,13 +31,13 @@ def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
     Examples
     --------
     >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
-    ['nDCG', 'DCG']
+    ['nDCG']
     """
     # It is only needed when something is wrong.
     from difflib import get_close_matches
 
     by_case = {one.casefold(): one for one in known}
-    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most, 0.5)]
+    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most)]
 
 
 def did_you_mean(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -35,6 +34,7 @@ def test_files_are_the_log(tmp_path: Path, form: str) -> None:
 
 
 def test_relations_of_a_database(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
     log = cf.online.simulated_log()
     log.write(tmp_path, format="parquet")
     names = ("pages", "results", "clicks")
@@ -88,6 +88,7 @@ PAGES = pl.LazyFrame({"page": [1], "query": ["a"]})
 )
 def test_what_is_refused(results: Any, said: str) -> None:
     if isinstance(results, str) and results.startswith("select"):
+        duckdb = pytest.importorskip("duckdb")
         with duckdb.connect() as base, pytest.raises(InputError) as caught:
             cf.online.scan_log(PAGES, base.sql(results))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from html import unescape
 
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cranfield.base.escape import html, latex, markdown, plain
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, MeasureError
+from cranfield.base.escape import html, latex, markdown, one_line, plain
 
 NASTY = (
     st.text(alphabet=st.sampled_from("\\{}$&#_%~^<>|`'\",-*[]()!?=+@.: ab17\n\x1b†§é")) | st.text()
@@ -86,3 +88,21 @@ def test_markdown_reads_the_text(text: str) -> None:
 )
 def test_markdown_escapes_no_more_than_it_must(text: str, escaped: str) -> None:
     assert markdown(text) == escaped
+
+
+@given(st.text() | NASTY, st.integers(1, 400))
+def test_messages_are_one_short_printable_line(text: str, times: int) -> None:
+    errors = (CranfieldError, InputError, MeasureError, CranfieldWarning)
+    for made in (*(kind(text * times) for kind in errors), InputError("x", source=text * times)):
+        said = str(made)
+        assert said.isprintable()
+        assert len(said) <= 600
+        assert str(pickle.loads(pickle.dumps(made))) == said
+
+
+def test_the_middle_of_a_message_is_cut() -> None:
+    text = one_line("a.run:3: " + "\x1b[31m" * 9999 + "; what helps")
+    assert text.startswith(r"a.run:3: \x1b[31m")
+    assert text.endswith("; what helps")
+    assert text.count("…") == 1
+    assert len(text) == 600

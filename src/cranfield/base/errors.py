@@ -9,11 +9,20 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
-from cranfield.base.escape import plain
+from cranfield.base.escape import one_line, plain
 
 
 class CranfieldError(Exception):
-    """Base of every error that cranfield raises on purpose."""
+    """Base of every error that cranfield raises on purpose: one short printable line.
+
+    Examples
+    --------
+    >>> print(CranfieldError("no column 'a\x1b[31m'"))
+    no column 'a\\x1b[31m'
+    """
+
+    def __init__(self, text: object = "") -> None:
+        super().__init__(one_line(str(text)))
 
 
 class InputError(CranfieldError):
@@ -81,7 +90,10 @@ class MissingDependencyError(CranfieldError, ImportError):
 
 
 class CranfieldWarning(UserWarning):
-    """Input that can be read, but that its owner should look at."""
+    """Input that can be read, but that its owner should look at; said in one printable line."""
+
+    def __init__(self, text: object = "") -> None:
+        super().__init__(one_line(str(text)))
 
 
 _KEPT: ContextVar[list[str] | None] = ContextVar("kept", default=None)
@@ -93,7 +105,7 @@ def warn(text: str, stacklevel: int = 1) -> None:
     if kept is None:
         warnings.warn(CranfieldWarning(text), stacklevel=stacklevel + 1)
     else:
-        kept.append(text)
+        kept.append(one_line(text))
 
 
 @contextmanager

@@ -35,6 +35,26 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+_LONGEST = 600
+"""Characters of a message: a few lines of a terminal."""
+
+
+def one_line(text: str, limit: int = _LONGEST) -> str:
+    r"""Escape what is not printable, and cut what is too long in its middle.
+
+    Where a message begins and ends says most: the file, and what helps.
+
+    Examples
+    --------
+    >>> one_line("a\nb" + "c" * 100, 12)
+    'a\\nbcc…ccccc'
+    """
+    # Escaping only makes longer: what is between is cut in any case.
+    short = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
+    shown, left = plain(short), limit // 2
+    return shown if len(shown) <= limit else f"{shown[:left]}…{shown[left + 1 - limit :]}"
+
+
 # Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,22 @@ def test_warnings(tmp_path: Path) -> None:
     path.write_bytes(GOOD + b"2 Q0 a 1 1 other\n")
     with pytest.warns(cf.CranfieldWarning, match=r"2 different run tags \('t', 'other'\)"):
         assert cf.read_run(path).name == "mine"
+
+
+@pytest.mark.parametrize("number", ["1\x1c", "\x1f1", "1\xa0", "\u0663", "\uff11"])
+def test_numbers_are_ascii_in_every_format(number: str, tmp_path: Path) -> None:
+    rows = {"csv": f"query,doc,score\n1,a,{number}\n", "run": f"1 Q0 a 1 {number} t\n"}
+    rows["jsonl"] = json.dumps({"query": "1", "doc": "a", "score": number})
+    for suffix, text in rows.items():
+        file = tmp_path / f"a.{suffix}"
+        file.write_text(text, "utf-8", newline="")
+        with pytest.raises(cf.InputError, match="is not a finite number"):
+            cf.read_run(file)
+
+
+@pytest.mark.parametrize("head", [b"x\x01", gzip.compress(b"query,doc,score\n")])
+def test_a_table_that_begins_like_an_archive(head: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv.gz"
+    file.write_bytes(gzip.compress(head + b",doc,score\n1,a,2\n"))
+    with pytest.raises(cf.InputError, match=r"a\.csv\.gz"):
+        cf.read_run(file)

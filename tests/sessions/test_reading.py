@@ -302,3 +302,21 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
         read_session_topics(written(tmp_path, "1 2\n\n3\n"))
     with pytest.raises(InputError, match="session '1' has topic '2' and '3'"):
         read_session_topics(written(tmp_path, "1 2\n1 3\n"))
+
+
+@pytest.mark.parametrize(
+    ("inside", "reason"),
+    [
+        ("<result rank='1'><result rank='2'/><docno>a</docno></result>", "stands in a result"),
+        ("<result rank='1'><interaction num='2'/></result>", "stands in a result"),
+        ("<result rank='1'><click/><docno>a</docno></result>", "stands in a result"),
+        ("<click><click/></click>", "stands in a click"),
+        ("<result rank='٣'><docno>a</docno></result>", "not a whole number"),
+    ],
+)
+def test_parts_of_xml_in_a_wrong_place(inside: str, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.xml"
+    head = "<t><session num='1'><topic num='1'/><interaction num='1'><query>x</query>"
+    file.write_text(f"{head}{inside}</interaction></session></t>", "utf-8")
+    with pytest.raises(InputError, match=reason):
+        read_sessions(file)

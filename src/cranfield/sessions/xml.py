@@ -12,9 +12,11 @@ from cranfield.sources.xml import XmlReader
 
 _ID = re.compile(r"clueweb\d+id|docid|docno|doc")
 _TEXTS = {"query", "title", "snippet", "rank"}
-_CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)")
-_SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?")
-_WHOLE = re.compile(r"\d{1,9}")
+_CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
+_SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
+_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+_ITEMS = {"result", "click"}
+_PARTS = {"interaction", *_ITEMS}
 _NO_TIME = {"", "NA", "NaN", "nan"}
 
 
@@ -79,6 +81,8 @@ class _Reader(XmlReader):
             self.query = 0
         elif not self.read.names:
             return
+        elif tag in _PARTS and (other := _ITEMS.intersection(self.path[:-1])):
+            raise self.wrong(f"{tag} stands in a {min(other)}")
         elif tag == "topic" and parent == "session":
             self.read.topics[-1] = attributes.get("num", "").strip() or None
         elif tag == "interaction":

@@ -18,6 +18,8 @@ from cranfield.sources.schemas import NO_NAMES, Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
+_UNPACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -190,6 +192,9 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 
 def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
+    if raw.startswith(_UNPACKED):
+        # Polars would unpack it, as much as there is.
+        raise InputError(f"is no readable {readable}: it begins like an archive", source=source)
     with refusing(f"is no readable {readable}", source):
         try:
             frame = pl.read_csv(raw, separator=separator, infer_schema=False)

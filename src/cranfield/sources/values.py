@@ -21,6 +21,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
 
+_BLANKS = " \t\n\r\v\f"
+"""What may stand around a number: no blanks of other scripts, and no separators of files."""
+
 
 def is_number(text: str) -> bool:
     """Whether this is how a finite number is written, in digits of ASCII."""
@@ -72,7 +75,7 @@ def finite(cell: Any) -> float | None:
     of any script.
     """
     if isinstance(cell, str):
-        return float(text) if is_number(text := cell.strip()) else None
+        return float(text) if is_number(text := cell.strip(_BLANKS)) else None
     if isinstance(cell, (bytes, bytearray)):
         return None
     try:
@@ -147,7 +150,7 @@ class Kind:
             return series.cast(pl.String) if given.is_integer() else None
         if given == pl.String:
             # All are as they are usually written, or each is looked at.
-            texts = pl.DataFrame({"": series.str.strip_chars()})
+            texts = pl.DataFrame({"": series.str.strip_chars(_BLANKS)})
             written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             made = texts.select(written).to_series()
             return None if made.null_count() else made
@@ -181,7 +184,7 @@ def _shown(cell: Any) -> str:
 
 def _grade(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return whole_in(cell.strip())
+        return whole_in(cell.strip(_BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number, np.bool_)):
         try:
             number = int(cell)

@@ -82,6 +82,11 @@ def run() -> int:
     except BrokenPipeError:
         # The reader of our output has seen enough.
         return 0
+    except SystemExit:
+        # Click makes status 1 of that, and puts a wrapper around the broken stream.
+        if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
+            return 0
+        raise
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         print(f"cranfield: error: output failed: {plain(reason)}", file=sys.stderr)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import IO, Any, cast
 
+from cranfield.sources.limits import bounded, counted
+
 _SIZE = 1 << 18
 _TAR_AT = 257
 _PASSED = 1 << 24
@@ -25,20 +27,29 @@ def unpacked(raw: IO[bytes]) -> IO[bytes]:
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
     head = raw.peek(10)[:10]
+    make = _unpacker(head)
+    if make is None:
+        return raw
+    packed, count = counted(raw)
+    return bounded(make(packed), count)
+
+
+def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+    """Choose what unpacks a file that begins so; None for one that is no archive."""
     if head.startswith(b"\x1f\x8b"):
         import gzip
 
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+        return lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
     # 'BZh' alone could begin a topic.
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
-        return io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor), _SIZE)
+        return lambda raw: io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor), _SIZE)
     if head.startswith(b"\xfd7zXZ\x00"):
         import lzma
 
-        return io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
-    return _zstd(raw) if head.startswith(b"\x28\xb5\x2f\xfd") else raw
+        return lambda raw: io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
+    return _zstd if head.startswith(b"\x28\xb5\x2f\xfd") else None
 
 
 def bundle(stream: IO[bytes]) -> str:

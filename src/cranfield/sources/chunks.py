@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.sources.archives import DAMAGED, bundle, members, unpacked
+from cranfield.sources.limits import BeyondLimitError, beyond, check_beginning, limit
 from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 
 CHUNK = 4 << 20
@@ -127,7 +128,9 @@ class Source:
         except CranfieldError:
             raise
         except Exception as error:
-            if type(error).__name__ in DAMAGED:
+            if isinstance(error, BeyondLimitError):
+                reason = str(error)
+            elif type(error).__name__ in DAMAGED:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
                 reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
@@ -140,15 +143,27 @@ class Source:
             raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
+        """Return the content as a whole."""
+        most = limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
-            return stream.read()
+            head = stream.read(most)
+            check_beginning(head)
+            return head + stream.read() if len(head) == most else head
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         with self.open() as stream:
-            first, left = True, TOGETHER * CHUNK
+            first, left, longest = True, TOGETHER * CHUNK, limit("CRANFIELD_MAX_LINE")
             while data := stream.read(min(size or CHUNK, left)):
-                chunk = data if data.endswith(b"\n") else data + stream.readline()
+                rest = b"" if data.endswith(b"\n") else stream.readline(longest)
+                if len(rest) == longest and not rest.endswith(b"\n"):
+                    if self.suffix != ".json":
+                        said = f"has a line of more than {longest:,} bytes"
+                        raise beyond(said, "CRANFIELD_MAX_LINE")
+                    # JSON may well be one line.
+                    check_beginning(data + rest)
+                    rest += stream.readline()
+                chunk = data + rest if rest else data
                 # Chunks that belong together end where one large chunk would.
                 left = left - len(chunk) if len(chunk) < left else TOGETHER * CHUNK
                 if first:

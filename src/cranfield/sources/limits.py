@@ -1,0 +1,98 @@
+"""How much is read of files that hold too much: each limit with the variable that changes it."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import IO, Any, cast
+
+from cranfield.base.errors import PolicyError, quoted
+
+_BUFFER = 1 << 18
+
+LIMITS = {
+    "CRANFIELD_MAX_RATIO": 200,
+    "CRANFIELD_MAX_LINE": 64 << 20,
+    "CRANFIELD_MAX_BLANK": 16 << 20,
+}
+"""The limits, by the variable of the environment that changes each.
+
+How many times larger than the file what is unpacked of it may be, the bytes of a line, and the
+blanks and zeros that a file may begin with where it is read as a whole. Text of runs becomes five
+to twenty times larger.
+"""
+
+_UNPACKED = 32 << 20
+"""Bytes up to which a small archive may become as large as it likes."""
+
+
+class BeyondLimitError(Exception):
+    """There is more than is read; the text says what helps."""
+
+
+def limit(name: str) -> int:
+    """Return a limit: what the environment says, or the usual one."""
+    given = os.environ.get(name)
+    if given is None:
+        return LIMITS[name]
+    if not (given.isascii() and given.isdigit() and 0 < len(given) <= 18 and int(given) > 0):
+        raise PolicyError(f"{name} is {quoted(given)}, which is not a whole number from 1")
+    return int(given)
+
+
+def beyond(what: str, name: str) -> BeyondLimitError:
+    """Make the error of what is larger than a limit."""
+    return BeyondLimitError(f"{what}; {name} allows more, if that is meant")
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts the bytes that were read of it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = cast("io.BufferedIOBase", stream)
+        self.read_so_far = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer)
+        self.read_so_far += count
+        return count
+
+
+class _Bounded(_Counted):
+    """The content of an archive, which ends with an error where it is far larger than that."""
+
+    def __init__(self, stream: IO[bytes], packed: _Counted) -> None:
+        super().__init__(stream)
+        self._packed = packed
+        self._most = limit("CRANFIELD_MAX_RATIO")
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        most = self._most * self._packed.read_so_far
+        if self.read_so_far > max(_UNPACKED, most):
+            raise beyond(
+                f"holds more than {self._most} times its size when it is unpacked",
+                "CRANFIELD_MAX_RATIO",
+            )
+        return count
+
+
+def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:
+    """Return a stream of the same bytes, and their count."""
+    count = _Counted(raw)
+    return io.BufferedReader(count, _BUFFER), count
+
+
+def bounded(content: IO[bytes], packed: _Counted) -> IO[bytes]:
+    """Return the content of an archive of which so many bytes were read, with its limit."""
+    return io.BufferedReader(_Bounded(content, packed), _BUFFER)
+
+
+def check_beginning(head: bytes) -> None:
+    """Refuse what begins with nothing but blanks and zeros, as many as the limit."""
+    most = limit("CRANFIELD_MAX_BLANK")
+    if len(head) >= most and not head[:most].strip(b"\0 \t\r\n"):
+        raise beyond(f"begins with {most:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK")

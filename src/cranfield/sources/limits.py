@@ -61,23 +61,43 @@ class _Counted(io.RawIOBase):
         return count
 
 
-class _Bounded(_Counted):
-    """The content of an archive, which ends with an error where it is far larger than that."""
+class _Bounded(io.BufferedIOBase):
+    """The content of an archive, which ends with an error where it is far larger than that.
+
+    It has no buffer of its own: what can be read of a damaged archive is read before the damage.
+    """
 
     def __init__(self, stream: IO[bytes], packed: _Counted) -> None:
-        super().__init__(stream)
+        self._stream = cast("io.BufferedIOBase", stream)
         self._packed = packed
         self._most = limit("CRANFIELD_MAX_RATIO")
+        self._so_far = 0
 
-    def readinto(self, buffer: Any) -> int:
-        count = super().readinto(buffer)
-        most = self._most * self._packed.read_so_far
-        if self.read_so_far > max(_UNPACKED, most):
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int = 0) -> bytes:
+        return cast("io.BufferedReader", self._stream).peek(size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(_UNPACKED), b""))
+        return self._within(self._stream.read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._within(self._stream.read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._within(self._stream.readline(size))
+
+    def _within(self, data: bytes) -> bytes:
+        self._so_far += len(data)
+        if self._so_far > max(_UNPACKED, self._most * self._packed.read_so_far):
             raise beyond(
                 f"holds more than {self._most} times its size when it is unpacked",
                 "CRANFIELD_MAX_RATIO",
             )
-        return count
+        return data
 
 
 def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:
@@ -88,7 +108,7 @@ def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:
 
 def bounded(content: IO[bytes], packed: _Counted) -> IO[bytes]:
     """Return the content of an archive of which so many bytes were read, with its limit."""
-    return io.BufferedReader(_Bounded(content, packed), _BUFFER)
+    return cast("IO[bytes]", _Bounded(content, packed))
 
 
 def check_beginning(head: bytes) -> None:

@@ -433,9 +433,14 @@ def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_line_without_an_end_is_not_read_to_its_end(
-    tmp_path: Path, pack: Callable[[bytes], bytes]
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = checked(tmp_path, pack(b"1 Q0 a 1 1 t\n" + b"\0" * (90 << 20)))
+    packed = pack(b"1 Q0 a 1 1 t\n" + b"\0" * (90 << 20))
+    report = checked(tmp_path, packed)
+    assert [one.code for one in report.faults] == ["archive"]
+    assert "holds more than 200 times its size" in report.faults[0].message
+    monkeypatch.setenv("CRANFIELD_MAX_RATIO", "1000000")
+    report = checked(tmp_path, packed)
     assert [one.message for one in report.faults] == ["a line has more than 67,108,864 bytes"]
     assert report.object is None
 

@@ -26,6 +26,7 @@ from cranfield.collection.metadata.header import HeaderError, header_of
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.archives import DAMAGED
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
+from cranfield.sources.limits import BeyondLimitError
 
 
 def check_run(
@@ -161,7 +162,8 @@ class _Counting:
     def read(self, size: int) -> bytes:
         return self._counted(self._stream.read(min(size, self._left + 1)))
 
-    def readline(self) -> bytes:
+    def readline(self, _size: int = -1) -> bytes:
+        # The longest line that checks allow holds, whatever the reader asks for.
         line = self._counted(self._stream.readline(min(LONGEST, self._left) + 1))
         if len(line) > LONGEST:
             raise _TooLargeError("a line", LONGEST)
@@ -179,7 +181,7 @@ def _code_of(error: InputError) -> str:
     if isinstance(error, HeaderError):
         return "metadata-header"
     cause = error.__cause__
-    if type(cause).__name__ in DAMAGED:
+    if type(cause).__name__ in DAMAGED or isinstance(cause, BeyondLimitError):
         return "archive"
     if cause is not None:
         raise error

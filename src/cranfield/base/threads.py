@@ -52,11 +52,23 @@ def at_most(threads: int | None) -> Iterator[None]:
         _THIS.own = before
 
 
-def pool_of(threads: int) -> ThreadPoolExecutor:
-    """Make a pool of threads that share a work: each of them works alone on its parts."""
+@contextmanager
+def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Make a pool of threads that share a work: each of them works alone on its parts.
+
+    A generator may hold it that is closed before its end. Then nothing waits for the threads: what
+    closes it may be the garbage collector, in any thread at any moment, even in one of these.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THIS, "own", 1))
+    pool, wait = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THIS, "own", 1)), True
+    try:
+        yield pool
+    except GeneratorExit:
+        wait = False
+        raise
+    finally:
+        pool.shutdown(wait, cancel_futures=True)
 
 
 def in_threads(
@@ -101,19 +113,16 @@ def as_they_come(
         return
     waiting: deque[Future[Result]] = deque()
     with pool_of(threads) as pool:
-        try:
-            for part, error in made:
-                if error is None:
-                    waiting.append(pool.submit(function, part))
-                del part
-                while waiting and (error is not None or len(waiting) > threads):
-                    yield waiting.popleft().result()
-                if error is not None:
-                    raise error
-            while waiting:
+        for part, error in made:
+            if error is None:
+                waiting.append(pool.submit(function, part))
+            del part
+            while waiting and (error is not None or len(waiting) > threads):
                 yield waiting.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+            if error is not None:
+                raise error
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _made(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:

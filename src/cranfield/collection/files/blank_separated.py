@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
@@ -87,22 +88,22 @@ def read_parts(
             return chunk
 
     first_line, empty = 1, True
-    results = as_they_come(tried, source.chunks(), own_threads())
-    for number, found in enumerate(results):
-        if isinstance(found, bytes):
-            line = first_line
-            for one in [found, *islice(results, TOGETHER - 1 - number % TOGETHER)]:
-                if isinstance(one, bytes):
-                    as_utf8(one, encoding, source.name, line)
-                    line += one.count(b"\n")
-                else:
-                    line += one.lines
-        part = read(found, first_line) if isinstance(found, bytes) else found
-        lines.add(part.rows, first_line, part.numbers)
-        first_line += part.lines
-        if part.rows:
-            empty = False
-            yield part.made
+    with closing(as_they_come(tried, source.chunks(), own_threads())) as results:
+        for number, found in enumerate(results):
+            if isinstance(found, bytes):
+                line = first_line
+                for one in [found, *islice(results, TOGETHER - 1 - number % TOGETHER)]:
+                    if isinstance(one, bytes):
+                        as_utf8(one, encoding, source.name, line)
+                        line += one.count(b"\n")
+                    else:
+                        line += one.lines
+            part = read(found, first_line) if isinstance(found, bytes) else found
+            lines.add(part.rows, first_line, part.numbers)
+            first_line += part.lines
+            if part.rows:
+                empty = False
+                yield part.made
     if empty:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 

@@ -145,10 +145,7 @@ def _in_threads(
         return
     own = own_threads()
     with pool_of(workers) as pool:
-        try:
-            yield from pool.map(in_turn, range(total))
-        finally:
-            pool.shutdown(cancel_futures=True)
+        yield from pool.map(in_turn, range(total))
 
 
 def _fitting(runs: Runs, room: int) -> int:

@@ -1,0 +1,47 @@
+"""Pools of threads behind generators, which nobody may go through to the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.base.threads import as_they_come, one_by_one
+from cranfield.sources.chunks import Source
+
+Generators = Callable[[Callable[[int], Any], Iterable[int], int], Generator[Any, None, None]]
+
+
+@pytest.mark.parametrize("made", [as_they_come, one_by_one])
+def test_a_generator_may_be_closed_in_one_of_its_own_threads(made: Generators) -> None:
+    """The garbage collector closes it so, and a thread that waits for itself hangs."""
+    begun, closed = threading.Event(), threading.Event()
+
+    def work(number: int) -> int:
+        if number == 1:
+            begun.wait(60)
+            results.close()
+            closed.set()
+        return number
+
+    results = made(work, range(8), 2)
+    next(results)
+    begun.set()
+    assert closed.wait(60)
+
+
+def test_a_file_that_is_refused_leaves_no_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source.chunks, "__defaults__", (10,))
+    (tmp_path / "x.run").write_text("1 Q0 d1 1 x tag\n" * 9)
+    before, kept = threading.active_count(), []
+    for _ in range(20):
+        with pytest.raises(cf.InputError) as error:
+            cf.read_run(tmp_path / "x.run")
+        kept.append(error)
+    assert threading.active_count() <= before + 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import mmap
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +16,10 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.escape import plain
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.limits import BeyondLimitError
+from cranfield.sources.panics import quiet_panics
+from cranfield.sources.parquet import DamagedParquetError, check_parquet
+from cranfield.sources.remote import is_url
 from cranfield.sources.schemas import NO_NAMES, Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
@@ -236,8 +242,42 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
 
 
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
-    with refusing(f"is no readable {readable or 'parquet'}", source):
+    _check_parquet(memoryview(raw), source, readable)
+    with reading_parquet(source, readable):
         return pl.read_parquet(io.BytesIO(raw))
+
+
+def check_parquet_file(path: str, readable: str = "") -> None:
+    """Refuse a Parquet file that is damaged, without holding it; one elsewhere is not looked at."""
+    source = Source(path)
+    if is_url(path):
+        return
+    with source.packed() as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise InputError("is empty", source=source.name)
+        # It is closed when nothing looks at it any more, such as the frames of an error.
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        _check_parquet(memoryview(mapped), source.name, readable)
+
+
+def _check_parquet(data: memoryview, source: str, readable: str) -> None:
+    try:
+        check_parquet(data)
+    except DamagedParquetError as error:
+        raise InputError(f"{_unreadable(readable)}: {error}", source=source) from None
+    except BeyondLimitError as error:
+        raise InputError(str(error), source=source) from None
+
+
+@contextmanager
+def reading_parquet(source: str, readable: str = "") -> Iterator[None]:
+    """Turn what goes wrong with a Parquet file that was checked into an InputError of one line."""
+    with refusing(_unreadable(readable), source), quiet_panics():
+        yield
+
+
+def _unreadable(readable: str) -> str:
+    return f"is no readable {readable or 'parquet'}"
 
 
 @contextmanager

@@ -92,12 +92,16 @@ class _Bounded(io.BufferedIOBase):
 
     def _within(self, data: bytes) -> bytes:
         self._so_far += len(data)
-        if self._so_far > max(_UNPACKED, self._most * self._packed.read_so_far):
-            raise beyond(
-                f"holds more than {self._most} times its size when it is unpacked",
-                "CRANFIELD_MAX_RATIO",
-            )
+        check_size(self._so_far, self._packed.read_so_far, self._most)
         return data
+
+
+def check_size(size: int, packed: int, most: int | None = None) -> None:
+    """Refuse what becomes so large of so many packed bytes, if that is beyond the limit."""
+    most = most or limit("CRANFIELD_MAX_RATIO")
+    if size > max(_UNPACKED, most * packed):
+        said = f"holds more than {most} times its size when it is unpacked"
+        raise beyond(said, "CRANFIELD_MAX_RATIO")
 
 
 def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:

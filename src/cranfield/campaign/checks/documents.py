@@ -12,6 +12,7 @@ from cranfield.base.arrays import Bools
 from cranfield.base.errors import InputError
 from cranfield.collection.keys import DocIndex
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
+from cranfield.sources.columns import check_parquet_file, reading_parquet
 
 _BLANKS = r" \t\x0b\f\r"
 _ROWS = 1 << 20
@@ -57,16 +58,18 @@ def _listed(path: Path) -> Iterator[pl.Series]:
 
 
 def _of_table(path: Path) -> Iterator[pl.Series]:
-    try:
-        table = pl.scan_parquet(path)
+    check_parquet_file(str(path))
+    with reading_parquet(str(path)):
+        table = pl.scan_parquet(path, glob=False)
         names = table.collect_schema().names()
-        name = next((name for name in names if name.lower() in _NAMES), names[0])
         rows = table.select(pl.len()).collect().item()
-        for start in range(0, rows, _ROWS):
+    if not names:
+        raise InputError("has no column of documents", source=str(path))
+    name = next((name for name in names if name.lower() in _NAMES), names[0])
+    for start in range(0, rows, _ROWS):
+        with reading_parquet(str(path)):
             part = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
-            yield part.to_series().drop_nulls()
-    except (OSError, pl.exceptions.PolarsError, IndexError) as error:
-        raise InputError(f"is no Parquet file of documents: {error}", source=str(path)) from None
+        yield part.to_series().drop_nulls()
 
 
 def _text(chunk: bytes, source: str) -> bytes:

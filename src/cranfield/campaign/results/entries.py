@@ -22,7 +22,7 @@ from cranfield.campaign.store.layout import REGISTRY
 from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import columns_of_file
+from cranfield.sources.columns import columns_of_file, parquet_frame
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import NUMBER, TAG, absent
@@ -149,7 +149,8 @@ def _of_release(folder: Path, asked: Asked) -> pl.DataFrame:
         )
     runs = pl.read_csv(data / "runs.csv", infer_schema=False)
     if asked.standardised:
-        frame = pl.read_parquet(data / "scores" / "scores.parquet")
+        path = data / "scores" / "scores.parquet"
+        frame = parquet_frame(path.read_bytes(), str(path))
         wide = frame.pivot("system", index="topic", values=measure)
         made = Scores(
             wide.drop("topic").to_numpy(),

@@ -18,6 +18,7 @@ from cranfield.collection.keys import Codes
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.parquet import parquet_names
 from cranfield.sources.remote import is_url
 
 ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
@@ -154,9 +155,7 @@ def _file_looks_like(path: str) -> str | None:
     source = Source(next(iter(files_of(path))))
     form = FORMAT_OF_SUFFIX.get(source.suffix, "")
     if form == "parquet":
-        import polars as pl
-
-        return _names_look_like(pl.read_parquet_schema(source.path))
+        return _names_look_like(parquet_names(memoryview(source.read())))
     lines = next(source.chunks(1 << 16), b"").decode(errors="replace").splitlines()
     line = next((one for one in lines if one.strip() and not one.lstrip().startswith("#")), "")
     if form in {"json", "jsonl"}:

@@ -15,7 +15,7 @@ from cranfield.evaluation.scorefiles.cells import are_measures, label_in, role_o
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
 from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
 from cranfield.scores import Scores
-from cranfield.sources.columns import columns_of_frame, parquet_frame
+from cranfield.sources.columns import columns_of_frame, parquet_frame, reading_parquet
 from cranfield.sources.text import json_lines, parsed_json
 
 
@@ -173,7 +173,9 @@ def from_frame(data: Any, source: str = "a table", stem: str = "run") -> ScoreTa
 def from_parquet(raw: bytes, source: str, stem: str) -> ScoreTable:
     """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
     frame = parquet_frame(raw, source, "Parquet")
-    index = _index_columns(pl.read_parquet_metadata(io.BytesIO(raw)).get("pandas", ""))
+    with reading_parquet(source, "Parquet"):
+        metadata = pl.read_parquet_metadata(io.BytesIO(raw))
+    index = _index_columns(metadata.get("pandas", ""))
     index = [name for name in index if name in frame.columns]
     if not index or frame.is_empty():
         return from_frame(frame, source, stem)

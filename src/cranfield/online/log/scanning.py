@@ -16,7 +16,8 @@ from cranfield.online.log import tables
 from cranfield.online.log.cells import Cell
 from cranfield.online.log.forms.choosing import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import refusing
+from cranfield.sources.columns import check_parquet_file, refusing
+from cranfield.sources.panics import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
 _SCHEMAS = {"pages": tables.PAGES, "results": tables.RESULTS, "clicks": tables.CLICKS}
@@ -29,6 +30,8 @@ _TEXT: tuple[str, Fits] = (
 _WHOLE: tuple[str, Fits] = ("an integer", lambda dtype: dtype.is_integer())
 _REAL: tuple[str, Fits] = ("a number", lambda dtype: dtype.is_numeric())
 _TIME: tuple[str, Fits] = ("a time", lambda dtype: dtype == nw.Datetime)
+_ANY = (Exception, pl.exceptions.PanicException)
+
 _OF_DATABASES = {
     **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
     **dict.fromkeys(("propensity", "dwell"), _REAL),
@@ -88,7 +91,7 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     schema = _SCHEMAS[name]
     path = isinstance(data, (str, PathLike))
     source = fspath(data) if path else schema.kind
-    with refusing("cannot be read as a table", source, Exception):
+    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
         lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
         types = lazy.collect_schema()
     places = schema.places(types.names(), source)
@@ -99,7 +102,7 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     lazy = lazy.select(nw.col(old).alias(new) for old, new in given.items())
     kinds = {column.name: column for column in schema.columns if column.name in given.values()}
     native = lazy.to_native()
-    with refusing("cannot be read as a table", source, Exception):
+    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
         if isinstance(native, pl.LazyFrame):
             typed: Any = _typed(native, kinds, source, head=path and not _is_parquet(data))
             made: nw.LazyFrame[Any] = nw.from_native(typed).lazy()
@@ -121,6 +124,8 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
     if scan is None:
         reason = f"a {schema.kind} is opened from .csv, .tsv and .parquet, not packed"
         raise InputError(reason, source=source.name)
+    if _is_parquet(path):
+        check_parquet_file(source.path, schema.kind)
     with source.open():
         return nw.from_native(scan(source.path)).lazy()
 

@@ -16,6 +16,7 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.scores import Scores
+from cranfield.sources.columns import parquet_frame
 
 TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
 """The tables of a release that the site shows and copies."""
@@ -73,7 +74,8 @@ class Released:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """Scores by measure, of all files of scores."""
-        frames = [pl.read_parquet(path) for path in sorted(self.path("scores").glob("*.parquet"))]
+        paths = sorted(self.path("scores").glob("*.parquet"))
+        frames = [parquet_frame(path.read_bytes(), str(path)) for path in paths]
         found: dict[str, Scores] = {}
         for frame in frames:
             names = [name for name in frame.columns if name not in {"topic", "system"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
 from inspect import getdoc, isclass, isfunction, ismodule
@@ -77,9 +78,18 @@ def test_examples_of_the_readme(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert not failed
 
 
-def test_examples_of_the_documentation() -> None:
-    script = ROOT / "docs" / "check_examples.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, check=False)
+PAGES = sorted(
+    str(page.relative_to(ROOT))
+    for folder in ("docs", "docs/tasks")
+    for page in (ROOT / folder).glob("*.md")
+    if re.search(r"```(pycon|console)", page.read_text("utf-8"))
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_the_documentation(page: str) -> None:
+    words = [sys.executable, str(ROOT / "docs" / "check_examples.py"), str(ROOT / page)]
+    done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout.decode()[-3000:] + done.stderr.decode()[-3000:]
 
 

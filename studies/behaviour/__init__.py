@@ -2,6 +2,7 @@
 
     python -m studies.behaviour record FOLDER [SUBJECT...]
     python -m studies.behaviour compare FOLDER_A FOLDER_B
+    python -m studies.behaviour digits FOLDER_A FOLDER_B
     python -m studies.behaviour list [SUBJECT...]
 
 An item is one thing the library was asked, with all that came of it: numbers to the bit, printed

@@ -121,6 +121,44 @@ def compare(before: Path, after: Path) -> int:
     return count
 
 
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+EXACT = re.compile(r"(?<![\w.])-?0x[01]\.[0-9a-f]+p[-+]\d+")
+
+
+def digits(before: Path, after: Path) -> None:
+    """Print how far the numbers of two recordings are apart, by subject."""
+    old, new = (_digests(folder) for folder in (before, after))
+    rows: dict[str, list[tuple[str, float | None]]] = {}
+    for name in old.keys() & new.keys():
+        apart = (
+            0.0 if old[name] == new[name] else _apart(before / file_of(name), after / file_of(name))
+        )
+        rows.setdefault(name.partition("/")[0], []).append((name, apart))
+    print(f"{'subject':<12} {'items':>6} {'same':>6} {'digits':>7} {'largest':>9} {'other':>6}")
+    for subject, found in sorted(rows.items()):
+        some = [(apart, name) for name, apart in found if apart]
+        other = [name for name, apart in found if apart is None]
+        most = max(some, default=(0.0, ""))
+        print(
+            f"{subject:<12} {len(found):>6} {len(found) - len(some) - len(other):>6}"
+            f" {len(some):>7} {most[0]:>9.1e} {len(other):>6}  {most[1] or ', '.join(other[:2])}"
+        )
+
+
+def _apart(old: Path, new: Path) -> float | None:
+    """Return the largest relative difference of two texts; None if not only numbers differ."""
+    before, after = (one.read_text("utf-8", "replace") for one in (old, new))
+    parts, numbers = [], []
+    for whole in (before, after):
+        text = EXACT.sub(lambda found: repr(float.fromhex(found[0])), whole)
+        parts.append(NUMBER.sub("#", text))
+        numbers.append([float(found) for found in NUMBER.findall(text)])
+    if parts[0] != parts[1]:
+        return None
+    pairs = zip(*numbers, strict=True)
+    return max((abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b), default=0.0)
+
+
 def _digests(folder: Path) -> dict[str, str]:
     found: dict[str, str] = json.loads((folder / "digests.json").read_text())
     return found

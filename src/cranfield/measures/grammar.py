@@ -75,7 +75,10 @@ def parse_measure(text: str | Measure) -> Measure:
 
 
 def parse_measures(
-    texts: str | Measure | Iterable[str | Measure], *, compat: str | None = None
+    texts: str | Measure | Iterable[str | Measure],
+    *,
+    compat: str | None = None,
+    rel: int | None = None,
 ) -> list[Measure]:
     """Read several measures, in order, each once.
 
@@ -90,11 +93,15 @@ def parse_measures(
     compat
         Read names as that program means them: trec_eval's with the roundings of its version, those
         of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them.
+    rel
+        The lowest relevant grade of all that have one; by default what each says.
 
     Examples
     --------
     >>> parse_measures("success")
     [Success@1, Success@5, Success@10]
+    >>> parse_measures("P@10,nDCG@10", rel=2)
+    [P(rel=2)@10, nDCG@10]
     """
     if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
@@ -115,7 +122,16 @@ def parse_measures(
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:
         raise MeasureError("no measure was given")
-    return list(found)
+    if rel is None:
+        return list(found)
+    # A measure of a measure hands it on to the one inside.
+    return [one(rel=rel) if "rel" in _innermost(one).parameters else one for one in found]
+
+
+def _innermost(measure: Measure) -> Measure:
+    while isinstance(inner := getattr(measure, "inner", None), Measure):
+        measure = inner
+    return measure
 
 
 def _of_ir_measures(thing: object) -> bool:

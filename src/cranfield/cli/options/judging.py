@@ -153,22 +153,10 @@ judging_options = with_options(_JUDGING)
 def wanted_measures(
     asked: Iterable[str | Measure], rel: int | None, compat: str | None = None
 ) -> list[Measure]:
-    """Read the measures that were asked for, with the lowest relevant grade for all of them."""
+    """Read the measures that were asked for; the package is loaded when one is."""
     from cranfield.measures.grammar import parse_measures
 
-    wanted = parse_measures(asked, compat=compat)
-    if rel is not None:
-        # A measure of a measure hands it on to the one inside.
-        wanted = [one(rel=rel) if "rel" in innermost(one).parameters else one for one in wanted]
-    return wanted
-
-
-def innermost(measure: Measure) -> Measure:
-    from cranfield.measures.base import Measure
-
-    while isinstance(inner := getattr(measure, "inner", None), Measure):
-        measure = inner
-    return measure
+    return parse_measures(asked, compat=compat, rel=rel)
 
 
 def paths_of(runs: Runs) -> list[str]:

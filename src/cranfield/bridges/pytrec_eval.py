@@ -1,0 +1,293 @@
+"""The interface of pytrec_eval, so that code that was written for it changes one import.
+
+    import cranfield.bridges.pytrec_eval as pytrec_eval
+
+Values are those of pytrec_eval to 1e-12, for each topic that a run and the judgments have. A
+ranking without documents scores as one that is missing does with trec_eval's option -c; in
+pytrec_eval its values vary. Scores that are not finite, and parameters that a measure does not
+have, are refused by an error of this library; for some of the latter pytrec_eval ends the process.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield.base.border import close_border
+from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.measures.grammar import parse_measures
+from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE, trec_name
+
+if TYPE_CHECKING:
+    from cranfield.collection.judged.policies import Unjudged
+    from cranfield.measures.base import Measure
+
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
+
+_NOT_TEXT = {"runid", "relstring"}
+"""Texts in trec_eval, and 0 in pytrec_eval, whose values are numbers."""
+
+_NEW_IN_10 = {"rbp", "rbp_resid", "unj", "dcg"}
+
+supported_measures: set[str] = ({*SINGLE, *FAMILIES} - _NEW_IN_10) | _NOT_TEXT
+"""The names of measures, without their parameters."""
+
+supported_nicknames: dict[str, set[str]] = {
+    nickname: {*names, "runid", *(["relstring"] if nickname == "all_trec" else [])}
+    for nickname, names in NICKNAMES.items()
+}
+"""Names that stand for several measures."""
+
+_PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
+_LOWEST = 1e-5
+"""What trec_eval takes the logarithm of for a score of 0."""
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Read the lines of a run in the form of TREC: topic, Q0, document, rank, score, tag.
+
+    Parameters
+    ----------
+    f_run
+        Lines, such as those of an open file.
+
+    Returns
+    -------
+    dict
+        Scores by topic and document.
+
+    Raises
+    ------
+    InputError
+        A line has not six columns, a score is no finite number, or a document stands twice in one
+        topic.
+
+    Examples
+    --------
+    >>> parse_run(["1 Q0 d1 1 2.5 mine", "1 Q0 d2 2 2.0 mine"])
+    {'1': {'d1': 2.5, 'd2': 2.0}}
+    """
+    return _nested(f_run, columns=6, value=4, number=float)
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Read the lines of judgments in the form of TREC: topic, iteration, document, grade.
+
+    Parameters
+    ----------
+    f_qrel
+        Lines, such as those of an open file.
+
+    Returns
+    -------
+    dict
+        Grades by topic and document.
+
+    Raises
+    ------
+    InputError
+        A line has not four columns, a grade is no integer, or a document stands twice in one
+        topic.
+
+    Examples
+    --------
+    >>> parse_qrel(["1 0 d1 1", "1 0 d2 0"])
+    {'1': {'d1': 1, 'd2': 0}}
+    """
+    return _nested(f_qrel, columns=4, value=3, number=int)
+
+
+def _nested(
+    lines: Iterable[str], columns: int, value: int, number: Callable[[str], Any]
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for line, text in enumerate(lines, start=1):
+        cells = text.split()
+        if len(cells) != columns:
+            said = f"{len(cells)} columns where there should be {columns}"
+            raise InputError(said, source="lines", line=line)
+        documents = found.setdefault(cells[0], {})
+        if cells[2] in documents:
+            said = f"document {quoted(cells[2])} stands twice in a topic"
+            raise InputError(said, source="lines", line=line)
+        try:
+            documents[cells[2]] = number(cells[value])
+        except ValueError:
+            said = f"{quoted(cells[value])} is no {number.__name__}"
+            raise InputError(said, source="lines", line=line) from None
+    return found
+
+
+def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
+    """Average what a measure has for topics as trec_eval does.
+
+    Parameters
+    ----------
+    measure
+        Its name: what begins with `num_` is summed, of `gm_` is the exponential of the mean taken,
+        of others the mean.
+    values
+        A value a topic.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> compute_aggregated_measure("map", [0.5, 1.0]), compute_aggregated_measure("num_ret", [2, 3])
+    (0.75, 5.0)
+    """
+    if measure.startswith("num_"):
+        return float(np.sum(values))
+    mean = float(np.mean(values))
+    return math.exp(mean) if measure.startswith("gm_") else mean
+
+
+class RelevanceEvaluator:
+    """Judgments, and the measures that runs are scored by against them.
+
+    Ties, grades below 0, roundings and levels are those of trec_eval 9, on which pytrec_eval
+    stands: `compat="trec_eval-9"` of :func:`cranfield.evaluate`.
+
+    Parameters
+    ----------
+    query_relevance
+        Grades by topic and document. A topic without documents is left out.
+    measures
+        Names of trec_eval, with parameters (`ndcg_cut.5,10` or `ndcg_cut_10`) or without, and
+        nicknames (`official`).
+    relevance_level
+        The lowest relevant grade.
+    judged_docs_only_flag
+        Whether documents without a judgment are left out before anything is computed.
+
+    Raises
+    ------
+    MeasureError
+        A ValueError: pytrec_eval has no such measure.
+    InputError
+        A grade is no integer.
+
+    Examples
+    --------
+    >>> evaluator = RelevanceEvaluator({"1": {"d1": 1, "d2": 0}}, ["map", "ndcg_cut.5"])
+    >>> evaluator.evaluate({"1": {"d1": 0.5, "d2": 1.0}, "2": {"d1": 1.0}})
+    {'1': {'map': 0.5, 'ndcg_cut_5': 0.6309297535714575}}
+    """
+
+    def __init__(
+        self,
+        query_relevance: Mapping[str, Mapping[str, int]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        from cranfield.collection.files.reading import read_qrels
+
+        self._constant, self._measures = _asked(measures, relevance_level)
+        self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
+        judged = {topic: grades for topic, grades in query_relevance.items() if grades}
+        self._topics = frozenset(judged)
+        # A run is never empty: each has this topic, whose name is longer than those of all others.
+        self._filler = "-" * (1 + max(map(len, judged), default=0))
+        self._qrels = read_qrels({**judged, self._filler: {"-": 0}})
+
+    def evaluate(
+        self, scores: Mapping[str, Mapping[str, float]] | None
+    ) -> dict[str, dict[str, float]]:
+        """Score a run.
+
+        Parameters
+        ----------
+        scores
+            Scores by topic and document.
+
+        Returns
+        -------
+        dict
+            By topic and measure; topics that have a run and judgments, in the order of the run.
+            Means are a matter of :func:`compute_aggregated_measure`.
+
+        Raises
+        ------
+        InputError
+            A score is no finite number.
+
+        Examples
+        --------
+        >>> RelevanceEvaluator({"1": {"d1": 1}}, ["recip_rank"]).evaluate({"1": {}})
+        {'1': {'recip_rank': 0.0}}
+        """
+        from cranfield.evaluation.of_runs import evaluate
+
+        topics = [topic for topic in scores or () if topic in self._topics]
+        if scores is None or not topics:
+            return {}
+        found: dict[str, list[float]] = {}
+        if self._measures:
+            # A topic without documents scores as one that the run lacks.
+            run = {topic: scores[topic] for topic in topics if scores[topic]}
+            run[self._filler] = {"-": 0.0}
+            evaluation = evaluate(
+                run,
+                self._qrels,
+                [*self._measures.values()],
+                compat="trec_eval-9",
+                topics="qrels",
+                unjudged=self._unjudged,
+            )
+            row = {topic: place for place, topic in enumerate(evaluation.topics)}
+            rows = [row[topic] for topic in topics]
+            for name, measure in self._measures.items():
+                values = evaluation[measure].values[rows, 0]
+                if name.startswith("gm_"):
+                    values = np.log(np.maximum(values, _LOWEST))
+                found[name] = values.tolist()
+        found |= {name: [value] * len(topics) for name, value in self._constant.items()}
+        rows_of = zip(*found.values(), strict=True) if found else repeat((), len(topics))
+        return {
+            topic: dict(zip(found, row, strict=True))
+            for topic, row in zip(topics, rows_of, strict=True)
+        }
+
+
+def _asked(measures: Iterable[str], rel: int) -> tuple[dict[str, float], dict[str, Measure]]:
+    """Return what is the same for every topic, and the measures by name."""
+    asked: dict[str, set[str]] = {}
+    for name in measures:
+        for one in supported_nicknames.get(name, [name]):
+            family, parameters = _split(one)
+            asked.setdefault(family, set()).update(parameters)
+    constant = {name: float(name == "num_q") for name in asked if name in {*_NOT_TEXT, "num_q"}}
+    texts = [
+        f"{name}.{','.join(sorted(parameters))}" if parameters else name
+        for name, parameters in asked.items()
+        if name not in constant
+    ]
+    found = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
+    return constant, {trec_name(one, rel): one for one in found}
+
+
+def _split(name: str) -> tuple[str, list[str]]:
+    if name in supported_measures:
+        return name, []
+    for family in supported_measures:
+        if name.startswith(family) and (found := _PARAMETERS.fullmatch(name, len(family))):
+            return family, found[1].split(",")
+    raise MeasureError(f"unsupported measure {quoted(name)}")
+
+
+close_border(__name__, __all__)

@@ -1,24 +1,31 @@
 """Attack the library, and print what became of each case.
 
-    python -m studies.attack [--kind KIND,KIND] [--seed N] [--cases N]
+    python -m studies.attack [--kind KIND,KIND] [--seed N] [--cases N] [--case N] [--processes N]
 
 KIND is a module beside this one that has a function `attack`. The exit status is 1 if there are
-findings: each is printed, below a table of the kinds.
+findings: those that begin alike are printed once, below a table of the kinds.
 """
 
 from __future__ import annotations
 
 import argparse
 import pkgutil
+import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import islice
 
 from studies import attack
 from studies.attack import Outcome
+from studies.attack.work.workers import Cases
 
 Attack = Callable[[int, int], Iterator[Outcome]]
+
+SILENCE = 60
+"""Seconds between signs of progress, on standard error."""
 
 
 def kinds() -> dict[str, Attack]:
@@ -35,24 +42,62 @@ def main() -> int:
     parser.add_argument("--kind", default=",".join(there), help=", ".join(there))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--case", type=int, help="do the case of this number only")
+    parser.add_argument("--processes", type=int, default=1, help="for kinds made of many cases")
     given = parser.parse_args()
     chosen = given.kind.split(",")
     if unknown := set(chosen) - set(there):
         parser.error(f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(there)}")
-    findings = []
-    print(f"{'kind':<12} {'cases':>7} {'right':>7} {'refused':>7} {'findings':>8}")
+    findings: list[str] = []
+    print(
+        f"{'kind':<12} {'cases':>9} {'right':>9} {'refused':>9} {'findings':>8}"
+        f" {'seconds':>8} {'MiB':>6}",
+        flush=True,
+    )
     for name in chosen:
-        outcomes = list(there[name](given.seed, given.cases))
-        count = Counter(one.verdict for one in outcomes)
-        bad = [f"{name}: {one.case}: {one.said}" for one in outcomes if one.verdict == "finding"]
-        findings += bad
-        print(
-            f"{name:<12} {len(outcomes):>7} {count['right']:>7} {count['refused']:>7}"
-            f" {len(bad):>8}",
-            flush=True,
-        )
+        findings += told(name, there[name], given)
     print("\n".join(findings))
     return 1 if findings else 0
+
+
+def outcomes(kind: Attack, given: argparse.Namespace) -> Iterator[Outcome]:
+    """Yield outcomes of all cases, or of one."""
+    one: int | None = given.case
+    if isinstance(kind, Cases):
+        first, cases = (0, given.cases) if one is None else (one, 1)
+        return kind(given.seed, cases, first=first, processes=given.processes)
+    if one is None:
+        return kind(given.seed, given.cases)
+    return islice(kind(given.seed, one + 1), one, one + 1)
+
+
+def told(name: str, kind: Attack, given: argparse.Namespace) -> list[str]:
+    """Attack, print a line of the table, and return a line for findings that begin alike."""
+    count: Counter[str] = Counter()
+    alike: dict[str, list[Outcome]] = {}
+    often: Counter[str] = Counter()
+    start = said = time.monotonic()
+    for one in outcomes(kind, given):
+        count[one.verdict] += 1
+        if one.verdict == "finding":
+            key = one.said.partition(":")[0]
+            often[key] += 1
+            shortest = [*alike.get(key, []), one]
+            alike[key] = sorted(shortest, key=lambda other: len(other.said))[:3]
+        if time.monotonic() - said > SILENCE:
+            said = time.monotonic()
+            print(f"{name}: {dict(count)}", file=sys.stderr, flush=True)
+    peak = getattr(kind, "peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+    print(
+        f"{name:<12} {count.total():>9,} {count['right']:>9,} {count['refused']:>9,}"
+        f" {count['finding']:>8,} {time.monotonic() - start:>8,.0f} {peak:>6,}",
+        flush=True,
+    )
+    return [
+        f"{name}: {often[key]:,} times: {one.case}: {one.said}"
+        for key, some in alike.items()
+        for one in some
+    ]
 
 
 if __name__ == "__main__":

@@ -313,3 +313,46 @@ def test_memory_is_columnar(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert held < 60 * n
     assert run.docs.estimated_size() < 40 * n
+
+
+@pytest.mark.parametrize("first", ["# run 2", "#\tq\t5", "# q d L1", "#a;b;c;1;2.5;f"])
+@pytest.mark.parametrize("line", ["q Q0 d 1 2.5 t", "q\td\t2.5"])
+def test_a_comment_says_nothing_of_the_format(first: str, line: str, tmp_path: Path) -> None:
+    for suffix in ("run", "tsv"):
+        (tmp_path / f"a.{suffix}").write_text(f"{first}\n{line}\n".replace(" ", "\t"))
+        assert cf.read_run(tmp_path / f"a.{suffix}").to_polars()["score"].to_list() == [2.5]
+
+
+def test_three_columns_hold_finite_numbers_and_ids_with_any_but_blanks(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("a\x1fb d 2.5\n")
+    assert cf.read_run(tmp_path / "a.run").topics == ("a\x1fb",)
+    (tmp_path / "a.run").write_text("q d 2.5\nq e infinity\n")
+    with pytest.raises(cf.InputError, match="value 'infinity' is not a finite number"):
+        cf.read_run(tmp_path / "a.run")
+
+
+def test_whole_numbers_of_many_digits(tmp_path: Path) -> None:
+    """Python refuses to read thousands of digits."""
+    (tmp_path / "a.run").write_text(f"q Q0 d {'0' * 5000}7 1 t\n")
+    ranks = cf.read_run(tmp_path / "a.run").ranks
+    assert ranks is not None
+    assert ranks.tolist() == [7]
+    (tmp_path / "qrels").write_text(f"q 0 d {'0' * 5000}1\nq 0 e 0{'9' * 5000}\n")
+    with pytest.raises(cf.InputError, match=r"qrels:2: grade '0999.* is not an integer"):
+        cf.read_qrels(tmp_path / "qrels")
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_no_line_is_lost_behind_a_carriage_return(end: str, tmp_path: Path) -> None:
+    """Further columns are ignored: a whole line could be some."""
+    lines = ["1 Q0 a 1 3 t", "1 Q0 b 2 2 t\r1 Q0 c 3 1 t", "1 Q0 d 4 0 t"]
+    (tmp_path / "a.run").write_bytes(end.join(lines).encode())
+    with pytest.raises(cf.InputError, match=r"a\.run:2: a carriage return within a line of 12"):
+        cf.read_run(tmp_path / "a.run")
+
+
+def test_what_damaged_parquet_looks_like(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 junk PAR1")
+    (tmp_path / "x").write_text("")
+    with pytest.raises(cf.InputError, match="is empty"):
+        cf.judge(tmp_path / "a.parquet", tmp_path / "x")

@@ -19,7 +19,7 @@ from cranfield.collection.qrels import topic_order
 from cranfield.collection.shards.siphash import siphash
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.schemas import spelt
-from cranfield.sources.values import absent, finite, is_integer, is_number
+from cranfield.sources.values import absent, finite, integer_in, is_number
 
 
 def test_lines_that_are_certainly_of_ntcir() -> None:
@@ -88,6 +88,6 @@ def test_sources_and_lines() -> None:
 def test_cells() -> None:
     assert [spelt(name) for name in ("Topic ID", "query_id")] == ["topicid", "queryid"]
     assert [is_number(text) for text in ("-1.5e3", "nan", "1_000", "٣")] == [True, *[False] * 3]
-    assert [is_integer(text) for text in ("-007", "0.5", "9999999999")] == [True, False, False]
+    assert [integer_in(text) for text in ("-007", "0.5", "9999999999")] == [-7, None, None]
     assert [finite(cell) for cell in (" 1e2 ", "1_0", float("inf"))] == [100, None, None]
     assert [absent(cell) for cell in (None, " ", float("nan"), "0")] == [True, True, True, False]

@@ -30,19 +30,22 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and isfinite(float(text))
 
 
-def is_integer(text: str) -> bool:
-    """Whether this is how an integer of 32 bits is written."""
+def integer_in(text: str) -> int | None:
+    """Read an integer of 32 bits; None where the text is none."""
+    if not _INTEGER.fullmatch(text):
+        return None
     # The leading zeros are taken off first: Python refuses to read thousands of digits.
-    short = len(text.lstrip("+-0")) <= len(str(_INT32))
-    return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
+    digits = text.lstrip("+-0") or "0"
+    if len(digits) > len(str(_INT32)):
+        return None
+    number = -int(digits) if text.startswith("-") else int(digits)
+    return number if -_INT32 <= number < _INT32 else None
 
 
 def whole_in(text: str) -> int | None:
     """Read a whole number of 32 bits, also one with a point and zeros after it, such as `2.0`."""
-    whole, point, zeros = text.partition(".")
-    if not is_integer(whole) or (point and zeros.strip("0")):
-        return None
-    return int(whole)
+    whole, _, zeros = text.partition(".")
+    return None if zeros.strip("0") else integer_in(whole)
 
 
 def numbers_in(column: pl.Expr) -> pl.Expr:
@@ -58,7 +61,7 @@ def numbers_in(column: pl.Expr) -> pl.Expr:
 
 
 def integers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as :func:`is_integer` has it; null where there is no integer.
+    """Read a column of text as :func:`integer_in` has it; null where there is no integer.
 
     >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
     >>> frame.select(integers_in(pl.col("rank")))["rank"].to_list()

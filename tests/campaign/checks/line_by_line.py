@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cranfield.campaign.rules.tags import safe_name
-from cranfield.sources.values import is_integer, is_number
+from cranfield.sources.values import integer_in, is_number
 
 BLANKS = b" \t\v\f\r"
 
@@ -81,13 +81,13 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
             tags.append((number, tag))
         if asked.second and q0 is not None and q0 not in asked.second:
             second.append(number)
-        if rank is not None and asked.rank != "off" and (not is_integer(rank) or int(rank) < 0):
+        if rank is not None and asked.rank != "off" and (integer_in(rank) is None or int(rank) < 0):
             found.append(Found("rank", number))
         if score is not None and not is_number(score):
             found.append(Found("score", number))
         if topic is not None and doc is not None:
             value = float(score) if score is not None and is_number(score) else None
-            good = rank is not None and is_integer(rank) and int(rank) >= 0
+            good = rank is not None and integer_in(rank) is not None and int(rank) >= 0
             place = int(rank or "") if good else None
             docs.append((number, topic, doc, value, place))
     if not any_line:

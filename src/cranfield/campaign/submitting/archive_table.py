@@ -14,7 +14,7 @@ from cranfield.campaign.rules.times import instant
 from cranfield.campaign.submitting.declared import Declared
 from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Schema, spelt
-from cranfield.sources.values import absent, is_integer, plain
+from cranfield.sources.values import absent, integer_in, plain
 
 NAMES: dict[str, tuple[str, ...]] = {
     "tag": ("tag", "runtag", "runid"),
@@ -145,16 +145,18 @@ def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared
     team = row.get("team") or given.team
     if not team:
         raise InputError(f"run {quoted(row['tag'])} has no team")
-    priority = row.get("priority", "")
-    if priority and not is_integer(priority):
-        raise InputError(f"priority {quoted(priority)} is not a whole number")
+    priority, said = given.priority, row.get("priority")
+    if said:
+        priority = integer_in(said)
+        if priority is None:
+            raise InputError(f"priority {quoted(said)} is not a whole number")
     questions = {name for name in row if name not in NAMES and row[name]}
     return replace(
         given,
         tag=row["tag"],
         team=team,
         type=row.get("type") or given.type,
-        priority=int(priority) if priority else given.priority,
+        priority=priority,
         answers={**given.answers, **{name: row[name] for name in sorted(questions)}},
         description=row.get("description") or given.description,
         received=instant(row["received"]) if row.get("received") else given.received,

@@ -163,25 +163,27 @@ def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
 def amount(text: str, what: str) -> int | float:
     """Read a whole number, or a share in percent."""
     from cranfield.measures.parameters import fraction_of
-    from cranfield.sources.values import is_integer, is_number
+    from cranfield.sources.values import integer_in, is_number
 
     number = text.strip()
     if number.endswith("%") and is_number(share := number.removesuffix("%")):
         return float(fraction_of(float(share)) / 100)
-    if not is_integer(number):
+    whole = integer_in(number)
+    if whole is None:
         raise PolicyError(f"{what} {quoted(text)} is no whole number and no share such as 10%")
-    return int(number)
+    return whole
 
 
 def read_strata(text: str) -> dict[int, int | float]:
-    from cranfield.sources.values import is_integer
+    from cranfield.sources.values import integer_in
 
     strata: dict[int, int | float] = {}
     for one in text.split(","):
         end, colon, wanted = one.partition(":")
-        if not colon or not is_integer(end.strip()):
+        last = integer_in(end.strip())
+        if not colon or last is None:
             raise PolicyError(f"--strata {quoted(text)} is not of the form 10:100%,50:25")
-        if int(end) in strata:
-            raise PolicyError(f"--strata {quoted(text)} has rank {int(end)} twice")
-        strata[int(end)] = amount(wanted, f"--strata {end.strip()}:")
+        if last in strata:
+            raise PolicyError(f"--strata {quoted(text)} has rank {last} twice")
+        strata[last] = amount(wanted, f"--strata {end.strip()}:")
     return strata

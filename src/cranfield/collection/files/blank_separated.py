@@ -49,7 +49,8 @@ def read_chunk(
     chunk = as_utf8(chunk, encoding, source, first_line)
     separator = separator_of(chunk)
     text, numbers = (chunk, None) if separator else made_regular(chunk)
-    frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
+    odd = text.startswith(_ODD) or _hides_lines(chunk, layout)
+    frame = None if odd else _read_csv(text, layout, separator or " ")
     if frame is None:
         frame, numbers = read_lines(chunk, layout, source=source, first_line=first_line)
         numbers -= first_line
@@ -73,7 +74,7 @@ def read_parts(
 
     def read(chunk: bytes, first_line: int) -> Read[Made]:
         chunk = as_utf8(chunk, encoding, source.name, first_line)
-        if (surely := at_once(chunk)) is not None:
+        if not _hides_lines(chunk, layout) and (surely := at_once(chunk)) is not None:
             return surely
         part = read_chunk(
             chunk, layout, source=source.name, first_line=first_line, encoding="utf-8"
@@ -106,6 +107,11 @@ def read_parts(
                 yield part.made
     if empty:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
+
+
+def _hides_lines(chunk: bytes, layout: Layout) -> bool:
+    """Tell whether further columns, which are ignored, may be lines behind carriage returns."""
+    return layout.more_allowed and chunk.count(b"\r") > chunk.count(b"\r\n")
 
 
 def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
@@ -151,6 +157,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
         return None
     if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
-    if "score" in layout.read and not bool(np.isfinite(frame["score"].to_numpy()).all()):
+    numbers = (frame[name] for name in layout.read if layout.columns[name] == pl.Float64)
+    if not all(np.isfinite(values.to_numpy()).all() for values in numbers):
         return None
     return frame

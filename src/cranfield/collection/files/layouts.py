@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sources.values import is_integer, is_number, whole_in
+from cranfield.sources.values import integer_in, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -76,6 +76,13 @@ def read_lines(
         if not fields or fields[0].startswith(b"#"):
             continue
         _check_width(fields, layout, source, number)
+        if len(fields) > len(names) and b"\r" in raw.strip():
+            raise InputError(
+                f"a carriage return within a line of {len(fields)} columns: all lines of a file"
+                " end with LF or CR LF, or all with CR",
+                source=source,
+                line=number,
+            )
         row = dict(zip(names, (item.decode() for item in fields), strict=False))
         for name in layout.read:
             value = _value(row, name, layout, source, number)
@@ -105,7 +112,7 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
         reason = f"{name} {quoted(text)} is not a finite number"
     elif dtype == pl.Int32:
         if name in layout.optional:
-            return int(text) if is_integer(text) else None
+            return integer_in(text)
         if (number := whole_in(text)) is not None:
             return number
         reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"

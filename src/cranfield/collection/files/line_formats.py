@@ -86,8 +86,12 @@ def without_head(source: Source, layout: str, kind: str) -> tuple[Source, str]:
     if layout != "tsv" and (layout != "text" or kind != "run"):
         return source, layout
     source, first = peeked(source)
-    line = next((line for line in first[:_HEAD].splitlines() if line.strip()), b"")
-    cells = line.decode(errors="replace").split("\t" if layout == "tsv" else None)
+    lines = first[:_HEAD].split(b"\n")
+    line = next(
+        (line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b""
+    )
+    # Blanks are those of ASCII, as they are for who reads the lines.
+    cells = [one.decode(errors="replace") for one in line.split(b"\t" if layout == "tsv" else None)]
     if len(cells) == 3 and _is_value(cells[2].strip(), kind):
         return source, _SHORT
     if layout == "tsv" and (

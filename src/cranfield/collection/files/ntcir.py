@@ -26,7 +26,7 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.collection.files.blank_separated import as_utf8
 from cranfield.collection.files.parts import Chunk
 from cranfield.sources.chunks import TOGETHER, LineMap, Source
-from cranfield.sources.values import is_integer, is_number
+from cranfield.sources.values import integer_in, is_number
 
 _GRADE = re.compile(r"L\d+", re.ASCII)
 _BLANKS = " \t\v\f\r"
@@ -43,7 +43,7 @@ class Form:
     def fields(self, line: str) -> list[str]:
         """Split a line; fields between semicolons keep their blanks, but for the last."""
         if self.separator is None:
-            return line.split()
+            return re.findall(f"[^{_BLANKS}]+", line)
         return line.rstrip(_BLANKS).split(self.separator)
 
 
@@ -159,13 +159,14 @@ def _value(name: str, text: str) -> object:
     if not bare:
         raise ValueError(f"{name} is empty")
     if name == "grade":
-        if not _GRADE.fullmatch(bare) or not is_integer(bare[1:]):
+        grade = integer_in(bare[1:])
+        if not _GRADE.fullmatch(bare) or grade is None:
             raise ValueError(f"grade {quoted(bare)} is not L0, L1, L2 and so on")
-        return int(bare[1:])
+        return grade
     if name == "score":
         if not is_number(bare):
             raise ValueError(f"score {quoted(bare)} is not a finite number")
         return float(bare)
     if name == "rank":
-        return int(bare) if is_integer(bare) else None
+        return integer_in(bare)
     return bare

@@ -18,7 +18,7 @@ from cranfield.collection.keys import Codes
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.parquet import parquet_names
+from cranfield.sources.parquet import DamagedParquetError, parquet_names
 from cranfield.sources.remote import is_url
 
 ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
@@ -96,7 +96,7 @@ def looks_like(data: Any) -> str | None:
     """Tell from a glance whether something is a run or judgments; None where it may be either."""
     try:
         return _looks_like(data)
-    except (CranfieldError, OSError, ValueError, TypeError):
+    except (CranfieldError, DamagedParquetError, OSError, ValueError, TypeError):
         return None
 
 

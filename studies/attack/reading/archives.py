@@ -13,9 +13,9 @@ from pathlib import Path
 
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.files.reading import read_qrels, read_run
-from studies.fuzz_base import guarded, pick
-from studies.fuzz_spoil import spoil_bytes, valid_lines
-from studies.fuzz_text import compare, expected
+from studies.attack.reading.spoil import spoil_bytes, valid_lines
+from studies.attack.reading.text import compare, expected
+from studies.attack.work.cases import guarded, pick
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -68,5 +68,6 @@ def archive_case(rng: random.Random, folder: Path) -> bool:
             wanted = expected(zstd.decompress(data), kind)
     if how == "spoil" and data in (packed[0], packed[0] * 2):
         wanted = expected(parts[0] * (len(data) // len(packed[0])), kind)
-    compare(found, wanted, "packed", reproducer)
+    if wanted is not None:
+        compare(found, wanted, "packed", reproducer)
     return True

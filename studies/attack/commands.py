@@ -13,9 +13,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cranfield.cli.main import main
-from studies.fuzz_base import FailedCaseError, Hang, pick, shown, where
-from studies.fuzz_measures import hostile_measure
-from studies.fuzz_spoil import hostile_text
+from studies.attack.grammar import hostile_measure
+from studies.attack.reading.spoil import hostile_text
+from studies.attack.work.cases import FindingError, HangError, pick, shown, where
+from studies.attack.work.workers import Cases
 
 RUN = "q1 Q0 d1 1 2.5 {0}\nq1 Q0 d2 2 1.5 {0}\nq2 Q0 d1 1 0.5 {0}\n"
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\n"
@@ -189,12 +190,12 @@ def in_this_process(
             main()
         except SystemExit as stop:
             status = stop.code or 0
-        except (Hang, KeyboardInterrupt):
+        except (HangError, KeyboardInterrupt):
             raise
         except BaseException as error:
             text = traceback.format_exception_only(error)[-1].strip()
             key = f"{type(error).__name__} at {where(error)}"
-            raise FailedCaseError(f"{shown(text)} at {where(error)}", reproducer, key) from None
+            raise FindingError(f"{shown(text)} at {where(error)}", reproducer, key) from None
     err.flush()
     said = err.buffer.getvalue().decode("utf-8", "replace")
     _check(0 if refusals and status == 1 else status, said, before, folder, arguments, reproducer)
@@ -228,22 +229,20 @@ def _check(
     for name in added:
         (folder / name).unlink()
     if "Traceback" in said:
-        raise FailedCaseError(
-            f"a traceback: {said.strip().splitlines()[-1]}", reproducer, "traceback"
-        )
+        raise FindingError(f"a traceback: {said.strip().splitlines()[-1]}", reproducer, "traceback")
     if status not in {0, 2}:
-        raise FailedCaseError(f"exit status {status}: {said}", reproducer, f"status {status}")
+        raise FindingError(f"exit status {status}: {said}", reproducer, f"status {status}")
     if status == 2 and added:
-        raise FailedCaseError(f"an error, and yet a file {added}", reproducer, "file left")
+        raise FindingError(f"an error, and yet a file {added}", reproducer, "file left")
     hidden = [name for name in added if name.rpartition("/")[2].startswith(".")]
     # A site says by a file of its own that it may be written over.
     if any(not name.endswith("/.cranfield-site") for name in hidden):
-        raise FailedCaseError(f"a temporary file {added} stays", reproducer, "temporary file")
+        raise FindingError(f"a temporary file {added} stays", reproducer, "temporary file")
     lines = [line for line in said.splitlines() if not line.startswith("cranfield: warning: ")]
     # What the parser of options refuses comes with the usage, and no command at all with the help.
     ours = status == 2 and lines and not lines[0].startswith(("Usage: ", "Error: "))
     if ours and (len(lines) != 1 or not lines[0].startswith("cranfield: error: ")):
-        raise FailedCaseError(f"the error is {said!r}", reproducer, "not one line")
+        raise FindingError(f"the error is {said!r}", reproducer, "not one line")
 
 
 def _files(folder: Path) -> set[str]:
@@ -258,3 +257,6 @@ def _contents(folder: Path, arguments: list[str]) -> str:
         if n in arguments or wild
     ]
     return ", ".join(f"{name}: {(folder / name).read_bytes()!r}" for name in names)
+
+
+attack = Cases("commands", command_case)

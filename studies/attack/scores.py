@@ -9,8 +9,9 @@ from typing import Any
 
 from cranfield.base.errors import CranfieldError, InputError
 from cranfield.evaluation.of_runs import evaluate
-from studies.fuzz_base import FailedCaseError, guarded, pick
-from studies.fuzz_formulas import Formula, ref, some_measure
+from studies.attack.work.cases import FindingError, guarded, pick
+from studies.attack.work.formulas import Formula, ref, some_measure
+from studies.attack.work.workers import Cases
 
 Ranked = list[tuple[str, str, str, float]]
 """The lines of a run: topic, document, rank and score, the score as its text says it."""
@@ -107,7 +108,7 @@ def score_case(rng: random.Random, folder: Path) -> bool:
     if isinstance(found, CranfieldError):
         if isinstance(found, InputError) and not common and chosen["topics"] != "run":
             return False
-        raise FailedCaseError(f"refused: {found}", reproducer, "refused")
+        raise FindingError(f"refused: {found}", reproducer, "refused")
     for text, formula, condensed in wanted:
         right = expected(runs, qrels, chosen, formula, condensed, text.startswith("infAP"))
         check(found[text], right, text, reproducer)
@@ -153,18 +154,18 @@ def check(scores: Any, right: dict[tuple[str, str], float], text: str, reproduce
             value, wanted = float(scores.values[t, s]), right.get((topic, system))
             if wanted is None:
                 if not isnan(value):
-                    raise FailedCaseError(
+                    raise FindingError(
                         f"{text} {topic} {system}: {value}, not NaN", reproducer, "not NaN"
                     )
             elif not isclose(value, wanted, rel_tol=1e-12, abs_tol=1e-12):
-                raise FailedCaseError(
+                raise FindingError(
                     f"{text} of topic {topic}, system {system}: {value!r}, not {wanted!r}",
                     reproducer,
                     f"wrong number: {name}",
                 )
         values = [value for (_, one), value in right.items() if one == system]
         if {topic for topic, one in right if one == system} - set(scores.topics):
-            raise FailedCaseError(f"{text}: a topic of {system} is lost", reproducer, "lost topic")
+            raise FindingError(f"{text}: a topic of {system} is lost", reproducer, "lost topic")
         total = float(scores.overall()[s])
         if values and scores.aggregate == "geometric":
             logs = [log(max(value, 1e-5)) for value in values]
@@ -177,6 +178,9 @@ def check(scores: Any, right: dict[tuple[str, str], float], text: str, reproduce
                 else isnan(total)
             )
         if not good:
-            raise FailedCaseError(
+            raise FindingError(
                 f"{text} of {system} is {total} overall", reproducer, f"overall: {name}"
             )
+
+
+attack = Cases("scores", score_case)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -15,7 +16,8 @@ from cranfield.collection.judged.judging import judge
 from cranfield.measures import ALIASES, REGISTRY, Measure, parse_measures
 from cranfield.measures.gains import Gain
 from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
-from studies.fuzz_base import FailedCaseError, guarded, pick, shown
+from studies.attack.work.cases import FindingError, guarded, pick, shown
+from studies.attack.work.workers import Cases
 
 NUMBERS = (
     *(
@@ -114,6 +116,10 @@ NESTS = (
 )
 
 
+MAY_NEED = re.compile("max_grade|above 60| needs | reads ")
+"""What a measure may lack on these judgments."""
+
+
 @cache
 def judged(highest: int) -> JudgedRuns:
     runs = {
@@ -203,14 +209,12 @@ def measure_case(rng: random.Random, folder: Path) -> bool:
     found = guarded(lambda: parse_measures(text, compat=compat), reproducer)
     if (folder / "injected").exists():
         (folder / "injected").unlink()
-        raise FailedCaseError("the text was run as a program", reproducer)
+        raise FindingError("the text was run as a program", reproducer)
     if isinstance(found, CranfieldError):
         if not isinstance(found, MeasureError):
-            raise FailedCaseError(f"{type(found).__name__}, not MeasureError", reproducer)
+            raise FindingError(f"{type(found).__name__}, not MeasureError", reproducer)
         if "\n" in str(found):
-            raise FailedCaseError(
-                f"a message of several lines: {found}", reproducer, "several lines"
-            )
+            raise FindingError(f"a message of several lines: {found}", reproducer, "several lines")
         return False
     for one in found:
         _reads_back(one, reproducer)
@@ -222,14 +226,16 @@ def measure_case(rng: random.Random, folder: Path) -> bool:
 def _reads_back(one: Measure, reproducer: str) -> None:
     again = guarded(lambda: parse_measures(str(one)), reproducer)
     if isinstance(again, CranfieldError):
-        raise FailedCaseError(
+        raise FindingError(
             f"{shown(str(one))} is not read back: {again}", reproducer, "not read back"
         )
     if again != [one] or str(again[0]) != str(one) or type(again[0]) is not type(one):
-        raise FailedCaseError(f"{one} is read back as {again}", reproducer, "read back as another")
-    if vars(again[0]) != vars(one):
-        differ = {k: v for k, v in vars(one).items() if vars(again[0])[k] != v}
-        raise FailedCaseError(
+        raise FindingError(f"{one} is read back as {again}", reproducer, "read back as another")
+    # How a measure was asked for is kept beside what it is.
+    read, had = ({k: v for k, v in vars(m).items() if k != "asked"} for m in (again[0], one))
+    if read != had:
+        differ = read.items() ^ had.items()
+        raise FindingError(
             f"{one} loses {differ} when read back", reproducer, "loses when read back"
         )
 
@@ -240,13 +246,11 @@ def _scores_well(one: Measure, highest: int, reproducer: str) -> None:
     values = guarded(lambda: one.score(runs), f"{reproducer}; score {one}")
     if isinstance(values, CranfieldError):
         said = str(values)
-        if isinstance(values, MeasureError) and ("max_grade" in said or "above 60" in said):
+        if isinstance(values, MeasureError) and MAY_NEED.search(said):
             return
-        raise FailedCaseError(f"cannot score {one}: {values}", reproducer, "cannot score")
+        raise FindingError(f"cannot score {one}: {values}", reproducer, "cannot score")
     if values.shape != runs.shape or values.dtype != np.float64:
-        raise FailedCaseError(
-            f"{one} has shape {values.shape}, {values.dtype}", reproducer, "shape"
-        )
+        raise FindingError(f"{one} has shape {values.shape}, {values.dtype}", reproducer, "shape")
     low, high = one.info.range
     gains = getattr(one, "gains", None)
     if isinstance(gains, Gain) and isinstance(gains.kind, tuple):
@@ -255,4 +259,7 @@ def _scores_well(one: Measure, highest: int, reproducer: str) -> None:
         low, high = (-inf if min(worth) < 0 else low), (inf if min(worth) < 0 else high)
     if not all(isfinite(value) and low - 1e-9 <= value <= high + 1e-9 for value in values.flat):
         where = f"{one.info.name} out of range"
-        raise FailedCaseError(f"{one} scores {values.tolist()}", reproducer, where)
+        raise FindingError(f"{one} scores {values.tolist()}", reproducer, where)
+
+
+attack = Cases("grammar", measure_case)

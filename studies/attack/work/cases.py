@@ -1,26 +1,21 @@
-"""What the kinds of hostile input share: cases, outcomes, failures and the choice of ids."""
+"""Findings, calls that must end well, and the choice of ids."""
 
 from __future__ import annotations
 
 import random
-import signal
 import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from cranfield.base.errors import CranfieldError
 
 T = TypeVar("T")
-LIMIT = 20.0
-"""Seconds after which a case counts as hanging; all take milliseconds."""
+
+MOST = 700
+"""Characters of an error, which is one printable line."""
 
 
-class FailedCaseError(Exception):
+class FindingError(Exception):
     """A broken promise: what happened, with what reproduces it."""
 
     def __init__(self, what: str, reproducer: object, key: str = "") -> None:
@@ -30,60 +25,8 @@ class FailedCaseError(Exception):
         self.key = key or what[:60]
 
 
-class Hang(BaseException):
+class HangError(BaseException):
     """A case that took too long; no `except Exception` of the library may swallow it."""
-
-
-Case = Callable[[random.Random, Path], bool]
-"""Makes one input and checks it: True when accepted, False when refused; else a FailedCaseError."""
-
-
-@dataclass
-class Tally:
-    """What became of the cases of one kind."""
-
-    accepted: int = 0
-    refused: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-    failures: dict[str, tuple[int, int, FailedCaseError]] = field(default_factory=dict)
-    """By key: how often, the first case, and the failure with the shortest reproducer."""
-
-    def add(self, number: int, failure: FailedCaseError) -> None:
-        self.failed += 1
-        count, first, kept = self.failures.get(failure.key, (0, number, failure))
-        if len(repr(failure.reproducer)) < len(repr(kept.reproducer)):
-            first, kept = number, failure
-        self.failures[failure.key] = (count + 1, first, kept)
-
-
-def _too_long(number: int, frame: FrameType | None) -> NoReturn:
-    raise Hang
-
-
-@contextmanager
-def time_limit(seconds: float = LIMIT) -> Iterator[None]:
-    previous = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-
-
-def run_case(case: Case, seed: str, folder: Path, tally: Tally, number: int) -> None:
-    try:
-        with time_limit(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if case(random.Random(seed), folder):
-                tally.accepted += 1
-            else:
-                tally.refused += 1
-    except FailedCaseError as failure:
-        tally.add(number, failure)
-    except Hang:
-        tally.add(number, FailedCaseError(f"no end after {LIMIT:g} s", f"case {seed}", "hang"))
 
 
 def guarded(call: Callable[[], T], reproducer: object) -> T | CranfieldError:
@@ -91,14 +34,17 @@ def guarded(call: Callable[[], T], reproducer: object) -> T | CranfieldError:
     try:
         return call()
     except CranfieldError as error:
+        line = str(error)
+        if len(line) > MOST or not line.isprintable():
+            raise FindingError(ascii(line)[:300], reproducer, "no short printable line") from None
         return error
-    except (Hang, KeyboardInterrupt):
+    except (HangError, KeyboardInterrupt):
         raise
     # Rust panics arrive as a BaseException.
     except BaseException as error:
         place = where(error)
         text = f"{type(error).__name__} at {place}: {str(error)[:200]!r}"
-        raise FailedCaseError(text, reproducer, f"{type(error).__name__} at {place}") from None
+        raise FindingError(text, reproducer, f"{type(error).__name__} at {place}") from None
 
 
 def where(error: BaseException) -> str:
@@ -148,6 +94,10 @@ def some_id(rng: random.Random, prefix: str, number: int) -> str:
     if draw < 0.98:
         return rng.choice(ODD_IDS)
     return chr(rng.randrange(0x21, 0x7F)) * rng.choice((100, 5000))
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
 def pick(rng: random.Random, **weights: float) -> str:

@@ -24,8 +24,8 @@ from cranfield.assess import (
 )
 from cranfield.assess.labels.table import Labels
 from cranfield.base.errors import CranfieldError
-from studies.fuzz_base import FailedCaseError, guarded, pick, some_id
-from studies.fuzz_spoil import spoil_bytes
+from studies.attack.reading.spoil import spoil_bytes
+from studies.attack.work.cases import FindingError, guarded, pick, some_id
 
 Row = tuple[str, str, str, int, float]
 
@@ -129,14 +129,14 @@ def label_case(rng: random.Random, folder: Path) -> bool:
     found = guarded(lambda: read_labels(data, **options), reproducer)
     if isinstance(found, CranfieldError):
         if "\n" in str(found):
-            raise FailedCaseError(f"several lines: {found}", reproducer, "lines")
+            raise FindingError(f"several lines: {found}", reproducer, "lines")
         if wanted not in (None, "unknown"):
-            raise FailedCaseError(f"refused: {found}", reproducer, "refused")
+            raise FindingError(f"refused: {found}", reproducer, "refused")
         return False
     if wanted is None:
-        raise FailedCaseError(f"accepted: {found.to_polars().rows()}", reproducer, "accepted")
+        raise FindingError(f"accepted: {found.to_polars().rows()}", reproducer, "accepted")
     if wanted != "unknown" and found.to_polars().rows() != wanted:
-        raise FailedCaseError(f"read {found.to_polars().rows()}", reproducer, "other rows")
+        raise FindingError(f"read {found.to_polars().rows()}", reproducer, "other rows")
     if rng.random() < 0.3:
         put_together(rng, found, reproducer)
     return True
@@ -182,14 +182,14 @@ def put_together(rng: random.Random, labels: Labels, reproducer: object) -> None
         name = method.__name__
         made = guarded(lambda m=method, o=options: m(labels, **o), reproducer)  # type: ignore[misc]
         if isinstance(made, CranfieldError):
-            raise FailedCaseError(f"{name}: {made}", reproducer, f"{name} refused")
+            raise FindingError(f"{name}: {made}", reproducer, f"{name} refused")
         sums = made.posterior.sum(axis=1)
         if not np.allclose(sums, 1) or (np.diff(made.objective) < -1e-7).any():
-            raise FailedCaseError(f"{name}: {sums}, {made.objective}", reproducer, name)
+            raise FindingError(f"{name}: {sums}, {made.objective}", reproducer, name)
         guarded(lambda m=made: (m.workers(), m.to_polars(), m.confusion), reproducer)  # type: ignore[misc]
         qrels = guarded(lambda m=made: m.qrels, reproducer)  # type: ignore[misc]
         if isinstance(qrels, CranfieldError) and not (tie == "drop" and made.tied.all()):
-            raise FailedCaseError(f"{name}: {qrels}", reproducer, f"{name} judgments")
+            raise FindingError(f"{name}: {qrels}", reproducer, f"{name} judgments")
     guarded(lambda: LeadRule().replay(labels).labels, reproducer)
     plain = majority(labels, tie="high").to_polars()
     counts: dict[tuple[str, str], Counter[int]] = {}
@@ -197,4 +197,4 @@ def put_together(rng: random.Random, labels: Labels, reproducer: object) -> None
         counts.setdefault((topic, doc), Counter())[grade] += 1
     right = [max(count, key=lambda g: (count[g], g)) for count in counts.values()]
     if plain["grade"].to_list() != right or plain.select("topic", "doc").rows() != [*counts]:
-        raise FailedCaseError(f"majority {plain['grade'].to_list()}", reproducer, "majority")
+        raise FindingError(f"majority {plain['grade'].to_list()}", reproducer, "majority")

@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.online import QueryLog
-from studies.fuzz_base import FailedCaseError, guarded, pick, some_id
-from studies.fuzz_spoil import spoil_bytes
+from studies.attack.reading.spoil import spoil_bytes
+from studies.attack.work.cases import FindingError, guarded, pick, some_id
 
 Rows = list[dict[str, Any]]
 
@@ -291,9 +291,9 @@ def log_case(rng: random.Random, folder: Path) -> bool:
             found = guarded(lambda: cf.online.read_log(*given, **options), reproducer)
         if isinstance(found, CranfieldError):
             if "\n" in str(found):
-                raise FailedCaseError(f"several lines: {found}", reproducer, "lines")
+                raise FindingError(f"several lines: {found}", reproducer, "lines")
             if wrong == "nothing" and options == {"odd": "refuse"} and plain(tables):
-                raise FailedCaseError(f"refused: {found}", reproducer, f"refused {form}")
+                raise FindingError(f"refused: {found}", reproducer, f"refused {form}")
             return False
         if form != "scan":
             sound(rng, found, reproducer, Path(home))
@@ -413,18 +413,18 @@ def sound(rng: random.Random, log: QueryLog, reproducer: object, home: Path) -> 
     if "dwell" in clicks.columns and not bool((clicks["dwell"].drop_nulls() > 0).all()):
         wrong = "dwell"
     if wrong:
-        raise FailedCaseError(f"unsound: {wrong}", reproducer, wrong)
+        raise FindingError(f"unsound: {wrong}", reproducer, wrong)
     guarded(lambda: (repr(log), log._repr_html_(), log.shown), reproducer)
     if rng.random() < 0.2:
         cut = guarded(lambda: cf.online.sessionise(log), reproducer)
         if isinstance(cut, QueryLog) and "session" not in cut.pages.columns:
-            raise FailedCaseError("no sessions", reproducer, "sessions")
+            raise FindingError("no sessions", reproducer, "sessions")
     if rng.random() < 0.2:
         form = rng.choice(("csv", "parquet", "jsonl", "ubi"))
         target = home / "written"
         back = guarded(lambda: written_and_read(log, target, form), reproducer)
         if isinstance(back, CranfieldError):
-            raise FailedCaseError(f"{form} is refused: {back}", reproducer, f"read back {form}")
+            raise FindingError(f"{form} is refused: {back}", reproducer, f"read back {form}")
         if results.is_empty() and form == "ubi":
             return
         for name in ("pages", "results", "clicks"):
@@ -434,4 +434,4 @@ def sound(rng: random.Random, log: QueryLog, reproducer: object, home: Path) -> 
                 assert_frame_equal(getattr(back, name), getattr(log, name))
             except AssertionError as error:
                 text = f"{form}: {name} are other ones: {error}"
-                raise FailedCaseError(text, reproducer, f"read back {form} {name}") from None
+                raise FindingError(text, reproducer, f"read back {form} {name}") from None

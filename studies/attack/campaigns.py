@@ -14,9 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from cranfield import campaign
-from studies.fuzz_base import FailedCaseError
-from studies.fuzz_cli import in_this_process
-from studies.fuzz_spoil import hostile_text, spoil_bytes
+from studies.attack.commands import in_this_process
+from studies.attack.reading.spoil import hostile_text, spoil_bytes
+from studies.attack.work.cases import FindingError
+from studies.attack.work.workers import Cases
 
 RULES = """
 [campaign]
@@ -132,7 +133,7 @@ def campaign_case(rng: random.Random, folder: Path) -> bool:
         done = in_this_process(rng, folder, ["campaign", *arguments], b"", told, refusals=True)
         found = campaign.open(place).verify()
         if not found.ok:
-            raise FailedCaseError(f"not whole: {found}", f"{arguments}, {told}", "verify")
+            raise FindingError(f"not whole: {found}", f"{arguments}, {told}", "verify")
         return done
     finally:
         shutil.rmtree(place)
@@ -212,3 +213,6 @@ def _some(rng: random.Random, options: dict[str, tuple[str, ...]]) -> list[str]:
         sorted(options), rng.randrange(len(options) + 1) // 2 + (rng.random() < 0.2)
     )
     return [part for name in chosen for part in (name, rng.choice(options[name]))]
+
+
+attack = Cases("campaigns", campaign_case)

@@ -7,9 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from studies.fuzz_cli import in_this_process
-from studies.fuzz_logs import as_csv, as_lines, flat, some_log, spoilt
-from studies.fuzz_spoil import spoil_bytes
+from studies.attack.commands import in_this_process
+from studies.attack.reading.logs import as_csv, as_lines, flat, some_log, spoilt
+from studies.attack.reading.spoil import spoil_bytes
+from studies.attack.work.workers import Cases
 
 NAMES = ("u1", "<b>x</b>", "\x1b[2J", "=1+1", "é", "a,b", "\u202e", "", "[/]", "0")
 ODD = (None, "", "nan", "inf", -1, 0, 1, 1e308, 10**30, "x", True, 0.5, "1e-320")
@@ -180,3 +181,6 @@ def _some(rng: random.Random, options: dict[str, tuple[str, ...]]) -> list[str]:
         # Those in front are right.
         for word in (name, rng.choice(options[name][: 2 if rng.random() < 0.8 else None]))
     ]
+
+
+attack = Cases("users", user_command_case)

@@ -16,10 +16,10 @@ import pandas as pd
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.run import Run
-from studies.fuzz_base import FailedCaseError, guarded, shown, some_id
-from studies.fuzz_shapes import SHAPES
-from studies.fuzz_spoil import spoil_bytes
-from studies.fuzz_text import INTEGER, NUMBER
+from studies.attack.reading.shapes import SHAPES
+from studies.attack.reading.spoil import spoil_bytes
+from studies.attack.reading.text import NUMBER, WHOLE
+from studies.attack.work.cases import FindingError, guarded, shown, some_id
 
 SIMPLE: tuple[Any, ...] = (
     None,
@@ -142,11 +142,11 @@ def table_case(rng: random.Random, folder: Path) -> bool:
     found = guarded(lambda: reader(source), reproducer)
     if isinstance(found, CranfieldError):
         if not hostile and tidy and not spoilt and _clean(rows):
-            raise FailedCaseError(f"refused though valid: {found}", reproducer, f"refused {how}")
+            raise FindingError(f"refused though valid: {found}", reproducer, f"refused {how}")
         return False
     numbers = found.scores if isinstance(found, Run) else found.grades
     if not np.isfinite(numbers).all():
-        raise FailedCaseError(f"numbers {numbers}", reproducer, "not finite")
+        raise FindingError(f"numbers {numbers}", reproducer, "not finite")
     if tidy and not spoilt and rows:
         topics = [found.topics[code] for code in found.codes.tolist()]
         got = list(zip(topics, found.docs.to_list(), numbers.tolist(), strict=True))
@@ -171,15 +171,15 @@ def _clean(rows: list[list[Any]]) -> bool:
 
 def _compare(got: list[Any], rows: list[list[Any]], kind: str, reproducer: str) -> None:
     if len(got) != len(rows):
-        raise FailedCaseError(f"{len(got)} rows of {len(rows)}", reproducer, "rows lost")
+        raise FindingError(f"{len(got)} rows of {len(rows)}", reproducer, "rows lost")
     for (topic, doc, number), row in zip(got, rows, strict=True):
         for name, value, original in (("topic", topic, row[0]), ("document", doc, row[1])):
             if value not in _as_id(original):
                 what = f"{name} {original!r} became {value!r}"
-                raise FailedCaseError(what, reproducer, f"id of {type(original).__name__}")
+                raise FindingError(what, reproducer, f"id of {type(original).__name__}")
         if number not in _as_number(row[2], kind):
             what = f"number {row[2]!r} became {number!r}"
-            raise FailedCaseError(what, reproducer, f"number of {type(row[2]).__name__}")
+            raise FindingError(what, reproducer, f"number of {type(row[2]).__name__}")
 
 
 def _as_id(value: Any) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def _as_number(value: Any, kind: str) -> tuple[float, ...]:
     if isinstance(value, (bool, np.bool_)):
         return (float(value),)
     if isinstance(value, str):
-        pattern = NUMBER if kind == "run" else INTEGER
+        pattern = NUMBER if kind == "run" else WHOLE
         return (float(value),) if pattern.fullmatch(value.strip()) else ()
     if isinstance(value, (int, float, Decimal, np.integer, np.floating)):
         try:

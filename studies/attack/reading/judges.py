@@ -9,9 +9,9 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from studies.fuzz_base import FailedCaseError, guarded, shown
-from studies.fuzz_spoil import hostile_text, spoil_bytes
-from studies.fuzz_tables import ODD, SIMPLE
+from studies.attack.reading.spoil import hostile_text, spoil_bytes
+from studies.attack.reading.tables import ODD, SIMPLE
+from studies.attack.work.cases import FindingError, guarded, shown
 
 DOCS, TOPICS = 6, 3
 PEOPLE = {f"q{t}": {f"d{d}": (t + d) % 4 for d in range(DOCS)} for t in range(TOPICS)}
@@ -30,16 +30,16 @@ def judge_case(rng: random.Random, folder: Path) -> bool:
     found = guarded(lambda: cf.assess.compare_judges(PEOPLE, given, **options), reproducer)
     if isinstance(found, CranfieldError):
         if "\n" in str(found):
-            raise FailedCaseError(f"an error of several lines: {found}", reproducer)
+            raise FindingError(f"an error of several lines: {found}", reproducer)
         return False
     guarded(lambda: str(found), reproducer)
     row = found.to_polars().row(0, named=True)
     if row["pairs"] + row["missing"] != PAIRS:
-        raise FailedCaseError(f"{row['pairs']} + {row['missing']} are not {PAIRS}", reproducer)
+        raise FindingError(f"{row['pairs']} + {row['missing']} are not {PAIRS}", reproducer)
     if row["labels"] != row["pairs"] + row["extra"] + row["unknown"]:
-        raise FailedCaseError(f"labels that are nowhere: {row}", reproducer)
+        raise FindingError(f"labels that are nowhere: {row}", reproducer)
     if known is not None and row["labels"] + row["unparsed"] != known:
-        raise FailedCaseError(f"{known} answers became {row}", reproducer)
+        raise FindingError(f"{known} answers became {row}", reproducer)
     return True
 
 

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from cranfield import campaign
-from studies.attack.commands import in_this_process
 from studies.attack.reading.spoil import hostile_text, spoil_bytes
 from studies.attack.work.cases import FindingError
+from studies.attack.work.in_process import in_this_process
 from studies.attack.work.workers import Cases
 
 RULES = """

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import subprocess
 import sys
-import traceback
-import warnings
 from pathlib import Path
-from unittest.mock import patch
 
-from cranfield.cli.main import main
+import cranfield
 from studies.attack.grammar import hostile_measure
 from studies.attack.reading.spoil import hostile_text
-from studies.attack.work.cases import FindingError, HangError, pick, shown, where
+from studies.attack.work import every_command
+from studies.attack.work.cases import FindingError, pick
+from studies.attack.work.in_process import check, files_in, in_this_process
 from studies.attack.work.workers import Cases
 
 RUN = "q1 Q0 d1 1 2.5 {0}\nq1 Q0 d2 2 1.5 {0}\nq2 Q0 d1 1 0.5 {0}\n"
@@ -155,98 +153,49 @@ def some_arguments(rng: random.Random, folder: Path) -> list[str]:
 
 
 def command_case(rng: random.Random, folder: Path) -> bool:
-    """Run a command of runs and judgments."""
+    """Run a command in this process, or sometimes in one of its own."""
+    how = pick(rng, runs=5, every=5, process=0.03)
+    if how == "process":
+        return process_case(rng, folder)
+    if how == "every":
+        every_command.prepare(folder)
+        arguments = every_command.some_command(rng, folder)
+        given = rng.choice((b"", (every_command.EXAMPLES / "bm25.run").read_bytes()))
+        return in_this_process(rng, folder, arguments, given, "", refusals=True)
     prepare(rng, folder)
     arguments = some_arguments(rng, folder)
     given = rng.choice((QRELS, RUN.format("stdin").encode(), b""))
     return in_this_process(rng, folder, arguments, given, _contents(folder, arguments))
 
 
-def in_this_process(
-    rng: random.Random,
-    folder: Path,
-    arguments: list[str],
-    given: bytes,
-    contents: str,
-    *,
-    refusals: bool = False,
-) -> bool:
-    """Run a command in this process, streams and arguments replaced.
-
-    Some commands may also end in 1, which says that what they looked at was refused.
-    """
-    before = _files(folder)
-    inputs = io.TextIOWrapper(io.BytesIO(given))
-    encoding = rng.choice(("utf-8", "utf-8", "utf-8", "ascii", "cp1252"))
-    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    err = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace")
-    status: object = 0
-    reproducer = f"cranfield {arguments!r}, output in {encoding}, {contents}"
-    with (
-        patch.multiple(sys, argv=["cranfield", *arguments], stdin=inputs, stdout=out, stderr=err),
-        warnings.catch_warnings(),
-    ):
-        try:
-            main()
-        except SystemExit as stop:
-            status = stop.code or 0
-        except (HangError, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            text = traceback.format_exception_only(error)[-1].strip()
-            key = f"{type(error).__name__} at {where(error)}"
-            raise FindingError(f"{shown(text)} at {where(error)}", reproducer, key) from None
-    err.flush()
-    said = err.buffer.getvalue().decode("utf-8", "replace")
-    _check(0 if refusals and status == 1 else status, said, before, folder, arguments, reproducer)
-    return status == 0
+STREAMS = (">/dev/null", ">/dev/full", ">&-", "2>&-", ">&- 2>&-", "<&-", "| head -c 1")
 
 
 def process_case(rng: random.Random, folder: Path) -> bool:
-    """Run the command as users do, in a process of its own."""
+    """Run the command as users do, with streams that are closed, full, endless, or not read."""
     prepare(rng, folder)
-    before = _files(folder)
+    before = files_in(folder)
     arguments = some_arguments(rng, folder)
     arguments = [os.fsdecode(one.encode("utf-8", "replace")) for one in arguments]
-    given = rng.choice((QRELS, RUN.format("stdin").encode(), b""))
-    reproducer = f"cranfield {arguments!r}, {_contents(folder, arguments)}"
-    command = [sys.executable, "-m", "cranfield", *arguments]
-    full = rng.random() < 0.1 and Path("/dev/full").exists()
-    with Path("/dev/full" if full else os.devnull).open("wb") as out:
-        done = subprocess.run(
-            command, input=given, stdout=out, stderr=subprocess.PIPE, cwd=folder, check=False
-        )
-    reproducer += ", output to /dev/full" if full else ""
+    streams = rng.choice(STREAMS)
+    reproducer = f"cranfield {arguments!r} {streams}, {_contents(folder, arguments)}"
+    command = ["bash", "-c", f'set -o pipefail; "$@" {streams}', "bash"]
+    done = subprocess.run(
+        [*command, sys.executable, "-m", "cranfield", *arguments],
+        input=rng.choice((QRELS, RUN.format("stdin").encode(), b"")),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(Path(cranfield.__file__).parents[1])},
+        check=False,
+    )
     said = done.stderr.decode("utf-8", "replace")
-    _check(done.returncode, said, before, folder, arguments, reproducer)
+    if "2>" in streams:
+        if done.returncode not in {0, 2}:
+            raise FindingError(f"exit status {done.returncode}", reproducer, "status")
+        return done.returncode == 0
+    check(done.returncode, said, before, folder, arguments, reproducer)
     return done.returncode == 0
-
-
-def _check(
-    status: object, said: str, before: set[str], folder: Path, arguments: list[str], reproducer: str
-) -> None:
-    added = _files(folder) - before
-    for name in added:
-        (folder / name).unlink()
-    if "Traceback" in said:
-        raise FindingError(f"a traceback: {said.strip().splitlines()[-1]}", reproducer, "traceback")
-    if status not in {0, 2}:
-        raise FindingError(f"exit status {status}: {said}", reproducer, f"status {status}")
-    if status == 2 and added:
-        raise FindingError(f"an error, and yet a file {added}", reproducer, "file left")
-    hidden = [name for name in added if name.rpartition("/")[2].startswith(".")]
-    # A site says by a file of its own that it may be written over.
-    if any(not name.endswith("/.cranfield-site") for name in hidden):
-        raise FindingError(f"a temporary file {added} stays", reproducer, "temporary file")
-    lines = [line for line in said.splitlines() if not line.startswith("cranfield: warning: ")]
-    # What the parser of options refuses comes with the usage, and no command at all with the help.
-    ours = status == 2 and lines and not lines[0].startswith(("Usage: ", "Error: "))
-    if ours and (len(lines) != 1 or not lines[0].startswith("cranfield: error: ")):
-        raise FindingError(f"the error is {said!r}", reproducer, "not one line")
-
-
-def _files(folder: Path) -> set[str]:
-    return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
 
 
 def _contents(folder: Path, arguments: list[str]) -> str:

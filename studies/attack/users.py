@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from studies.attack.commands import in_this_process
 from studies.attack.reading.logs import as_csv, as_lines, flat, some_log, spoilt
 from studies.attack.reading.spoil import spoil_bytes
+from studies.attack.work.in_process import in_this_process
 from studies.attack.work.workers import Cases
 
 NAMES = ("u1", "<b>x</b>", "\x1b[2J", "=1+1", "é", "a,b", "\u202e", "", "[/]", "0")

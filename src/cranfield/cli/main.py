@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning
-from cranfield.base.escape import plain
+from cranfield.base.escape import one_line, plain
 from cranfield.base.version import __version__
 from cranfield.cli.options.command_group import CommandGroup
 from cranfield.cli.options.hints import as_options
@@ -76,7 +76,7 @@ def run() -> int:
         sys.stdout.flush()
         return 0
     except click.ClickException as error:
-        print(f"cranfield: error: {plain(error.format_message())}", file=sys.stderr)
+        print(f"cranfield: error: {one_line(error.format_message())}", file=sys.stderr)
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     except BrokenPipeError:

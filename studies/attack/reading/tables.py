@@ -149,6 +149,9 @@ def table_case(rng: random.Random, folder: Path) -> bool:
         raise FindingError(f"numbers {numbers}", reproducer, "not finite")
     if tidy and not spoilt and rows:
         topics = [found.topics[code] for code in found.codes.tolist()]
+        # Documents of a dict are looked at when they are asked for.
+        if isinstance(guarded(lambda: found.docs, reproducer), CranfieldError):
+            return False
         got = list(zip(topics, found.docs.to_list(), numbers.tolist(), strict=True))
         _compare(got, rows, kind, reproducer)
     return True

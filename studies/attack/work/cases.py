@@ -49,11 +49,16 @@ def guarded(call: Callable[[], T], reproducer: object) -> T | CranfieldError:
 
 def where(error: BaseException) -> str:
     """Name the innermost line of the library that the error passed through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "/cranfield/" in frame.filename.replace("\\", "/")]
+    own = passed(error)
     if not own:
         return "outside the library"
     return f"{own[-1].filename.rpartition('/cranfield/')[2]}:{own[-1].lineno}"
+
+
+def passed(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the lines of the library that an error passed through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if "/cranfield/" in frame.filename.replace("\\", "/")]
 
 
 ODD_IDS = (

@@ -27,7 +27,7 @@ from typing import NoReturn
 
 import studies
 from studies.attack import Outcome
-from studies.attack.work.cases import FindingError, HangError, shown
+from studies.attack.work.cases import FindingError, HangError, passed, shown
 
 LIMIT = 20.0
 """Seconds after which a case counts as hanging; all take milliseconds."""
@@ -69,8 +69,9 @@ class Cases:
         except FindingError as found:
             said = f"{found.key}: {found.what}; {shown(found.reproducer, 3000)}"
             return Outcome(case, "finding", said.encode("utf-8", "backslashreplace").decode())
-        except HangError:
-            return Outcome(case, "finding", f"hang: no end after {LIMIT:g} s")
+        except HangError as error:
+            at = " < ".join(f"{one.name} ({one.lineno})" for one in passed(error)[:-6:-1])
+            return Outcome(case, "finding", f"hang in {at}: no end after {LIMIT:g} s")
         except Exception:
             return Outcome(case, "finding", f"the attack fails: {traceback.format_exc()}")
         return Outcome(case, "right" if right else "refused")
@@ -83,6 +84,8 @@ class _Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", __spec__.name, *map(str, words)],
             stdout=subprocess.PIPE,
+            # The tables are small: threads would only wait for each other.
+            env={"POLARS_MAX_THREADS": "1", **os.environ},
             cwd=Path(studies.__path__[0]).parent,
         )
         assert self.process.stdout is not None
@@ -146,7 +149,8 @@ def work(kind: str, seed: int, numbers: range) -> None:
     os.dup2(nowhere, 1)
     warnings.simplefilter("ignore")
     cases: Cases = import_module(f"studies.attack.{kind}").attack
-    with tempfile.TemporaryDirectory(prefix="attack-") as folder:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="attack-", dir=memory) as folder:
         # Command lines name files as people do: from where they are.
         os.chdir(folder)
         for number in numbers:

@@ -20,7 +20,8 @@ from cranfield.cli.options.hints import as_options
 COMMANDS = {
     name: f"cranfield.cli.{room}{name}:{name}"
     for room, names in {
-        "": "evaluate compare sessions answers measures scale report plot cite demo completion",
+        "": "evaluate compare sessions answers measures scale report plot cite demo completion"
+        " trec_eval",
         "runs.": "fuse check",
         "judgments.": "pool labels judges",
         "campaign.": "campaign",

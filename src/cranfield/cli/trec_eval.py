@@ -1,0 +1,84 @@
+"""`cranfield trec_eval`: trec_eval's options, and its output byte for byte."""
+
+from __future__ import annotations
+
+import click
+
+from cranfield.cli.options.declaring import READ, command
+
+EPILOG = """\b
+Examples:
+  cranfield trec_eval -q -m official qrels.txt bm25.run
+  cranfield trec_eval -c -M1000 -mndcg_cut.10,20 -l2 qrels.txt bm25.run
+"""
+
+
+@command("trec_eval", epilog=EPILOG)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("run", metavar="RUN", type=READ)
+@click.option("-q", "--query_eval_wanted", "by_topic", is_flag=True, help="Also each topic.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME[.PARAMETERS]",
+    help="Such as map, P.5,10 or official, the default; may be given several times.",
+)
+@click.option(
+    "-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all topics."
+)
+@click.option("-n", "--nosummary", "no_summary", is_flag=True, help="Without the lines of all.")
+@click.option(
+    "-l",
+    "--level_for_rel",
+    "rel",
+    type=int,
+    default=1,
+    help="Lowest relevant grade; 1 if not given.",
+)
+@click.option(
+    "-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Without unjudged documents."
+)
+@click.option(
+    "-M",
+    "--Max_retrieved_per_topic",
+    "depth",
+    type=click.IntRange(1),
+    help="Documents of a topic that count.",
+)
+@click.option(
+    "-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations."
+)
+def trec_eval(
+    qrels: str,
+    run: str,
+    by_topic: bool,
+    measures: tuple[str, ...],
+    complete: bool,
+    no_summary: bool,
+    rel: int,
+    judged_only: bool,
+    depth: int | None,
+    z_file: str | None,
+) -> None:
+    """Score a run as trec_eval 10 does: its options, and its output byte for byte.
+
+    QRELS and RUN are files; RUN may be -. What trec_eval passes over in silence, such as a
+    document twice in a topic, is refused.
+    """
+    from cranfield.bridges.trec_eval import read_z_scores, trec_eval_lines
+
+    lines = trec_eval_lines(
+        qrels,
+        run,
+        measures or ("official",),
+        by_topic=by_topic,
+        summary=not no_summary,
+        complete=complete,
+        rel=rel,
+        depth=depth,
+        judged_only=judged_only,
+        z_scores=None if z_file is None else read_z_scores(z_file),
+    )
+    click.echo("".join(f"{line}\n" for line in lines), nl=False)

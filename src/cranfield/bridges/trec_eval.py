@@ -6,14 +6,18 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.escape import plain
+from cranfield.bridges.preferences import PREFERENCES, read_preferences
+from cranfield.bridges.preferences import by_topic as preferences_by_topic
+from cranfield.collection.files.reading import read_run
 from cranfield.evaluation.of_runs import evaluate
 from cranfield.measures.grammar import parse_measures
 from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, trec_name
@@ -29,11 +33,37 @@ ORDER = (
     *("recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref"),
     *("Rprec_mult", "utility", "11pt_avg", "binG", "G", "dcg", "ndcg", "ndcg_rel", "Rndcg"),
     *("ndcg_cut", "map_cut", "relative_P", "success", "set_P", "set_relative_P", "set_recall"),
-    *("set_map", "set_F", "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj"),
+    *("set_map", "set_F", "num_nonrel_judged_ret", *PREFERENCES, "map_avgjg", "P_avgjg"),
+    *("Rprec_mult_avgjg", "rbp", "rbp_resid", "unj"),
 )
 """Measures in the order of their lines, whatever the order in which they are asked for."""
 
-_ALSO = {"all_trec": ["runid", "relstring", "rbp", "rbp_resid", "unj"]}
+_ALSO = {
+    "all_trec": ("runid", "relstring", "rbp", "rbp_resid", "unj"),
+    "official": ("runid",),
+    "set": ("runid",),
+}
+"""What stands for a nickname besides its names in version 9."""
+
+_OF_GROUPS = {
+    "all_prefs": ("runid", "num_q", *PREFERENCES),
+    "prefs": ("runid", "num_q", *PREFERENCES),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+}
+"""Nicknames for measures of judgments by several groups."""
+
+_WITHOUT = {
+    **dict.fromkeys(PREFERENCES, "mean"),
+    **dict.fromkeys(PREFERENCES[:3], "sum"),
+    **{"num_q": "topics", "runid": "text", "relstring": "text"},
+}
+"""Names of what is no measure here, and what makes their lines of all."""
+
+_IN_ALL = ("runid", "num_q")
+"""What needs no judgments."""
+
+Form = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
+
 _LOWEST = 1e-5
 """What stands for 0 in a geometric mean."""
 
@@ -68,6 +98,7 @@ def trec_eval_lines(
     rel: int = 1,
     depth: int | None = None,
     judged_only: bool = False,
+    form: Form = "qrels",
     z_scores: Mapping[tuple[str, str], tuple[float, float]] | None = None,
 ) -> Iterator[str]:
     """Yield the lines that trec_eval 10 prints.
@@ -85,6 +116,9 @@ def trec_eval_lines(
     rel, depth, judged_only
         The lowest relevant grade (-l), the documents of a topic that count (-M), only judged
         documents (-J).
+    form
+        What the judgments are (-R): `qrels`; or a path to preferences or to judgments of several
+        groups, :data:`cranfield.bridges.preferences.COLUMNS`.
     z_scores
         Mean and standard deviation by topic and name of measure (-Z).
 
@@ -109,9 +143,50 @@ def trec_eval_lines(
     recip_rank            	all	0.5000
     P_2                   	all	0.5000
     """
-    printed = [
-        one for family, given in _asked(measures).items() for one in _made(family, given, rel)
-    ]
+    asked = _asked(measures)
+    for one in asked:
+        if one not in _IN_ALL and form not in _forms_of(one):
+            raise MeasureError(f"{one} is computed from {_forms_of(one)[0]}, not from {form}")
+    if form == "qrels":
+        found = _of_qrels(qrels, run, asked, complete, rel, depth, judged_only)
+    else:
+        found = _of_groups(qrels, run, asked, complete, rel, depth, form)
+    values = found.values
+    if z_scores is not None:
+        values = {name: _as_z(of, name, found.topics, z_scores) for name, of in values.items()}
+    if by_topic:
+        yield from _by_topic(found, values, z=z_scores is not None)
+    for line in found.printed if summary else ():
+        if line.name == "runid":
+            yield f"{'runid':<22s}\tall\t{plain(found.system)}"
+        elif line.overall == "topics":
+            yield _line(line, "all", len(found.topics), z=z_scores is not None)
+        elif line.overall != "text":
+            yield _line(line, "all", _overall(line, values[line.name]), z=z_scores is not None)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is to print."""
+
+    printed: list[_Printed]
+    system: str
+    topics: list[str]
+    values: dict[str, Floats]
+    strings: dict[str, list[str]]
+    """What relstring shows of each topic, by the name that it is printed under."""
+
+
+def _of_qrels(
+    qrels: Any,
+    run: Any,
+    asked: dict[str, list[str]],
+    complete: bool,
+    rel: int,
+    depth: int | None,
+    judged_only: bool,
+) -> _Found:
+    printed = [one for family, given in asked.items() for one in _made(family, given, rel)]
     every = [one for line in printed for one in line.measures]
     evaluation = evaluate(
         run,
@@ -126,34 +201,84 @@ def trec_eval_lines(
     used = np.flatnonzero(evaluation.judged.scored[:, 0]).tolist()
     used.sort(key=lambda t: evaluation.topics[t].encode())
     topics = [plain(evaluation.topics[t]) for t in used]
-    values = {}
-    for line in printed:
-        if line.measures:
-            found = line.of([evaluation[one].values[used, 0] for one in line.measures])
-            values[line.name] = found if z_scores is None else _as_z(found, line, topics, z_scores)
-    if by_topic:
-        strings = _strings(printed, evaluation, used)
-        yield from _by_topic(printed, values, topics, strings, z=z_scores is not None)
-    for line in printed if summary else ():
-        if line.name == "runid":
-            yield f"{'runid':<22s}\tall\t{plain(evaluation.systems[0])}"
-        elif line.overall != "text":
-            whole = len(used) if line.overall == "topics" else _overall(line, values[line.name])
-            yield _line(line, "all", whole, z=z_scores is not None)
+    values = {
+        line.name: line.of([evaluation[one].values[used, 0] for one in line.measures])
+        for line in printed
+        if line.measures
+    }
+    strings = _strings(printed, evaluation, used)
+    return _Found(printed, evaluation.systems[0], topics, values, strings)
 
 
-def _by_topic(
+def _of_groups(
+    path: Any,
+    run: Any,
+    asked: dict[str, list[str]],
+    complete: bool,
+    rel: int,
+    depth: int | None,
+    form: str,
+) -> _Found:
+    judged, read = read_preferences(path, form), read_run(run)
+    # trec_eval breaks ties by the smaller id here, by the larger one everywhere else.
+    order = ["topic", "score", "doc"]
+    frame = read.to_polars().sort(order, descending=[False, True, False])
+    rankings = {
+        topic: docs[:depth] for topic, docs in frame.group_by("topic").agg("doc").iter_rows()
+    }
+    topics = [
+        topic
+        for topic in sorted(judged["topic"].unique().to_list(), key=str.encode)
+        if complete or topic in rankings
+    ]
+    if not topics:
+        raise InputError("no topic of the run is judged", source=Source(os.fspath(path)).name)
+    printed = [one for family, given in asked.items() for one in _made(family, given, rel)]
+    if form == "qrels_jg":
+        values = _over_groups(judged, frame, printed, topics, rel, depth)
+    else:
+        values = preferences_by_topic(judged, rankings, topics)
+        values = {line.name: values[line.name] for line in printed if line.name in values}
+    return _Found(printed, read.name, [plain(topic) for topic in topics], values, {})
+
+
+def _over_groups(
+    judged: pl.DataFrame,
+    frame: pl.DataFrame,
     printed: list[_Printed],
-    values: dict[str, Floats],
     topics: list[str],
-    strings: dict[str, list[str]],
-    *,
-    z: bool,
-) -> Iterator[str]:
-    for place, topic in enumerate(topics):
+    rel: int,
+    depth: int | None,
+) -> dict[str, Floats]:
+    """Average scores over the groups that judged a topic."""
+    names = [line.name for line in printed if line.measures]
+    sums, groups = {name: np.zeros(len(topics)) for name in names}, np.zeros(len(topics))
+    place = {topic: k for k, topic in enumerate(topics)}
+    run = frame.select("topic", "doc", "score")
+    for (_,), part in judged.partition_by("group", as_dict=True).items():
+        grades = part.select("topic", "doc", pl.col("level").cast(pl.Int64).alias("grade"))
+        evaluation = evaluate(
+            run,
+            grades,
+            [one for line in printed for one in line.measures],
+            compat="trec_eval-10",
+            topics="qrels",
+            depth=depth,
+        )
+        at = [k for k, topic in enumerate(evaluation.topics) if topic in place]
+        to = [place[evaluation.topics[k]] for k in at]
+        groups[to] += 1
         for line in printed:
-            if line.name in strings:
-                yield f"{line.name:<22s}\t{topic}\t'{strings[line.name][place]}'"
+            for one in line.measures:
+                sums[line.name][to] += evaluation[one].values[at, 0]
+    return {name: of / groups for name, of in sums.items()}
+
+
+def _by_topic(found: _Found, values: dict[str, Floats], *, z: bool) -> Iterator[str]:
+    for place, topic in enumerate(found.topics):
+        for line in found.printed:
+            if line.name in found.strings:
+                yield f"{line.name:<22s}\t{topic}\t'{found.strings[line.name][place]}'"
             elif line.overall in {"mean", "sum"}:
                 yield _line(line, topic, values[line.name][place], z=z)
 
@@ -173,12 +298,12 @@ def _overall(line: _Printed, values: Floats) -> float:
 
 def _as_z(
     values: Floats,
-    line: _Printed,
+    name: str,
     topics: list[str],
     known: Mapping[tuple[str, str], tuple[float, float]],
 ) -> Floats:
     """Return how many standard deviations values are above the means of their topics."""
-    pairs = [known.get((topic, line.name), (math.nan, math.nan)) for topic in topics]
+    pairs = [known.get((topic, name), (math.nan, math.nan)) for topic in topics]
     mean, deviation = np.array(pairs).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where((deviation == 0) & (values == mean), 0.0, (values - mean) / deviation)
@@ -203,7 +328,8 @@ def _asked(measures: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in measures:
         name, _, parameters = text.partition(".")
-        for one in (*NICKNAMES.get(name, [name]), *_ALSO.get(name, ["runid"][: name in NICKNAMES])):
+        nick = NICKNAMES.get(name) or _OF_GROUPS.get(name) or (name,)
+        for one in (*nick, *_ALSO.get(name, ())):
             if one not in ORDER:
                 raise MeasureError(f"illegal measure {quoted(text)}")
             found.setdefault(one, []).extend(filter(None, parameters.split(",")))
@@ -213,10 +339,17 @@ def _asked(measures: Iterable[str]) -> dict[str, list[str]]:
 def _made(family: str, given: list[str], rel: int) -> Iterator[_Printed]:
     """Yield what is printed of a measure with these parameters."""
     name = f"{family}_{','.join(given)}" if given else family
-    if family in {"runid", "relstring"}:
-        yield _Printed(name, "text")
-    elif family == "num_q":
-        yield _Printed(name, "topics")
+    if family in _WITHOUT:
+        yield _Printed(name, _WITHOUT[family])
+    elif family.endswith("_avgjg"):
+        plain_name = family.removesuffix("_avgjg")
+        for line in _made(plain_name, given, rel):
+            yield replace(line, name=family + line.name.removeprefix(plain_name))
+    elif family in FAMILIES:
+        whole = FAMILIES[family][1] is int
+        at = sorted((str(_whole(one)) if whole else one for one in given), key=_number)
+        for one in _read([f"{family}.{','.join(at)}" if at else family], rel):
+            yield _Printed(trec_name(one, rel), "mean", (one,))
     elif family == "rbp_resid":
         text = f"RBPResidual(p={_persistence(given)}"
         parts = (f"{text})", f"{text}, part='unjudged')")
@@ -228,17 +361,22 @@ def _made(family: str, given: list[str], rel: int) -> Iterator[_Printed]:
     elif family == "11pt_avg" and given:
         levels = _read([f"iprec_at_recall.{','.join(given)}"], rel)
         yield _Printed(name, "mean", levels, lambda of: np.mean(of, axis=0))
-    elif family in FAMILIES:
-        whole = FAMILIES[family][1] is int
-        at = sorted((str(_whole(one)) if whole else one for one in given), key=_number)
-        for one in _read([f"{family}.{','.join(at)}" if at else family], rel):
-            yield _Printed(trec_name(one, rel), "mean", (one,))
     else:
-        (one,) = _read([f"{family}.{','.join(given)}" if given else family], rel)
-        if one.info.aggregate == "geometric":
-            yield _Printed(name, "geometric", (one,), lambda of: np.log(np.maximum(of[0], _LOWEST)))
-        else:
-            yield _Printed(name, one.info.aggregate, (one,))
+        yield _of_one(name, f"{family}.{','.join(given)}" if given else family, rel)
+
+
+def _of_one(name: str, text: str, rel: int) -> _Printed:
+    (one,) = _read([text], rel)
+    if one.info.aggregate == "geometric":
+        return _Printed(name, "geometric", (one,), lambda of: np.log(np.maximum(of[0], _LOWEST)))
+    return _Printed(name, one.info.aggregate, (one,))
+
+
+def _forms_of(family: str) -> tuple[str, ...]:
+    """Return the formats that a measure is computed from."""
+    if family in PREFERENCES:
+        return ("prefs", "qrels_prefs")
+    return ("qrels_jg",) if family.endswith("_avgjg") else ("qrels",)
 
 
 def _read(texts: Iterable[str], rel: int) -> tuple[Measure, ...]:

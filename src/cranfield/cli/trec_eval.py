@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from cranfield.cli.options.declaring import READ, command
+
+if TYPE_CHECKING:
+    from cranfield.bridges.trec_eval import Form
 
 EPILOG = """\b
 Examples:
@@ -48,6 +53,14 @@ Examples:
     help="Documents of a topic that count.",
 )
 @click.option(
+    "-R",
+    "--Rel_info_format",
+    "form",
+    type=click.Choice(["qrels", "prefs", "qrels_prefs", "qrels_jg"]),
+    default="qrels",
+    help="What the judgments are.",
+)
+@click.option(
     "-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations."
 )
 def trec_eval(
@@ -60,6 +73,7 @@ def trec_eval(
     rel: int,
     judged_only: bool,
     depth: int | None,
+    form: Form,
     z_file: str | None,
 ) -> None:
     """Score a run as trec_eval 10 does: its options, and its output byte for byte.
@@ -79,6 +93,7 @@ def trec_eval(
         rel=rel,
         depth=depth,
         judged_only=judged_only,
+        form=form,
         z_scores=None if z_file is None else read_z_scores(z_file),
     )
     click.echo("".join(f"{line}\n" for line in lines), nl=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click import ClickException
 from click.testing import CliRunner, Result
 
 import cranfield as cf
@@ -114,9 +115,11 @@ def test_preferences_that_are_refused(text: str, form: str, said: str, tmp_path:
     ],
 )
 def test_what_is_refused(words: str, said: str) -> None:
-    result = invoked(f"{words} qrels.test.gz results.trunc.gz")
-    assert result.exit_code
-    assert said in str(result.exception)
+    paths = [TREC_EVAL / "qrels.test.gz", TREC_EVAL / "results.trunc.gz"]
+    asked = [str(paths[0]) if word == "qrels.test.gz" else word for word in words.split()]
+    with pytest.raises(ClickException) as caught:
+        app(["trec_eval", *asked, *map(str, paths)], standalone_mode=False)
+    assert said in caught.value.message
 
 
 def test_z_scores_of_what_varies_not(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import bz2
 import gzip
 import json
 import lzma
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cranfield as cf
@@ -24,7 +26,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("name", ["a.run", "a.csv", "a.json"])
 def test_archives_that_become_far_larger(form: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / f"{name}.{form}"
-    file.write_bytes(PACKED[form](b"# \n" * (12 << 20)))
+    file.write_bytes(PACKED[form](b"1 Q0 a 1 2.5 t\n" * (3 << 20)))
     with pytest.raises(cf.InputError, match="holds more than 200 times its size"):
         cf.read_run(file)
 
@@ -50,3 +52,71 @@ def test_what_begins_with_zeros(name: str, tmp_path: Path, monkeypatch: pytest.M
     file.write_bytes(b"\0" * 9_000_000)
     with pytest.raises(cf.InputError, match="begins with 100,000 bytes of blanks and zeros"):
         cf.read_run(file)
+
+
+@pytest.mark.parametrize("line", [b"# x\n", b"\n", b"  \n"])
+def test_comments_and_blank_lines(
+    line: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CRANFIELD_MAX_BLANK", "5000000")
+    file = tmp_path / "a.run"
+    row = b"1 Q0 a 1 2.5 t\n"
+    file.write_bytes(line * (4_000_000 // len(line)) + row)
+    assert len(cf.read_run(file)) == 1
+    file.write_bytes(row + line * (13_000_000 // len(line)) + row)
+    with pytest.raises(cf.InputError, match="5,000,000 bytes of blank lines and comments in a row"):
+        cf.read_run(file)
+
+
+def test_lines_of_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRANFIELD_MAX_BLANK", "1000")
+    monkeypatch.setenv("CRANFIELD_MAX_LINE", "2500")
+    file = tmp_path / "a.csv"
+    head, rows = b"topic,doc,score\n", b"".join(b"1,d%d,2.5\n" % k for k in range(1000))
+    file.write_bytes(head + rows)
+    assert len(cf.read_run(file)) == 1000
+    file.write_bytes(head + rows + b"1,%s,2.5\n" % (b"d" * 4000))
+    with pytest.raises(cf.InputError, match="line of more than 2,500 bytes"):
+        cf.read_run(file)
+
+
+def test_objects_and_elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRANFIELD_MAX_PARTS", "30")
+    records = [{"topic": "1", "doc": f"d{k}", "score": k} for k in range(31)]
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(records))
+    with pytest.raises(cf.InputError, match="more than 30 objects or elements; CRANFIELD_MAX_PART"):
+        cf.read_run(file)
+    file.write_text(json.dumps(records[1:]))
+    assert len(cf.read_run(file)) == 30
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)))
+    with pytest.raises(cf.InputError, match="more than 30 objects or elements"):
+        cf.read_run(file)
+    file = tmp_path / "a.xml"
+    file.write_text(f"<sessiontrack2013>{'<session/>' * 30}</sessiontrack2013>")
+    with pytest.raises(cf.InputError, match="more than 30 objects or elements"):
+        cf.read_sessions(file)
+
+
+def test_text_that_rows_share(tmp_path: Path) -> None:
+    """A dictionary makes of one long text and many rows a small file."""
+    rows = 20_000
+    text = pl.Series("doc", ["x" * 100_000]).new_from_index(0, rows)
+    for kind in (pl.String, pl.Categorical):
+        table = pl.DataFrame({"topic": [str(k) for k in range(rows)], "score": [1.0] * rows})
+        file = tmp_path / "a.parquet"
+        table.with_columns(text.cast(kind)).write_parquet(file)
+        with pytest.raises(cf.InputError, match="holds more than 200 times its size"):
+            cf.read_run(file)
+
+
+def test_many_columns(tmp_path: Path) -> None:
+    """Which of them tells systems apart is looked for in the first ones."""
+    file = tmp_path / "a.csv"
+    names = ",".join(["topic", "doc", "score", *(f"c{k}" for k in range(30_000))])
+    file.write_text(f"{names}\n" + ("1,a,2" + ",x" * 30_000 + "\n") * 2)
+    start = time.process_time()
+    with pytest.raises(cf.InputError, match="document twice"):
+        cf.read_run(file)
+    assert time.process_time() - start < 8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.measures.users.page import Reading, page_of
 from cranfield.measures.users.users_of_measures import user_model
-from cranfield.measures.users.wanted_gain import trigamma
+from cranfield.measures.users.wanted_gain import ScaledDCG, trigamma
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)
@@ -79,3 +81,11 @@ def test_trigamma(x: float) -> None:
 
     assert trigamma(x) == pytest.approx(float(zeta(2, x)), rel=1e-14)
     assert trigamma(np.inf) == 0
+
+
+def test_weights_of_a_huge_cutoff_are_summed_without_all_ranks() -> None:
+    cutoff = (1 << 20) + 300_000
+    ranks = np.arange(1.0, cutoff + 1)
+    found = ScaledDCG(cutoff=cutoff).read_to(cutoff)
+    np.testing.assert_allclose(found, math.fsum(1.0 / np.log2(ranks + 1.0)), rtol=1e-14)
+    assert 3.5e7 < ScaledDCG(cutoff=10**9).read_to(10**9) < 3.7e7

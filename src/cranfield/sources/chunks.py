@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.sources.archives import DAMAGED, bundle, members, unpacked
-from cranfield.sources.limits import BeyondLimitError, beyond, check_beginning, limit
+from cranfield.sources.limits import BeyondLimitError, beyond, check_beginning, check_line, limit
 from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 
 CHUNK = 4 << 20
@@ -148,7 +148,10 @@ class Source:
         with self.open() as stream:
             head = stream.read(most)
             check_beginning(head)
-            return head + stream.read() if len(head) == most else head
+            if len(head) < most:
+                return head
+            lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
+            return _with_lines(head, stream) if lines else head + stream.read()
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
@@ -158,8 +161,7 @@ class Source:
                 rest = b"" if data.endswith(b"\n") else stream.readline(longest)
                 if len(rest) == longest and not rest.endswith(b"\n"):
                     if self.suffix != ".json":
-                        said = f"has a line of more than {longest:,} bytes"
-                        raise beyond(said, "CRANFIELD_MAX_LINE")
+                        check_line(len(data) + longest, longest)
                     # JSON may well be one line.
                     check_beginning(data + rest)
                     rest += stream.readline()
@@ -178,6 +180,28 @@ class Source:
         if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("is UTF-16 text; save it as UTF-8", source=self.name, line=1)
         return chunk.removeprefix(codecs.BOM_UTF8)
+
+
+def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
+    """Read on, part by part, as long as no line is beyond the limit."""
+    longest = limit("CRANFIELD_MAX_LINE")
+    whole, line = bytearray(), 0
+    data = head
+    while data:
+        whole += data
+        ends = data.rfind(b"\n") + 1
+        line = len(data) - ends + (0 if ends else line)
+        check_line(line, longest)
+        data = stream.read(len(head))
+    return bytes(whole)
+
+
+def check_fruitless(size: int, name: str) -> None:
+    """Refuse a file with so many bytes in a row that are blank or comments, beyond the limit."""
+    most = limit("CRANFIELD_MAX_BLANK")
+    if size > most:
+        said = f"has more than {most:,} bytes of blank lines and comments in a row"
+        raise InputError(str(beyond(said, "CRANFIELD_MAX_BLANK")), source=name)
 
 
 def check_encoding(encoding: str) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.escape import plain
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.limits import BeyondLimitError
+from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
@@ -244,7 +244,16 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
     _check_parquet(memoryview(raw), source, readable)
     with reading_parquet(source, readable):
-        return pl.read_parquet(io.BytesIO(raw))
+        frame = pl.read_parquet(io.BytesIO(raw))
+        lengths = [
+            getattr(column, "cat" if column.dtype == pl.Categorical else "str").len_bytes()
+            for column in frame
+            if column.dtype in (pl.String, pl.Categorical)
+        ]
+    with _saying_limits(source):
+        # Rows that share a text are far longer when they are put down one by one.
+        check_size(sum(int(one.cast(pl.Int64).sum()) for one in lengths), len(raw))
+    return frame
 
 
 def check_parquet_file(path: str, readable: str = "") -> None:
@@ -262,9 +271,16 @@ def check_parquet_file(path: str, readable: str = "") -> None:
 
 def _check_parquet(data: memoryview, source: str, readable: str) -> None:
     try:
-        check_parquet(data)
+        with _saying_limits(source):
+            check_parquet(data)
     except DamagedParquetError as error:
         raise InputError(f"{_unreadable(readable)}: {error}", source=source) from None
+
+
+@contextmanager
+def _saying_limits(source: str) -> Iterator[None]:
+    try:
+        yield
     except BeyondLimitError as error:
         raise InputError(str(error), source=source) from None
 
@@ -293,6 +309,9 @@ def refusing(
         raise
     except errors as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
+        if isinstance(error, pl.exceptions.PanicException):
+            # What it says is meant for those who wrote the reader.
+            reason = "its content does not fit together"
         # It may show the text of cells, of any length.
         shown = plain(reason[:201])
         cut = f"{shown[:200]}…" if len(shown) > 200 else shown

@@ -14,12 +14,14 @@ LIMITS = {
     "CRANFIELD_MAX_RATIO": 200,
     "CRANFIELD_MAX_LINE": 64 << 20,
     "CRANFIELD_MAX_BLANK": 16 << 20,
+    "CRANFIELD_MAX_PARTS": 2_000_000,
 }
 """The limits, by the variable of the environment that changes each.
 
-How many times larger than the file what is unpacked of it may be, the bytes of a line, and the
-blanks and zeros that a file may begin with where it is read as a whole. Text of runs becomes five
-to twenty times larger.
+How many times larger than the file what is unpacked of it may be (text of runs becomes five to
+twenty times larger); the bytes of a line; of blanks and zeros that a file may begin with where it
+is read as a whole, and of blank lines and comments in a row; the objects of JSON and elements of
+XML, which take far more memory than their text.
 """
 
 _UNPACKED = 32 << 20
@@ -113,6 +115,20 @@ def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:
 def bounded(content: IO[bytes], packed: _Counted) -> IO[bytes]:
     """Return the content of an archive of which so many bytes were read, with its limit."""
     return cast("IO[bytes]", _Bounded(content, packed))
+
+
+def check_line(size: int, longest: int) -> None:
+    """Refuse a line of so many bytes that is longer than the limit."""
+    if size > longest:
+        raise beyond(f"has a line of more than {longest:,} bytes", "CRANFIELD_MAX_LINE")
+
+
+def check_parts(text: str | bytes, sign: Any) -> None:
+    """Refuse JSON of too many objects, or XML of too many elements, by the sign they begin with."""
+    most = limit("CRANFIELD_MAX_PARTS")
+    # Most text is short.
+    if len(text) > most and text.count(sign) > most:
+        raise beyond(f"has more than {most:,} objects or elements", "CRANFIELD_MAX_PARTS")
 
 
 def check_beginning(head: bytes) -> None:

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
+from cranfield.sources.limits import BeyondLimitError, check_parts
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """What may stand between cells, most usual first."""
@@ -52,6 +53,7 @@ def separated(
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     """Parse JSON; what is wrong, or twice in one object, is an error."""
+    _check_parts(text, source)
     try:
         return _DECODER.decode(text)
     except _TwiceError as error:
@@ -64,6 +66,15 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     except ValueError as error:
         reason, at = str(error).split(";")[0], line
     raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
+
+
+def _check_parts(text: str, source: str) -> None:
+    """Refuse JSON of too many objects; arrays count, but not the numbers in them."""
+    try:
+        check_parts(text, "{")
+        check_parts(text, "[")
+    except BeyondLimitError as error:
+        raise InputError(str(error), source=source) from None
 
 
 class _TwiceError(ValueError):
@@ -83,5 +94,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Read JSON lines: the value of each line that is not empty, and its number."""
+    _check_parts(text, source)
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

@@ -6,6 +6,7 @@ from xml.parsers import expat
 
 from cranfield.base.errors import InputError
 from cranfield.sources.chunks import Source
+from cranfield.sources.limits import BeyondLimitError, check_parts
 
 
 class XmlReader:
@@ -27,7 +28,11 @@ class XmlReader:
 
     def parse(self) -> None:
         try:
-            self.parser.Parse(self.source.read(), True)
+            raw = self.source.read()
+            check_parts(raw, b"<")
+            self.parser.Parse(raw, True)
+        except BeyondLimitError as error:
+            raise InputError(str(error), source=self.source.name) from None
         except expat.ExpatError as error:
             raise InputError(
                 f"is no well-formed XML: {expat.ErrorString(error.code)}",

@@ -9,6 +9,7 @@ precise reason. Chunks are read in several threads; what is wrong is said of the
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from cranfield.base.threads import as_they_come, own_threads
 from cranfield.collection.files.layouts import Layout, read_lines
 from cranfield.collection.files.parts import Chunk
 from cranfield.collection.files.regular import made_regular, separator_of
-from cranfield.sources.chunks import TOGETHER, LineMap, Source
+from cranfield.sources.chunks import TOGETHER, LineMap, Source, check_fruitless
 
 Made = TypeVar("Made")
 
@@ -47,6 +48,9 @@ def read_chunk(
 ) -> Chunk:
     """Parse whole lines into the layout's columns."""
     chunk = as_utf8(chunk, encoding, source, first_line)
+    if chunk.startswith(b"#") and chunk.count(b"\n#") == chunk.rstrip(b"\n").count(b"\n"):
+        # Nothing but comments, and perhaps blank lines at the end, is soon told.
+        return Chunk(pl.DataFrame(schema=layout.schema), None, chunk.count(b"\n"))
     separator = separator_of(chunk)
     text, numbers = (chunk, None) if separator else made_regular(chunk)
     odd = text.startswith(_ODD) or _hides_lines(chunk, layout)
@@ -88,8 +92,15 @@ def read_parts(
             # In which line it is wrong is known when the chunks before it have been read.
             return chunk
 
-    first_line, empty = 1, True
-    with closing(as_they_come(tried, source.chunks(), own_threads())) as results:
+    sizes: deque[int] = deque()
+
+    def chunks() -> Iterator[bytes]:
+        for chunk in source.chunks():
+            sizes.append(len(chunk))
+            yield chunk
+
+    first_line, empty, fruitless = 1, True, 0
+    with closing(as_they_come(tried, chunks(), own_threads())) as results:
         for number, found in enumerate(results):
             if isinstance(found, bytes):
                 line = first_line
@@ -102,6 +113,9 @@ def read_parts(
             part = read(found, first_line) if isinstance(found, bytes) else found
             lines.add(part.rows, first_line, part.numbers)
             first_line += part.lines
+            fruitless = 0 if part.rows else fruitless + sizes[0]
+            check_fruitless(fruitless, source.name)
+            sizes.popleft()
             if part.rows:
                 empty = False
                 yield part.made

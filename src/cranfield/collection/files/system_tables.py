@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -29,6 +30,9 @@ _LIKE_SYSTEMS = frozenset(
     )
 )
 """Names of columns that may be those of systems, though not usual enough to be taken so."""
+
+_LOOKED_AT = 100
+"""Columns of which it is found out whether they tell systems apart: the first ones."""
 
 _FEW = 1000
 """Values that a column which tells systems apart has, at the most."""
@@ -67,7 +71,7 @@ class SystemTable:
         """
         found: tuple[str, list[str]] | None = None
         named: tuple[str, list[str]] | None = None
-        for name, cells in self.others.items():
+        for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()

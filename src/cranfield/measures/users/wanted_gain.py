@@ -42,6 +42,9 @@ _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
 _LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
 _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
+_SUMMED = 1 << 20
+"""Ranks whose weights are added one by one."""
+
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
@@ -132,6 +135,24 @@ class ScaledDCG(StaticModel):
 
     def seen(self, rank: Any) -> Any:
         return 1.0 / self.discount.of(rank)
+
+    def read_to(self, ranks: int | None) -> float:
+        if ranks is None or ranks <= _SUMMED:
+            return super().read_to(ranks)
+        # The sum of Euler and Maclaurin, whose next term is below the last bits.
+        logs = np.log(np.array([_SUMMED, ranks]) + 1.0)
+        ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
+        rest = _integral(*logs) + float(ends[1] - ends[0])
+        return super().read_to(_SUMMED) + float(np.log(2.0)) * rest
+
+
+def _integral(low: float, high: float) -> float:
+    """Integrate 1 / ln(x), of x from exp(low) to exp(high)."""
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    cuts = np.linspace(low, high, 2 + int(high - low))
+    half = np.diff(cuts)[:, None] / 2.0
+    at = cuts[:-1, None] + half * (1.0 + nodes)
+    return float((half * weights * np.exp(at) / at).sum())
 
 
 def trigamma(x: ArrayLike) -> Floats:

@@ -81,6 +81,8 @@ def told(name: str, kind: Attack, given: argparse.Namespace) -> list[str]:
         count[one.verdict] += 1
         if one.verdict == "finding":
             key = one.said.partition(":")[0]
+            if not often[key]:
+                print(f"{name}: {one.case}: {one.said[:1000]}", file=sys.stderr, flush=True)
             often[key] += 1
             shortest = [*alike.get(key, []), one]
             alike[key] = sorted(shortest, key=lambda other: len(other.said))[:3]

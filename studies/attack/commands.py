@@ -12,7 +12,7 @@ import cranfield
 from studies.attack.grammar import hostile_measure
 from studies.attack.reading.spoil import hostile_text
 from studies.attack.work import every_command
-from studies.attack.work.cases import FindingError, pick
+from studies.attack.work.cases import FindingError, pick, words
 from studies.attack.work.in_process import check, files_in, in_this_process
 from studies.attack.work.workers import Cases
 
@@ -34,18 +34,7 @@ TAGS = (
 )
 FORMATS = ("table", "trec", "ir_measures", "csv", "json", "latex", "markdown", "html", "parquet")
 GOOD = {
-    "-m": (
-        "AP",
-        "nDCG@10",
-        "P@5",
-        "all_trec",
-        "official",
-        "map",
-        "num_q",
-        "RBP(p=0.5)",
-        "success",
-        "ERR",
-    ),
+    "-m": words("AP nDCG@10 P@5 all_trec official map num_q RBP(p=0.5) success ERR"),
     "-f": FORMATS,
     "-p": ("0", "4", "17"),
     "--ties": ("trec", "trec_eval-9", "id-ascending", "input", "rank"),
@@ -60,58 +49,20 @@ GOOD = {
     "-o": ("out.txt", "sub/out.txt", "out.parquet"),
 }
 BAD = (
-    "",
-    "-1",
-    "0",
-    "x",
-    "99999999999999999999",
-    "9223372036854775808",
-    "nan",
-    "1e3",
-    "é",
-    "[/]",
-    "--",
-    "-",
+    *("", "-1", "0", "x", "99999999999999999999", "9223372036854775808", "nan", "1e3", "é"),
+    *("[/]", "--", "-"),
 )
 BAD_OUTPUT = ("no/such/out", "sub", "", "qrels/out", "x" * 300, "sub/")
 BAD_ENCODING = ("nonsense", "utf-16", "rot13", "base64", "ascii", "utf-7", "idna", "é")
 BAD_FILES = (
-    "missing",
-    "sub",
-    "empty",
-    "no*match",
-    "[",
-    "**",
-    "",
-    "-",
-    "x" * 5000,
-    "hostile.txt",
-    "irds:x",
+    *("missing", "sub", "empty", "no*match", "[", "**", "", "-", "x" * 5000, "hostile.txt"),
+    *("irds:x",),
 )
 MORE_FILES = (
-    "hostile.qrels",
-    ".",
-    "/",
-    "a\nb",
-    "~",
-    "[a",
-    "junk.gz",
-    "junk.json",
-    "junk.parquet",
-    "qrels",
+    *("hostile.qrels", ".", "/", "a\nb", "~", "[a", "junk.gz", "junk.json", "junk.parquet"),
+    *("qrels",),
 )
-FLAGS = (
-    "-q",
-    "--coverage",
-    "--by-topic",
-    "--help",
-    "--nope",
-    "-x",
-    "--version",
-    "-m",
-    "--format",
-    "--",
-)
+FLAGS = words("-q --coverage --by-topic --help --nope -x --version -m --format --")
 
 
 def prepare(rng: random.Random, folder: Path) -> None:

@@ -10,8 +10,8 @@ from studies.attack.reading.formats import format_case
 from studies.attack.reading.judges import judge_case
 from studies.attack.reading.labels import label_case
 from studies.attack.reading.logs import log_case
+from studies.attack.reading.memory import memory_case
 from studies.attack.reading.named import named_case
-from studies.attack.reading.tables import table_case
 from studies.attack.reading.text import text_case
 from studies.attack.work.workers import Cases, Make
 
@@ -20,7 +20,7 @@ SHARES: dict[Make, float] = {
     named_case: 0.2,
     format_case: 0.15,
     archive_case: 0.05,
-    table_case: 0.1,
+    memory_case: 0.1,
     label_case: 0.04,
     judge_case: 0.02,
     log_case: 0.04,

@@ -9,8 +9,8 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
+from studies.attack.reading.memory import ODD, SIMPLE
 from studies.attack.reading.spoil import hostile_text, spoil_bytes
-from studies.attack.reading.tables import ODD, SIMPLE
 from studies.attack.work.cases import FindingError, guarded, shown
 
 DOCS, TOPICS = 6, 3

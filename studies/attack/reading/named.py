@@ -30,6 +30,23 @@ NUMBERS = {
 MORE = ("rank", "iteration", "tag", "note", "", "Rank", "method")
 BLANKS = " \t\n\r\v\f"
 
+ODD: tuple[Any, ...] = (
+    None,
+    [],
+    {},
+    {"a": 1},
+    [1],
+    "1_0",
+    "x",
+    "",
+    10**30,
+    10**400,
+    1e300,
+    float("nan"),
+    "٣",
+    "1e3",
+)
+
 Row = tuple[str, str, float]
 
 
@@ -90,6 +107,10 @@ def _made(rng: random.Random, kind: str, form: str) -> bytes:
         change = rng.choice((str.upper, str.title, lambda head: head.replace("_", "-")))
         heads = [change(head) for head in heads]
     if form in {"json", "jsonl"}:
+        if rng.random() < 0.1:
+            rng.choice(rows)[rng.randrange(3)] = rng.choice(ODD)
+        if form == "json" and len(heads) == 3 and rng.random() < 0.3:
+            return _mapping(rows, order)
         records = [dict(zip(heads, row, strict=True)) for row in rows]
         if form == "jsonl":
             return "".join(json.dumps(one) + "\n" for one in records).encode()
@@ -100,6 +121,14 @@ def _made(rng: random.Random, kind: str, form: str) -> bytes:
     writer = csv.writer(out, "excel-tab" if form == "tsv" else "excel", quoting=quoting)
     writer.writerows([heads, *rows])
     return out.getvalue().replace("\r\n", end).encode("utf-8", "replace")
+
+
+def _mapping(rows: list[list[Any]], order: list[int]) -> bytes:
+    made: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        topic, doc, value = (row[order.index(i)] for i in range(3))
+        made.setdefault(str(topic), {})[str(doc)] = value
+    return json.dumps(made).encode()
 
 
 def expected(data: bytes, kind: str, form: str) -> list[Row] | None:
@@ -148,6 +177,12 @@ def _json(text: str, form: str) -> tuple[list[str], list[list[Any]]] | None:
         return None
     if twice:
         return None
+    if isinstance(records, dict) and all(isinstance(one, dict) for one in records.values()):
+        names = ["topic", "doc", "score"]
+        listed = [[t, d, value] for t, docs in records.items() for d, value in docs.items()]
+        if any(isinstance(row[2], (dict, list)) for row in listed) or not all(records.values()):
+            raise UnknownError
+        return names, listed
     if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
         raise UnknownError
     names = [*dict.fromkeys(name for one in records for name in one)]
@@ -163,7 +198,7 @@ def _int(text: str) -> Any:
 def _rows(names: list[str], rows: list[list[Any]], kind: str) -> list[Row] | None:
     spelt = [re.sub(r"[\s_-]", "", name).lower() for name in names]
     places = []
-    for known in (TOPIC, DOC, NUMBERS[kind]):
+    for known in (TOPIC, DOC, (*NUMBERS[kind], "score")):
         found = [i for i, name in enumerate(spelt) if name in {k.replace("_", "") for k in known}]
         if len(found) != 1:
             raise UnknownError

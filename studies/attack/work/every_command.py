@@ -18,11 +18,7 @@ from studies.attack.work.cases import pick, words
 EXAMPLES = Path(studies.__path__[0]).parent / "docs" / "examples"
 GOOD = {
     "qrels": (
-        ("qrels.txt",),
-        ("qrels.txt",),
-        ("subtopics.txt",),
-        ("sampled.txt",),
-        ("classes.txt",),
+        *(("qrels.txt",), ("qrels.txt",), ("subtopics.txt",), ("sampled.txt",), ("classes.txt",)),
     ),
     "runs": (("bm25.run",), ("bm25.run", "dense.run"), ("bm25.run", "dense.run"), ("*.run",)),
     "run": (("bm25.run",),),
@@ -50,37 +46,9 @@ NUMBERS = words(
     " 99999999999999999999 9223372036854775808 2147483648 -0 1e3 5%"
 )
 TEXTS = (
-    *(
-        "",
-        "x",
-        "-",
-        "--",
-        "[/]",
-        "\x1b[2J",
-        "a\nb",
-        "é",
-        "\u202e",
-        "x" * 3_000,
-        "a=b",
-        "a=1,b=2",
-        "=",
-    ),
-    *(
-        ",",
-        ":",
-        "1:2",
-        "AP",
-        "P@3",
-        "bm25",
-        "dense",
-        "all",
-        "holm",
-        "tukey",
-        "d01",
-        "1",
-        "{}",
-        "%s",
-    ),
+    *("", "x", "-", "--", "[/]", "\x1b[2J", "a\nb", "é", "\u202e", "x" * 3_000, "a=b", "a=1,b=2"),
+    *("=",),
+    *words(", : 1:2 AP P@3 bm25 dense all holm tukey d01 1 {} %s"),
     *("<b>", "\x85", "\u2028", "$(x)", "*", "\\", '"', "'", "topic=doc", "0.5,0.5", "10:100%,50:2"),
 )
 OUTPUTS = ("out.txt", "out.csv", "out.html", "out.svg", "out.parquet", "sub/out.json", "made")

@@ -1,7 +1,8 @@
 """Cases that are made of a seed and a number, done in processes of their own.
 
 A worker says of each case what became of it, in a line. Where it says nothing for too long, or
-ends, the case it is at is a finding, and another worker goes on behind it.
+ends, the case it is at is a finding, and another worker goes on behind it. What is printed to
+standard error by its number, such as by a panic, is a finding, too.
 """
 
 from __future__ import annotations
@@ -80,10 +81,12 @@ class Cases:
 class _Worker:
     def __init__(self, cases: Cases, seed: int, numbers: range) -> None:
         self.cases, self.seed, self.numbers, self.done = cases, seed, numbers, 0
+        self.printed = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it has ended)
         words = (cases.kind, seed, numbers.start, numbers.stop, numbers.step)
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", __spec__.name, *map(str, words)],
             stdout=subprocess.PIPE,
+            stderr=self.printed,
             # The tables are small: threads would only wait for each other.
             env={"POLARS_MAX_THREADS": "1", **os.environ},
             cwd=Path(studies.__path__[0]).parent,
@@ -119,10 +122,13 @@ class _Worker:
         selector.unregister(self.out)
         self.out.close()
         self.process.wait()
+        self.printed.seek(0)
+        said = self.printed.read()[-300:].decode(errors="replace")
+        self.printed.close()
         left = self.numbers[self.done :]
         if left:
             case = f"--kind {self.cases.kind} --seed {self.seed} --case {left[0]}"
-            yield Outcome(case, "finding", f"{how}: no end, and no answer")
+            yield Outcome(case, "finding", f"{how}: {said!a}")
         if left[1:]:
             _Worker(self.cases, self.seed, left[1:]).watched(selector)
 
@@ -150,11 +156,17 @@ def work(kind: str, seed: int, numbers: range) -> None:
     warnings.simplefilter("ignore")
     cases: Cases = import_module(f"studies.attack.{kind}").attack
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="attack-", dir=memory) as folder:
+    with tempfile.TemporaryDirectory(prefix="attack-", dir=memory) as place:
+        folder = Path(place) / "cases"
+        folder.mkdir()
         # Command lines name files as people do: from where they are.
         os.chdir(folder)
         for number in numbers:
-            one = cases.one(seed, number, Path(folder))
+            before = os.fstat(2).st_size
+            one = cases.one(seed, number, folder)
+            if os.fstat(2).st_size > before:
+                said = os.pread(2, 300, before).decode(errors="replace")
+                one = Outcome(one.case, "finding", f"prints to standard error: {said!a}")
             line = SHORT.get(one.verdict) or json.dumps([one.case, one.verdict, one.said])
             print(line, file=out, flush=True)
         os.chdir("/")

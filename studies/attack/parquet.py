@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from cranfield import CranfieldError, read_run
 from studies.attack import Outcome
-from studies.attack.worker import in_worker, work
+from studies.attack.work.in_order import in_worker, work
 
 PATIENCE = 5
 """Seconds."""

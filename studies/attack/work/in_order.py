@@ -1,4 +1,4 @@
-"""Cases that are done in another process, which may end by any of them."""
+"""Cases that follow one another from a seed, in another process, which may end by any of them."""
 
 from __future__ import annotations
 

@@ -16,13 +16,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from inspect import signature
 from itertools import islice
 
 from studies import attack
 from studies.attack import Outcome
 from studies.attack.work.workers import Cases
 
-Attack = Callable[[int, int], Iterator[Outcome]]
+Attack = Callable[..., Iterator[Outcome]]
+"""Called with a seed and how many cases, and some with the first of them."""
 
 SILENCE = 60
 """Seconds between signs of progress, on standard error."""
@@ -68,6 +70,8 @@ def outcomes(kind: Attack, given: argparse.Namespace) -> Iterator[Outcome]:
         return kind(given.seed, cases, first=first, processes=given.processes)
     if one is None:
         return kind(given.seed, given.cases)
+    if "first" in signature(kind).parameters:
+        return kind(given.seed, one + 1, first=one)
     return islice(kind(given.seed, one + 1), one, one + 1)
 
 

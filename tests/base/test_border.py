@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from inspect import signature
 from pathlib import Path
@@ -96,3 +97,95 @@ def test_lists_without_end_do_not_end_the_process() -> None:
 def test_options_of_shards_without_shards() -> None:
     with pytest.raises(cf.PolicyError, match="rel is said of shards: give shards="):
         cf.evaluate(RUN, QRELS, "AP", rel=1)
+
+
+class Odd:
+    """What fails when it is asked anything."""
+
+    def __str__(self) -> str:
+        raise KeyError("odd")
+
+    def __len__(self) -> int:
+        raise KeyError("odd")
+
+    def __iter__(self) -> Any:
+        raise KeyError("odd")
+
+
+class OddList(list[Any]):
+    def __iter__(self) -> Any:
+        raise KeyError("odd")
+
+
+@pytest.mark.parametrize("odd", [Odd(), OddList([1])])
+def test_objects_that_fail_themselves(odd: Any) -> None:
+    for call in (
+        lambda: cf.evaluate(odd, QRELS, "AP"),
+        lambda: cf.evaluate(RUN, odd, "AP"),
+        lambda: SCORES.select(topics=odd),
+        lambda: cf.significance.spend_alpha(odd),
+    ):
+        with pytest.raises(cf.CranfieldError) as caught:
+            call()
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("odd", [object(), "x", {"a": 1}, lambda: 3, Path("x"), ..., b"x", {1}])
+def test_numbers_are_numbers(odd: Any) -> None:
+    with pytest.raises(cf.CranfieldError):
+        cf.significance.expected_width(odd, variance=0.1)
+    with pytest.raises(cf.CranfieldError):
+        cf.online.always_valid([0.1], odd, [1000])
+
+
+def test_numbers_of_numpy_work() -> None:
+    width = cf.significance.expected_width(50, variance=0.1)
+    for many in (np.int8(50), np.float32(50), np.array(50), [50.0]):
+        assert cf.significance.expected_width(many, variance=np.float64(0.1)) == width
+
+
+def test_objects_are_checked_when_users_make_them() -> None:
+    """They would fail later, and elsewhere."""
+    with pytest.raises(cf.ArgumentError, match=r"Scores\(measure=…\) is text.*, not a list"):
+        cf.Scores(np.zeros((1, 1)), ("1",), ("a",), measure=["AP"])  # type: ignore[arg-type]
+    # Labels may be numbers, and any series.
+    made = cf.Scores(np.zeros((2, 1)), range(2), [3])  # type: ignore[arg-type]
+    assert made.mean().tolist() == [0.0]
+    again = replace(SCORES, measure="x")
+    assert again.measure == "x"
+    with pytest.raises(cf.ArgumentError):
+        replace(SCORES, measure=3)  # type: ignore[arg-type]
+
+
+def test_functions_take_as_many_arguments_as_they_are_given() -> None:
+    said = r"evaluate\(progress=…\) is a function of 2 arguments or None, not a function"
+    with pytest.raises(cf.ArgumentError, match=said):
+        cf.evaluate(RUN, QRELS, "AP", progress=lambda: None)  # type: ignore[arg-type, misc]
+
+
+def test_what_has_not_all_that_a_protocol_asks_for() -> None:
+    judged = cf.judge(RUN, QRELS)
+    with pytest.raises(cf.ArgumentError, match="scores_by"):
+        judged.scores_by([3])  # type: ignore[list-item]
+    with pytest.raises(cf.ArgumentError, match=r"view\(key=…\) is"):
+        judged.view([1], list)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("many", [10**30, 2**63, -1])
+def test_numbers_beyond_what_can_be_held(many: int) -> None:
+    with pytest.raises(cf.CranfieldError):
+        cf.compare(SCORES).table(places=many)
+    with pytest.raises(cf.CranfieldError):
+        SCORES.select(topics=range(many, 10**18))
+
+
+def test_arrays_that_do_not_go_together() -> None:
+    with pytest.raises(cf.ArgumentError, match="lengths that do not go together"):
+        cf.compare(SCORES).matrix(np.zeros(3))
+
+
+def test_protocols_of_python_stay() -> None:
+    evaluated = cf.evaluate(RUN, QRELS, "AP")
+    with pytest.raises(KeyError):
+        evaluated["P@5"]
+    assert "P@5" not in evaluated

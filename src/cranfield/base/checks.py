@@ -26,7 +26,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
 
 

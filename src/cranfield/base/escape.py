@@ -35,7 +35,7 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-_LONGEST = 600
+_LONGEST = 500
 """Characters of a message: a few lines of a terminal."""
 
 

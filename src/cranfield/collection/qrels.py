@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
 from cranfield.collection.pairs import Pairs
@@ -82,7 +82,8 @@ class Qrels(Pairs):
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
         """The subtopics, and the number of that of each judgment; where there are any."""
-        assert self.subtopics is not None
+        if self.subtopics is None:
+            raise CranfieldError("these judgments have no subtopics")
         names = self.subtopics.unique(maintain_order=True)
         numbers = np.arange(len(names))
         return names, self.subtopics.replace_strict(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import MeasureError, PolicyError, optional_module
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, optional_module
 from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
@@ -121,7 +121,10 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     @property
     def coverage(self) -> Coverage:
         """What the runs and the judgments did not have in common."""
-        return self.judged.coverage  # type: ignore[no-any-return]
+        found: Coverage | None = getattr(self.judged, "coverage", None)
+        if found is None:
+            raise CranfieldError(f"{type(self.judged).__name__} have no coverage: runs have")
+        return found
 
     def means(self) -> pl.DataFrame:
         """Return the overall value of each measure (mean, sum or geometric mean) by system.

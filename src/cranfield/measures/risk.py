@@ -49,7 +49,8 @@ def standard_error(differences: Floats) -> Floats:
     known = np.where(there, differences, 0.0)
     centred = np.where(there, known - known.sum(axis=0) / np.maximum(count, 1), 0.0)
     largest = np.abs(known).max(axis=0, initial=0.0)
-    square = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
+    with np.errstate(over="ignore"):
+        square = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
     same = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
     return np.asarray(np.where(same, 0.0, np.sqrt(square / np.maximum(count, 1))))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
 
 FLOOR = 1e-5
 """Scores below it count as it in a geometric mean, as in trec_eval's gm_map."""
@@ -25,7 +27,9 @@ class Averages:
         out = np.full(self.values.shape[1:], np.nan)
         some = ~np.isnan(self.values).all(axis=0)
         if some.any():
-            out[some] = function(self.values[:, some], axis=0)
+            # A sum that floats cannot hold is infinite.
+            with np.errstate(over="ignore"):
+                out[some] = function(self.values[:, some], axis=0)
         return out
 
     def counts(self) -> Any:
@@ -44,7 +48,7 @@ class Averages:
         """Sample standard deviation over topics (divisor n - 1); NaN for one topic."""
         counts = self.counts()
         deviations = self.values - self.mean()
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.where(
                 counts > 1, np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1)), np.nan
             )
@@ -55,6 +59,8 @@ class Averages:
 
     def geometric_mean(self, floor: float = FLOOR) -> Floats:
         """Geometric mean, scores below `floor` taken as `floor`; shape (systems,)."""
+        if isinstance(floor, bool) or not isinstance(floor, Real):
+            raise PolicyError(f"floor is a number, not {floor!r}")
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(self.values, floor))
         return np.exp(Averages(logs).mean())

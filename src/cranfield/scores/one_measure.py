@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
 from os import PathLike
@@ -10,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.border.given import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
@@ -143,7 +146,9 @@ class Scores(Averages, Plotted):
     __iter__: ClassVar[None] = None
     """Rows and columns are both labels: `topics` and `systems` say of which to take."""
 
-    def select(self, topics: Any = None, systems: Any = None, shards: Any = None) -> Scores:
+    def select(
+        self, topics: Labels = None, systems: Labels = None, shards: Labels = None
+    ) -> Scores:
         """Return some of the scores, in the order that is asked for.
 
         Parameters
@@ -219,7 +224,7 @@ class Scores(Averages, Plotted):
             raise CranfieldError(f"{self.cell(endless[0])}{why} has an infinite score")
         return self
 
-    def cell(self, place: Any) -> str:
+    def cell(self, place: Sequence[int] | Ints) -> str:
         """Name a place in the values: system, topic, and shard if there are any."""
         topic, system, *shard = (
             labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
@@ -251,7 +256,8 @@ class Scores(Averages, Plotted):
             self.flat(NO_TABLE)
         # One column each; without shards, the rows are what the scores are counted by.
         axis = list(self.labels).index(by)
-        table = np.moveaxis(self.values, axis, -1).reshape(-1, self.values.shape[axis])
+        table = np.moveaxis(self.values, axis, -1)
+        table = table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
         number = "scores" if self.shards else {"system": "topics", "topic": "systems"}[by]
         of = Averages(table)
         return pl.DataFrame(

@@ -164,7 +164,7 @@ def standardise(
 def _z(values: Floats, known: Floats, constant: Any) -> Floats:
     """Standardise by mean and sample standard deviation; 0 on constant topics."""
     counts = (~np.isnan(known)).sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         means = np.nansum(known, axis=1, keepdims=True) / counts
         squares = np.nansum((known - means) ** 2, axis=1, keepdims=True)
         z = (values - means) / np.sqrt(squares / (counts - 1))

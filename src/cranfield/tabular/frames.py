@@ -19,7 +19,7 @@ def number(value: float | None, places: int = 4) -> str:
     """Write a number; what is none is empty, and what is rounded to nothing has no sign."""
     if value is None or isnan(value):
         return ""
-    text = f"{value:.{places:d}f}"
+    text = f"{value:.{places}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
@@ -42,7 +42,7 @@ def from_frame(
 
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
-            decimals = places if isinstance(places, int) else places.get(name, 4)
+            decimals = places.get(name, 4) if isinstance(places, Mapping) else places
             return number(value, decimals)
         if isinstance(value, bool):
             return "yes" if value else "no"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.scorable import Scorable
@@ -54,6 +55,10 @@ ANSWERS = Schema(
     readable="Parquet",
     lacks=LACKS,
 )
+
+
+_PARTS = ("weight", "vital_length", "vital", "length", "position")
+"""What measures may need to be known of nuggets and answers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,6 +124,7 @@ class JudgedAnswers(Scorable):
             Of `weight`, `vital_length`, `vital`, `length`, `position`.
         """
         for part in parts:
+            check_choice("a part", part, _PARTS)
             if part == "length":
                 what = "the length of each answer"
                 cells = np.flatnonzero(self.answered & np.isnan(self.length))

@@ -18,6 +18,7 @@ from cranfield.assess.agreement.labelled import labelled
 from cranfield.assess.agreement.result import Agreement
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Labels
 from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import CranfieldError
 
@@ -32,8 +33,8 @@ def agreement_of(
     against: str | None = None,
     rel: int | None = None,
     grades: Iterable[Any] | None = None,
-    topics: Any = None,
-    names: Any = None,
+    topics: Labels = None,
+    names: Labels = None,
     interval: str = "jackknife",
     confidence: float = 0.95,
     resamples: int = 10_000,

@@ -4,7 +4,8 @@ Inside, functions trust one another, and nothing is checked before it is needed.
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
 whatever works by likeness (a list where a tuple is declared) goes on working.
-Only lists in lists without end are refused before.
+Two things are refused before: lists in lists without end, and what is wrong in an object that
+users make themselves, which would fail later, and elsewhere.
 """
 
 from __future__ import annotations
@@ -26,15 +27,33 @@ from cranfield.base.errors import ArgumentError, CranfieldError
 _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
 """The methods without a name of their own that take what users write."""
 
+_TOO_LARGE = "a number is too large"
+
 _REASONS: dict[type[Exception], str] = {
     RecursionError: "an argument is nested too deep, or holds itself",
-    OverflowError: "a number is too large",
+    OverflowError: _TOO_LARGE,
     UnicodeEncodeError: "text is no Unicode: it has half a character (a lone surrogate)",
 }
 """What only an argument causes, whatever its type is."""
 
+_TELLING = {
+    _TOO_LARGE: r"cannot fit 'int' into|int(eger)? too large|out of bounds for u?int\d"
+    r"|larger than the maximum|array is too big|Maximum allowed (size|dimension) exceeded"
+    r"|has no callable \w+ method|Exceeds the limit \(\d+ digits\)|Too many decimal digits"
+    r"|precision too big|won't fit into a C int",
+    "a number of decimal places is negative": r"Format specifier missing precision",
+    "arrays or lists have lengths that do not go together": r"could not be broadcast"
+    r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"
+    r"|out of bounds for (axis|array of)|indices are out of bounds"
+    r"|inhomogeneous shape|same shape|too many indices for array|zip\(\) argument",
+}
+"""What Python and NumPy say, by errors of several types, that only values of arguments cause."""
+
 _DEEPEST = 32
 """Lists in lists that are followed; nothing here has more than three."""
+
+_LONGEST = 1 << 31
+"""Numbers of a range; all that is done with one makes a list of it."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
@@ -79,12 +98,14 @@ def at_border(thing: Any, package: str) -> Any:
 def _explained(raw: FunctionType, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
-    fork = check_fork
+    fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
+        if makes:
+            check(raw, name, args, kwargs)
         for value in (*args, *kwargs.values()):
-            if type(value) is list:
+            if type(value) is list or type(value) is range:
                 shallow(name, value)
         try:
             result = raw(*args, **kwargs)
@@ -100,8 +121,27 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     return own
 
 
+def _check_made(
+    raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Refuse what does not fit in an object that is made outside."""
+    frame = sys._getframe(2)
+    maker = frame.f_globals.get("__name__", "")
+    if maker == "dataclasses" and frame.f_back:
+        maker = frame.f_back.f_globals.get("__name__", "")
+    if maker.startswith("cranfield"):
+        return
+    from cranfield.base.border.misfits import misfit
+
+    said = misfit(raw, name, args, kwargs, labels=True)
+    if said:
+        raise ArgumentError(said)
+
+
 def _check_depth(name: str, value: Any) -> None:
-    """Refuse lists in lists without end: NumPy and Polars would end the process."""
+    """Refuse lists in lists without end, which would end the process, and ranges without end."""
+    if type(value) is range and abs(value.stop - value.start) > _LONGEST * abs(value.step):
+        raise ArgumentError(f"{name}: a range is too long")
     for _ in range(_DEEPEST):
         if type(value) is not list or not value:
             return
@@ -118,9 +158,12 @@ def _explain(
 ) -> None:
     caller = sys._getframe(2).f_globals.get("__name__", "")
     # Inside, a caller may wait for this very error.
-    if isinstance(error, CranfieldError | MemoryError) or caller.startswith("cranfield."):
+    if isinstance(error, CranfieldError) or caller.startswith("cranfield."):
         return
-    from cranfield.base.border.misfits import misfit
+    if isinstance(error, MemoryError):
+        # What does not fit is refused before it is made: there is room to say so.
+        raise CranfieldError(f"{name}: not enough memory. {error}".rstrip(". ")) from error
+    from cranfield.base.border.misfits import misfit, of_its_own
 
     said = misfit(raw, name, args, kwargs)
     if said:
@@ -131,6 +174,15 @@ def _explain(
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             raise ArgumentError(f"{name}: {reason}") from error
+    own = of_its_own(error)
+    if own:
+        raise ArgumentError(f"{name}: {own}") from error
+    text = str(error)
+    for reason, pattern in _TELLING.items():
+        if re.search(pattern, text):
+            raise ArgumentError(f"{name}: {reason}") from error
+    if type(error).__name__ == "ColumnNotFoundError":
+        raise ArgumentError(f"{name}: a data frame lacks a column: {text}") from error
 
 
 def _explain_methods(kind: type) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -14,6 +16,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    TypeVar,
     Union,
     Unpack,
     get_args,
@@ -24,13 +27,16 @@ from typing import (
 
 import numpy as np
 
+from cranfield.base.border.given import Given, takes
 from cranfield.base.errors import quoted
-from cranfield.base.words import did_you_mean
+from cranfield.base.words import counted, did_you_mean
 
 _LOOKED_AT = 1_000
 """Elements of a list, entries of a dict, that are looked at."""
 
 _DEEP = 20
+
+_LARGE = 1 << 63
 
 _NUMBERS: dict[type, tuple[type, ...]] = {
     float: (int, float, np.integer, np.floating),
@@ -39,8 +45,11 @@ _NUMBERS: dict[type, tuple[type, ...]] = {
     str: (str,),
 }
 
-_ARRAYS = {"float64": "biuf", "int64": "biu", "intp": "biu", "bool": "b", "bool_": "b"}
-"""The kinds of numbers that may stand where an array of a type is declared."""
+_ARRAYS = {"f": "biuf", "i": "iu", "u": "iu", "b": "b"}
+"""The kinds of numbers that may stand where an array of a kind is declared."""
+
+_CALLED = {"__call__", "__next__"}
+"""What fails in these is work that the caller wrote, and its error stays what it is."""
 
 _WORDS: dict[Any, str] = {
     str: "text",
@@ -54,8 +63,17 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+def misfit(
+    function: FunctionType,
+    name: str,
+    args: tuple[Any, ...],
+    given: dict[str, Any],
+    *,
+    labels: bool = False,
+) -> str:
     """Say which argument does not fit its annotation, or nothing.
+
+    Where `labels` may be numbers, a series of whole numbers stands for a list of text, too.
 
     Examples
     --------
@@ -75,10 +93,12 @@ def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict
     except TypeError as error:
         return _unbound(signature, name, given, str(error))
     handed_on = _handed_on(function)
+    first = next(iter(bound.arguments.values()), None)
+    mine = first if isinstance(first, type) else type(first)
     for parameter in signature.parameters.values():
         if parameter.name not in bound.arguments:
             continue
-        wanted = handed_on.get(parameter.name) or _resolved(function, parameter.annotation)
+        wanted = handed_on.get(parameter.name) or _resolved(function, parameter.annotation, mine)
         value = bound.arguments[parameter.name]
         pairs = [(parameter.name, wanted, value)]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -86,12 +106,49 @@ def misfit(function: FunctionType, name: str, args: tuple[Any, ...], given: dict
         elif parameter.kind is parameter.VAR_KEYWORD:
             pairs = [(key, handed_on.get(key, Any), one) for key, one in value.items()]
         for key, kind, one in pairs:
-            wrong = _wrong(one, kind)
+            try:
+                wrong = "" if labels and _are_labels(one, kind) else _wrong(one, kind)
+                beyond = not labels and _beyond(one)
+            except Exception as error:
+                # A class of the caller's own that cannot be asked for its elements or its length.
+                wrong = f"a {type(one).__name__} that cannot be read ({type(error).__name__})"
+                beyond = False
             if wrong:
                 return f"{name}({key}=…) is {words(kind)}, not {wrong}"
             if isinstance(one, np.ndarray) and not one.ndim:
                 return f"{name}({key}=…) is an array without a dimension"
+            if beyond:
+                return f"{name}({key}=…) holds a number that is too large"
     return ""
+
+
+def _beyond(value: Any) -> bool:
+    """Tell whether whole numbers of 64 bits cannot hold a number, or one in a list or a dict."""
+    if isinstance(value, Mapping):
+        value = list(islice(value.values(), _LOOKED_AT))
+    some = islice(value, _LOOKED_AT) if isinstance(value, list | tuple) else [value]
+    return any(isinstance(one, int) and not -_LARGE <= one < _LARGE for one in some)
+
+
+def _are_labels(value: Any, wanted: Any) -> bool:
+    """Tell whether a series of names or whole numbers stands where a list is declared."""
+    listed = any(get_origin(one) in (list, tuple) for one in _alternatives(wanted))
+    if not listed or isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        return False
+    return isinstance(value, range) or all(type(one) in (str, int) for one in value)
+
+
+def of_its_own(error: Exception) -> str:
+    """Say which operator of an object of the caller's failed, if that is the error; or nothing."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    asked = frame.f_code.co_name
+    operator = asked.startswith("__") and asked.endswith("__") and asked not in _CALLED
+    if not operator or not frame.f_locals:
+        return ""
+    kind = type(next(iter(frame.f_locals.values())))
+    if kind.__module__.startswith("cranfield"):
+        return ""
+    return f"a {kind.__name__} fails when asked for its {asked}: {type(error).__name__}: {error}"
 
 
 def _unbound(signature: inspect.Signature, name: str, given: dict[str, Any], why: str) -> str:
@@ -116,8 +173,8 @@ def _handed_on(function: FunctionType) -> dict[str, Any]:
 class _Named(dict[str, Any]):
     """The names of a module that only type checkers import."""
 
-    def __init__(self, module: str) -> None:
-        super().__init__()
+    def __init__(self, module: str, **known: Any) -> None:
+        super().__init__(known)
         self._module = module
 
     def __missing__(self, name: str) -> Any:
@@ -143,14 +200,17 @@ def _imports(module: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _resolved(function: FunctionType, annotation: Any) -> Any:
-    """Return the type that an annotation names; what cannot be found fits everything."""
+def _resolved(function: FunctionType, annotation: Any, mine: type = object) -> Any:
+    """Return the type that an annotation names; what cannot be found fits everything.
+
+    Of a method, `mine` is the class that it is called of.
+    """
     if not isinstance(annotation, str):
         return Any if annotation is inspect.Parameter.empty else annotation
     inside = inspect.unwrap(function).__globals__
     try:
         # The text stands in our own source, where it is evaluated as a type checker would.
-        return eval(annotation, inside, _Named(inside["__name__"]))
+        return eval(annotation, inside, _Named(inside["__name__"], Self=mine))
     except (NameError, AttributeError, ImportError, TypeError, OSError):
         return Any
 
@@ -175,7 +235,11 @@ def _wrong(value: Any, wanted: Any) -> str:
 
 def _alternatives(wanted: Any) -> tuple[Any, ...]:
     if get_origin(wanted) is Annotated:
-        return _alternatives(get_args(wanted)[0])
+        return (wanted,) if _given(wanted) else _alternatives(get_args(wanted)[0])
+    if isinstance(wanted, InitVar):
+        return _alternatives(wanted.type)
+    if isinstance(wanted, TypeVar) and wanted.__bound__ is not None:
+        return _alternatives(wanted.__bound__)
     if get_origin(wanted) in (Union, UnionType):
         return tuple(one for part in get_args(wanted) for one in _alternatives(part))
     return (wanted,)
@@ -190,6 +254,12 @@ def _is_many(value: Any, kind: Any) -> bool:
     return isinstance(value, kind) or (kind in (list, tuple) and isinstance(value, list | tuple))
 
 
+def _given(wanted: Any) -> Given | None:
+    """Return the kind of argument that an annotation states, if it states one."""
+    stated = get_args(wanted)[1:] if get_origin(wanted) is Annotated else ()
+    return next((one for one in stated if isinstance(one, Given)), None)
+
+
 def fits(value: Any, wanted: Any, deep: int = 0) -> bool:
     """Tell whether a value is of a type; where that cannot be told, it is.
 
@@ -202,28 +272,41 @@ def fits(value: Any, wanted: Any, deep: int = 0) -> bool:
         return value is None
     if deep > _DEEP or wanted in (Any, object):
         return True
-    alternatives = _alternatives(wanted)
+    alternatives, given = _alternatives(wanted), _given(wanted)
     if alternatives != (wanted,):
         return any(fits(value, one, deep + 1) for one in alternatives)
+    if given:
+        return given.fits(value)
+    return _fits_one(value, wanted, deep)
+
+
+def _fits_one(value: Any, wanted: Any, deep: int) -> bool:
     origin, inner = get_origin(wanted), get_args(wanted)
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in inner)
     if origin is type:
         return isinstance(value, type)
     kind = origin or wanted
-    if kind in (Callable, type) or kind is get_origin(Callable[..., Any]):
-        return callable(value)
+    if kind in (Callable, type):
+        return callable(value) and _takes(value, inner)
     if is_typeddict(kind):
         return isinstance(value, dict)
+    if kind is Hashable:
+        return _hashes(value)
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
-        # Type variables and protocols say little about a value.
-        return not _is_plain_protocol(kind) or _is_many(value, kind)
+        # Type variables say nothing about a value, protocols what it has.
+        if _is_plain_protocol(kind):
+            return _is_many(value, kind)
+        return not isinstance(kind, type) or _has_all(value, kind)
     if kind in _NUMBERS:
-        return isinstance(value, _NUMBERS[kind])
+        # Python counts these among whole numbers.
+        other = isinstance(value, np.timedelta64) or (isinstance(value, bool) and kind is not bool)
+        return isinstance(value, _NUMBERS[kind]) and not other
     if kind is np.ndarray and inner:
-        held = getattr(get_args(inner[-1])[0], "__name__", "") if get_args(inner[-1]) else ""
-        wanted_kinds = _ARRAYS.get(held, "")
-        return isinstance(value, kind) and (not wanted_kinds or value.dtype.kind in wanted_kinds)
+        [held] = get_args(inner[-1]) or [None]
+        number = isinstance(held, type) and issubclass(held, np.generic)
+        kinds = _ARRAYS.get(np.dtype(held).kind, "") if number else ""
+        return isinstance(value, kind) and (not kinds or value.dtype.kind in kinds)
     if issubclass(kind, Iterable) and kind not in (str, bytes):
         if not _is_many(value, kind):
             return False
@@ -231,13 +314,36 @@ def fits(value: Any, wanted: Any, deep: int = 0) -> bool:
     return isinstance(value, kind)
 
 
+def _takes(function: Any, declared: tuple[Any, ...]) -> bool:
+    """Tell whether a function can be called by as many arguments as are declared."""
+    listed = bool(declared) and isinstance(declared[0], list)
+    return not listed or takes(function, len(declared[0]))
+
+
+def _has_all(value: Any, protocol: type) -> bool:
+    parts = [one for one in protocol.__mro__ if getattr(one, "_is_protocol", False)]
+    names = {name for one in parts for name in (*vars(one), *inspect.get_annotations(one))}
+    return all(hasattr(value, name) for name in names if not name.startswith("_"))
+
+
+def _hashes(value: Any) -> bool:
+    """Tell whether a value has a hash, which a tuple of lists has not."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _is_plain_protocol(kind: Any) -> bool:
     return kind in (Iterable, Collection, Iterator)
 
 
 def _entries_fit(value: Any, inner: tuple[Any, ...], deep: int) -> bool:
-    if not inner or isinstance(value, Iterator | np.ndarray) or not isinstance(value, Collection):
+    if not inner or isinstance(value, Iterator) or not isinstance(value, Collection | np.ndarray):
         return True
+    if isinstance(value, np.ndarray):
+        value = value[:_LOOKED_AT].tolist()
     entries = [*islice(value, _LOOKED_AT)]
     if isinstance(value, Mapping) and len(inner) == 2:
         kept = [*islice(value.values(), _LOOKED_AT)]
@@ -257,9 +363,11 @@ def words(wanted: Any) -> str:
     >>> words(Mapping[str, float] | None), words(Literal["a", "b"])
     ('a dict of text to a number or None', "'a' or 'b'")
     """
-    alternatives = _alternatives(wanted)
+    alternatives, given = _alternatives(wanted), _given(wanted)
     if alternatives != (wanted,):
         return " or ".join(dict.fromkeys(map(words, alternatives)))
+    if given:
+        return given.words
     origin, inner = get_origin(wanted), get_args(wanted)
     if origin is Literal:
         return " or ".join(map(repr, inner))
@@ -267,7 +375,8 @@ def words(wanted: Any) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
     if kind is get_origin(Callable[..., Any]):
-        return "a function"
+        many = len(inner[0]) if inner and isinstance(inner[0], list) else None
+        return "a function" if many is None else f"a function of {counted(many, 'argument')}"
     if isinstance(kind, type) and issubclass(kind, Mapping):
         return f"a dict of {words(inner[0])} to {words(inner[1])}" if len(inner) == 2 else "a dict"
     if isinstance(kind, type) and issubclass(kind, Iterable) and inner:

@@ -29,6 +29,14 @@ from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 from cranfield.sources.limits import BeyondLimitError
 
 
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        # No name that a file could have.
+        return False
+
+
 def check_run(
     path: str | PathLike[str],
     task: TaskRules,
@@ -83,7 +91,7 @@ def check_run(
     found = Collected(task, all_faults=all_faults)
     lines = Lines(task, found)
     # A pipe can be read once, and a device may have no end.
-    count, whole, again = 0, True, name != "-" and Path(name).is_file()
+    count, whole, again = 0, True, name != "-" and _is_file(name)
     place = MetadataPlace(path=name)
     try:
         for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks(TOGETHER * CHUNK):

@@ -9,12 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from glob import glob, has_magic
-from os import fspath
+from os import PathLike, fspath
 from pathlib import Path
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.errors import (
+    ArgumentError,
+    CranfieldError,
+    CranfieldWarning,
+    InputError,
+    PolicyError,
+    quoted,
+)
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.results.scoring import Scoring
@@ -85,6 +92,8 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
 
     `falls` is whether low scores are the good ones, as far as a source says so: tables do not.
     """
+    if not isinstance(source, str | PathLike):
+        raise ArgumentError(f"a source is a path, not {quoted(source)}")
     parts = []
     for path in _paths(fspath(source)):
         retracted = path.with_name(f"{path.name}.retracted.json").is_file()

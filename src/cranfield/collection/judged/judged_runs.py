@@ -6,7 +6,7 @@ table in order of (system, topic, rank); of all others only their number matters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -155,7 +155,7 @@ class JudgedRuns(Scorable):
         """(topics, systems)."""
         return len(self.topics), len(self.systems)
 
-    def view(self, key: Any, make: Callable[[], Made]) -> Made:
+    def view(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what is kept under a key; where nothing is, make it."""
         kept: Made | None = self.views.get(key)
         if kept is None:

@@ -106,7 +106,7 @@ rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and r
 
 def policies(compat: str | None = None, **chosen: Any) -> Policies:
     """Start from a preset, or the defaults, and change what is given."""
-    if compat is not None and compat not in PRESETS:
-        raise PolicyError(f"compat {quoted(compat)} is none of {', '.join(PRESETS)}")
+    if compat is not None:
+        check_choice("compat", compat, PRESETS)
     start = Policies() if compat is None else PRESETS[compat]
     return replace(start, **{name: value for name, value in chosen.items() if value is not None})

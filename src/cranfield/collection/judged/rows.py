@@ -106,6 +106,8 @@ class Rows:
     @cached_property
     def cumulated(self) -> Floats:
         """Cumulated gain: for each row the sum of its cell's gains so far, its own included."""
+        if self.gains.size != self.cell.size:
+            raise CranfieldError("these rows have grades, and no gains yet: a measure gives them")
         return _kept(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.border.given import Numbers
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import places, scan
@@ -30,11 +30,11 @@ def _snippet(value: Any) -> float | str:
 
 
 def click_u(
-    queries: ArrayLike,
-    ranks: ArrayLike,
-    lengths: ArrayLike,
+    queries: Numbers,
+    ranks: Numbers,
+    lengths: Numbers,
     *,
-    gains: ArrayLike = 0.5,
+    gains: Numbers = 0.5,
     snippet: float = 200.0,
     share: float = 0.2,
     limit: float = 132_000.0,

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.errors import MeasureError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -109,10 +109,10 @@ class UserModel(UnitGains):
 
     def read(
         self,
-        gains: ArrayLike,
+        gains: Numbers,
         *,
-        lengths: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
+        lengths: Numbers | None = None,
+        grades: Numbers | None = None,
     ) -> Reading:
         """Read rankings of gains, as long as they are: C, V, W and L, and what users can expect.
 

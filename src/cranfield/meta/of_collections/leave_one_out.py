@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.border.given import Teams
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.measures import Measure
 from cranfield.meta.of_collections.left_out import LeaveOneOut, left_out
@@ -34,7 +35,7 @@ def leave_one_out(
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure],
     *,
-    teams: Any = None,
+    teams: Teams = None,
     contributors: Any = None,
     depth: Depth = None,
     others: Annotated[str, OneOf(("keep", "drop"))] = "keep",

@@ -15,6 +15,7 @@ from cranfield.assess.pools.catalogue import parse_method
 from cranfield.assess.pools.making import pool
 from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.orders import DEPTH
+from cranfield.base.border.given import Teams
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -65,7 +66,7 @@ def pooling(
     budgets: Annotated[int | Sequence[int], Numbers()] = BUDGETS,
     depth: Annotated[int, Whole(1, DEEPEST)] = DEPTH,
     contributors: Any = "judged",
-    teams: Any = None,
+    teams: Teams = None,
     others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
     lists: str | Sequence[str] = "raw",
     test: Any = "anova-2",

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
+from cranfield.base.border.given import Teams
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.meta.of_collections.contributors import (
@@ -114,7 +115,7 @@ def pools(
     runs: Any,
     qrels: Any,
     *,
-    teams: Any = None,
+    teams: Teams = None,
     contributors: Any = None,
     depth: Depth = None,
     rel: Rel = 1,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
+from cranfield.base.border.given import Teams
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -28,7 +29,7 @@ _TEAMS = Schema(
 )
 
 
-def teams_of(systems: Iterable[str], teams: Any = None) -> tuple[str, ...]:
+def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     """Find the team of each system.
 
     Parameters

@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
 from cranfield.meta.study import Study, labelled, of_measure, percent
 from cranfield.tabular import Table, number
@@ -166,6 +166,8 @@ class Swaps(
     @classmethod
     def side_by_side(cls, studies: Sequence[Swaps]) -> list[Table]:
         """Return the tables of several measures, all of the same sizes and bins."""
+        if not studies:
+            raise CranfieldError("there is no study to be shown")
         frames = [study.frames() for study in studies]
         rates, overall = (pl.concat(one[name] for one in frames) for name in cls.keys)
         some = studies[0]

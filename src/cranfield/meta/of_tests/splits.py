@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
+from cranfield.base.border.given import Teams
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.agreement import agreement
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
@@ -28,7 +29,7 @@ def split_topics(
     repeats: Repeats = 100,
     seed: Seed = 0,
     systems: Sequence[str] | None = None,
-    teams: Any = None,
+    teams: Teams = None,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: Resamples = 1000,

@@ -102,8 +102,8 @@ class Facets(
         for name, number in (("topics", topics), ("cells", cells)):
             if number is not None:
                 check_whole(name, number, 1)
-        n = self.topics if topics is None else topics
-        k = self.cells / self.topics if cells is None else cells
+        n = self.topics if topics is None else int(topics)
+        k = self.cells / self.topics if cells is None else int(cells)
         system, topic, both, cell, error = self.components["variance"]
         noise = both / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
         return float(system / (system + noise)) if system + noise > 0 else float("nan")

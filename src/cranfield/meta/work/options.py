@@ -113,8 +113,7 @@ def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
 def kind_of(hint: Any) -> Kind | None:
     """Return what is declared in an annotation, such as :data:`Repeats`."""
     if hasattr(hint, "__metadata__"):
-        kind: Kind = hint.__metadata__[0]
-        return kind
+        return next((one for one in hint.__metadata__ if hasattr(one, "check")), None)
     found = (kind_of(part) for part in get_args(hint))
     return next((one for one in found if one is not None), None)
 

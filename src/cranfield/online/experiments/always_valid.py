@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.errors import PolicyError
 from cranfield.measures.declared import Declared, parse_declared
 from cranfield.measures.parameters import number, parameter
@@ -98,9 +99,9 @@ def half_width(ratio: Floats, alpha: float) -> Floats:
 
 
 def always_valid(
-    difference: Any,
-    error: Any,
-    units: Any,
+    difference: Numbers,
+    error: Numbers,
+    units: Numbers,
     method: str | Sequential = "CS",
     *,
     alpha: float = 0.05,

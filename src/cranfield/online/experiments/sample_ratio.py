@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
@@ -160,7 +160,7 @@ def sample_ratio(
     )
 
 
-def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
+def chi_square(counts: Numbers, shares: Floats) -> tuple[Floats, Floats]:
     """Return chi-square and its p-value for counts of shape (..., variants)."""
     number = np.asarray(counts, dtype=np.float64)
     expected = number.sum(axis=-1, keepdims=True) * shares

@@ -60,7 +60,8 @@ def impressions_needed(
     if about <= EXACT:
         number = np.arange(1, int(2 * about) + 100)
         about = float(np.flatnonzero(_power(number, share, alpha) < power).max(initial=-1)) + 2
-    return float(np.ceil(np.ceil(about) / decided))
+    with np.errstate(over="ignore"):
+        return float(np.ceil(np.ceil(about) / decided))
 
 
 def _power(number: Indices, share: float, alpha: float) -> Floats:

@@ -32,6 +32,10 @@ _AT_A_TIME = 1 << 20
 """Numbers that a batch of draws holds for each rank."""
 
 
+_MOST_DRAWS = 100_000_000
+"""Impressions of one call, all of which are kept."""
+
+
 class Drawn(NamedTuple):
     """Lists that were drawn, an impression a row.
 
@@ -110,7 +114,8 @@ class Interleaver:
         >>> lists.tolist(), teams.tolist()
         ([[0, 1, 2], [1, 0, 2], [0, 1, 2]], [[0, 1, 1], [1, 0, 1], [0, 1, 1]])
         """
-        for name, value in (("n", n), ("seed", seed), ("first", first)):
+        check_whole("n", n, 0, _MOST_DRAWS)
+        for name, value in (("seed", seed), ("first", first)):
             check_whole(name, value, 0)
         source = self._lists
         parts = [*row_slices(n, self._breadth, _AT_A_TIME)]

@@ -8,6 +8,7 @@ from os import PathLike
 
 import polars as pl
 
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
@@ -53,6 +54,9 @@ def counted_things(number: int, what: str) -> str:
     return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
 
 
+_TABLES = ("pages", "results", "clicks")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryLog(Plotted):
     """Pages that users saw, the results on them and the clicks; made by :func:`read_log`.
@@ -92,6 +96,7 @@ class QueryLog(Plotted):
         InputError
             Naming the column, and what it is needed for.
         """
+        check_choice("table", table, _TABLES)
         have = getattr(self, table)
         for column in columns:
             if column not in have.columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
-from cranfield.base.errors import InputError, MeasureError
+from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_of
@@ -181,6 +182,8 @@ def _chance(log: QueryLog, examination: Any) -> pl.Expr:
         by_rank = dict(examination)
     else:
         by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
+    if not all(isinstance(x, Real) for x in by_rank.values()):
+        raise PolicyError("examination is a number for each rank")
     known = {rank: float(x) for rank, x in by_rank.items() if not np.isnan(x)}
     chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
     return chance.alias("chance")

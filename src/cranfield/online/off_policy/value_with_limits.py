@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.segments import ratio
 from cranfield.online.off_policy.limits_by_unit import Limited, LimitsBy
@@ -54,6 +55,8 @@ class WeightSummary:
     def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Look at weights, not clipped yet."""
         used = weights if clip is None else np.minimum(weights, clip)
+        if not used.size or not np.isfinite(used).all():
+            raise PolicyError("weights are finite numbers, one at least")
         size = int(np.ceil(0.01 * used.size))
         top = np.partition(used, -size)[-size:].sum()
         return cls(

@@ -32,9 +32,9 @@ from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.threads import processors
 from cranfield.scales.distribution.inversion import affordable, inverted
@@ -64,14 +64,14 @@ class SumDistribution:
     highest: float
     way: _Way
 
-    def share(self, x: ArrayLike) -> Floats:
+    def share(self, x: Numbers) -> Floats:
         """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
 
         The middle of the limits, unless all sums are counted.
         """
         return self._all(x)[1]
 
-    def bracket(self, x: ArrayLike) -> tuple[Floats, Floats]:
+    def bracket(self, x: Numbers) -> tuple[Floats, Floats]:
         """Return proved lower and upper limits of F(x).
 
         They are often closer than the error, which holds for the worst x. F is monotone, so
@@ -80,7 +80,7 @@ class SumDistribution:
         lower, _, upper = self._all(x)
         return lower, upper
 
-    def _all(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    def _all(self, x: Numbers) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         if np.isnan(points).any():
             raise PolicyError("there is an x that is no number")

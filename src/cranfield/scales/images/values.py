@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
@@ -169,7 +169,7 @@ class Image:
             unused = min(1.0, outside / (top - bottom))
         return Gaps(raw.equispaced, small, large, low, high, unused)
 
-    def rank(self, values: ArrayLike) -> Ints:
+    def rank(self, values: Numbers) -> Ints:
         """Return the ranks of scores: how many values of the image are not above each.
 
         Returns
@@ -320,7 +320,7 @@ class Image:
             return self._uncounted.shares(checked_runs(runs, self.length, self.grades))
         return self.share(self.rank_runs(runs))
 
-    def share(self, ranks: ArrayLike) -> Floats:
+    def share(self, ranks: Numbers) -> Floats:
         """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
 
         Examples

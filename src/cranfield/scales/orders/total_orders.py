@@ -100,20 +100,20 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     """
     table = _prepared(runs, grades, length)
     size = table.shape[1]
-    powers = [(grades + 1) ** (size - 1 - i) for i in range(size)]
+    powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
     return np.asarray(table.astype(_kind(rbto_top(size, grades))) @ _array(powers, powers[0]))
 
 
 def sbto_top(length: int, grades: int = 1) -> int:
     """Highest rank in the set-based total order, C(N + c, N) - 1."""
     check_size(length, grades)
-    return comb(length + grades, length) - 1
+    return comb(int(length) + int(grades), int(length)) - 1
 
 
 def rbto_top(length: int, grades: int = 1) -> int:
     """Highest rank in the rank-based total order, (c + 1)^N - 1."""
     check_size(length, grades)
-    return int((grades + 1) ** length - 1)
+    return int((int(grades) + 1) ** int(length) - 1)
 
 
 def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:

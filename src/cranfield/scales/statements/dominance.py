@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints, row_slices
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import indices
 from cranfield.base.errors import PolicyError
 from cranfield.scores import Scores
@@ -48,7 +49,7 @@ class Dominance:
     above_second: Indices
 
 
-def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
+def dominance(scores: Any, first: Numbers, second: Numbers) -> Dominance:
     r"""Decide for pairs of systems whether one stochastically dominates the other.
 
     Parameters

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_choice, check_share, check_whole, numbers
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
@@ -183,7 +183,7 @@ def _adjusted(pvalues: Floats, correction: str) -> Floats:
     return np.stack([adjusted(column, correction) for column in pvalues.T], axis=1)
 
 
-def spend_alpha(nights: ArrayLike, alpha: float = 0.05) -> Floats:
+def spend_alpha(nights: Numbers, alpha: float = 0.05) -> Floats:
     r"""Share a significance level among checks that go on without end, such as one a night.
 
     .. math:: \alpha_k = \frac{6}{\pi^2} \frac{\alpha}{k^2},

@@ -168,7 +168,9 @@ class SystemsPosterior(Framed):
     def limits(self, samples: Floats) -> Floats:
         """Return equal-tailed limits of quantities, shape (2, quantities)."""
         tail = (1 - self.level) / 2
-        return np.asarray(np.quantile(samples, [tail, 1 - tail], axis=0), dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            found = np.quantile(samples, [tail, 1 - tail], axis=0)
+        return np.asarray(found, dtype=np.float64)
 
     def difference(self, first: str, second: str) -> Floats:
         """Return samples of the expected score of one system minus another's, by chain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 from warnings import warn
 
@@ -12,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.checks import check_share
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
@@ -90,6 +92,7 @@ class ComparedPairs:
 
     def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at confidence 1 - alpha, by pair."""
+        check_share("alpha", alpha)
         if self.alternative == "two-sided":
             return self.limits(1 - alpha)
         if alpha >= 0.5:
@@ -108,7 +111,8 @@ class ComparedPairs:
         out = np.full((len(self.systems), len(self.systems)), np.nan)
         out[self.first, self.second] = by_pair
         if mirrored is not None:
-            out[self.second, self.first] = np.asarray(by_pair) * mirrored
+            with np.errstate(invalid="ignore"):
+                out[self.second, self.first] = np.asarray(by_pair) * mirrored
         return out
 
     @property
@@ -133,7 +137,10 @@ class ComparedPairs:
 
     def is_significant(self, alpha: float | None = None) -> Bools:
         """Return whether each pair differs significantly: its p-value is at most alpha."""
-        return np.asarray(self.adjusted_pvalues <= (self.alpha if alpha is None else alpha))
+        level: Any = self.alpha if alpha is None else alpha
+        if isinstance(level, bool) or not isinstance(level, Real):
+            raise PolicyError(f"alpha is a number, not {level!r}")
+        return np.asarray(self.adjusted_pvalues <= float(level))
 
     def is_worse(self, alpha: float | None = None) -> Bools:
         """Return whether the first system of each pair is significantly worse than the second."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_choice, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.catalogue import find_correction
@@ -17,7 +17,7 @@ from cranfield.significance.outcome import TOGETHER, Corrected, Interval, Level,
 from cranfield.significance.pairs import Pairs
 
 
-def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
+def adjusted(pvalues: Numbers, correction: str = "holm") -> Floats:
     """Correct p-values that are looked at together, by a correction that needs nothing else.
 
     Parameters

@@ -7,9 +7,9 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_share
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
@@ -164,7 +164,7 @@ class Assumptions(Framed):
 
 
 def check_assumptions(
-    residuals: ArrayLike, fitted: ArrayLike | None = None, *, alpha: float = 0.05
+    residuals: Numbers, fitted: Numbers | None = None, *, alpha: float = 0.05
 ) -> Assumptions:
     r"""Check the residuals of an analysis of variance.
 
@@ -213,7 +213,7 @@ def check_assumptions(
     ordered = np.sort(flat)
     own = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; of very large or small residuals the powers are no floats.
-    unit = np.ldexp(1.0, np.frexp(np.abs(flat).max())[1])
+    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
     e, flat = e / unit, flat / unit
     predicted = None if predicted is None else predicted / unit
     columns = [column / unit for column in own]
@@ -251,7 +251,7 @@ def check_assumptions(
 
 
 def _arrays(
-    residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
+    residuals: Numbers, fitted: Numbers | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
     check_share("alpha", alpha)
     e = np.asarray(residuals, dtype=np.float64)
@@ -267,6 +267,7 @@ def _arrays(
         raise CranfieldError(f"assumptions need three residuals at least, not {number}")
     if predicted is not None:
         # What a model leaves over by rounding is nothing.
-        largest = np.nanmax(np.abs(e + predicted), initial=0.0)
+        with np.errstate(over="ignore"):
+            largest = np.nanmax(np.abs(e + predicted), initial=0.0)
         e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)
     return e, predicted

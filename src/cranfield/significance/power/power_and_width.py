@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import PolicyError
 from cranfield.significance.registry import ALTERNATIVES
@@ -16,7 +16,7 @@ MODELS = ("anova-1", "anova-2")
 
 
 def power_t(
-    topics: ArrayLike,
+    topics: Numbers,
     *,
     difference: float,
     variance: float,
@@ -61,7 +61,10 @@ def power_t(
     """
     check_choice("alternative", alternative, ALTERNATIVES)
     n = _checked(topics, alpha, difference=difference, variance=variance)
-    return t_power(n * difference**2 / (4 * variance), n - 1, alpha, alternative)
+    # Beyond what floats can hold, every difference is found.
+    with np.errstate(over="ignore"):
+        half = n * difference**2 / (4 * variance)
+    return t_power(half, n - 1, alpha, alternative)
 
 
 def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
@@ -77,7 +80,7 @@ def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
 
 
 def power_anova(
-    topics: ArrayLike,
+    topics: Numbers,
     *,
     systems: int,
     difference: float,
@@ -153,11 +156,12 @@ def power_anova(
         raise PolicyError("epsilon is of the two-way design: model='anova-1' has none")
     n = _checked(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    half = n * difference**2 / (4 * variance)
+    with np.errstate(over="ignore"):
+        half = n * difference**2 / (4 * variance)
     return _tail(epsilon * (systems - 1.0), epsilon * error, epsilon * half, alpha)
 
 
-def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -> Floats:
+def expected_width(topics: Numbers, *, variance: float, alpha: float = 0.05) -> Floats:
     r"""Compute the expected width of the confidence interval of the difference of two systems.
 
     .. math:: 2\, t_{\alpha/2}(n-1)\, \frac{E[s]}{\sqrt{n}}, \quad E[s] = \sigma_t
@@ -225,7 +229,7 @@ def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool
     return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
 
 
-def _checked(topics: ArrayLike, alpha: float, **options: float) -> Floats:
+def _checked(topics: Numbers, alpha: float, **options: float) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
         raise PolicyError("the number of topics must be 2 or more")

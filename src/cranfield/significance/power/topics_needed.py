@@ -251,7 +251,9 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise CranfieldError("a variance needs scores")
-    parts = [_residual(one, model) for one in several]
+    # Scores beyond what floats can square have an infinite variance.
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [_residual(one, model) for one in several]
     return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
 
 

@@ -155,7 +155,7 @@ class JointComparison(Framed, Told):
         table = self.table()
         heading = [table.title, *table.notes, *(f"note: {note}" for note in self.notes), ""]
         text = "\n".join([*heading, grid(replace(table, rows=table.rows[:limit]))])
-        more = 0 if limit is None else len(table.rows) - limit
+        more = 0 if limit is None else len(table.rows) - int(limit)
         return text if more <= 0 else f"{text}\n… {more:,} more"
 
     def __str__(self) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from numpy.typing import ArrayLike
-
 from cranfield.base.arrays import Floats
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_whole, numbers
 from cranfield.base.streams import stream
 from cranfield.scores.averages import Averages
@@ -43,7 +42,7 @@ class Resampled:
         """True means, shape (systems,): over topics, and over shards."""
         return Averages(self.values).mean_along(0, *range(2, self.values.ndim))
 
-    def with_means(self, means: ArrayLike) -> Resampled:
+    def with_means(self, means: Numbers) -> Resampled:
         """Return the population with other true means: each system's scores move by a constant.
 
         With one mean for all it is a null hypothesis of equal means that keeps what real systems

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr
 from scipy.stats import rankdata
 
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.border.given import Numbers
 from cranfield.base.checks import check_choice, check_whole, indices, numbers
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.streams import stream
@@ -87,7 +87,7 @@ class Simulator:
         total = float((self.mixed.sum(axis=1) ** 2).sum()) - systems
         return float(max(0.0, total / max(1, systems * (systems - 1))))
 
-    def with_means(self, means: ArrayLike) -> Simulator:
+    def with_means(self, means: Numbers) -> Simulator:
         r"""Return the population with other true means.
 
         With one mean for all it is a null hypothesis under which means are equal exactly, while

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.corrections.catalogue import corrections_of
 from cranfield.significance.registry import Declaration, loaded
@@ -145,4 +146,6 @@ class Test:
     @property
     def fit(self) -> Callable[[Floats], Model]:
         """The function that fits the model to scores."""
+        if not self.info.fit:
+            raise PolicyError(f"the test {self.info.name} has no model of all scores")
         return loaded(self.info.fit)  # type: ignore[no-any-return]

@@ -19,12 +19,17 @@ from cranfield.assess.labels.models.climbing import (
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
+from cranfield.base.errors import PolicyError
 
 State = tuple[Floats, Floats]
 """Chances of labels (workers, given, true), and the prior."""
 
 UNMET = {"impossible": 0.0, "even": 1.0}
 """The sum of chances of labels for a grade that a worker met no pair of."""
+
+
+_MOST_SMOOTHING = 1e100
+"""Counts beyond are no floats when they are added."""
 
 
 def dawid_skene(
@@ -90,6 +95,8 @@ def dawid_skene(
     [1, 0, 1]
     """
     check_amount("smoothing", smoothing)
+    if smoothing > _MOST_SMOOTHING:
+        raise PolicyError(f"smoothing must be at most {_MOST_SMOOTHING:g}")
     check_choice("unmet", unmet, UNMET)
     check_steps(tolerance, iterations)
     crowd = Crowd(labels, gold, prior)

@@ -16,6 +16,10 @@ STEEPEST = 30.0
 """Beyond this, the logarithm of ease changes no chance any more."""
 
 
+_LEAST = 1e-100
+"""Of a spread: its square is above 0."""
+
+
 def glad(
     labels: Labels,
     *,
@@ -72,8 +76,8 @@ def glad(
 
     check_amount("spread", spread)
     check_steps(tolerance, iterations)
-    if spread == 0:
-        raise PolicyError("spread must be above 0")
+    if spread < _LEAST:
+        raise PolicyError(f"spread must be at least {_LEAST:g}")
     if isinstance(prior, str) and prior == "estimated":
         raise PolicyError("prior of GLAD is 'uniform' or a list of chances: it is not estimated")
     crowd = Crowd(labels, gold, prior)

@@ -85,7 +85,7 @@ def mace(
     [1, 0, 1]
     """
     check_choice("inference", inference, INFERENCES)
-    check_whole("restarts", restarts, 1)
+    check_whole("restarts", restarts, 1, 10_000)
     check_whole("seed", seed, 0)
     check_steps(tolerance, iterations)
     crowd = Crowd(labels, gold, prior)

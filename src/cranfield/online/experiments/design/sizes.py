@@ -146,7 +146,8 @@ def experiment_size(
     left = deviation * np.sqrt(1 - correlation**2)
 
     def reached(number: float, by: float) -> float:
-        half = number * share * (1 - share) * (by * mean / left) ** 2 / 2
+        with np.errstate(over="ignore"):
+            half = number * share * (1 - share) * (by * mean / left) ** 2 / 2
         found = t_power(np.array(half), np.array(number - 2.0), alpha, alternative)
         return float(found)
 

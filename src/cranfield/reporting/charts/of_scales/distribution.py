@@ -70,7 +70,7 @@ def distribution_chart(
     """
     import altair as alt
 
-    sizes = list(lengths) if isinstance(lengths, Iterable) else [lengths]
+    sizes = list(dict.fromkeys(lengths)) if isinstance(lengths, Iterable) else [lengths]
     if not sizes:
         raise PolicyError("there are no lengths of runs to draw")
     for size in sizes:

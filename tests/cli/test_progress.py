@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 
-from cranfield.cli.options.progress import progress_bar, progress_of
+from cranfield.cli.options.progress import progress_bar, progress_of, saying_that_it_works
 
 
 class Terminal(io.StringIO):
@@ -35,3 +36,36 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert what in shown.getvalue() and "3/4" in shown.getvalue()
     with progress_of("abc") as none:
         assert none is None
+
+
+def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cranfield.cli.options.progress.SILENT", 0.05)
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    with saying_that_it_works():
+        time.sleep(0.5)
+    assert shown.getvalue().startswith("working, ")
+    # It is not there any more in the end.
+    assert shown.getvalue().endswith("s\r            \r")
+    monkeypatch.setattr("sys.stdout", printed := Terminal())
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    with saying_that_it_works():
+        time.sleep(0.3)
+        print("x")
+        assert shown.getvalue().endswith("s\r            \r")
+    assert printed.getvalue() == "x\n"
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    with saying_that_it_works(), progress_bar("judging"):
+        time.sleep(0.5)
+    assert "working" not in shown.getvalue()
+
+
+def test_short_work_and_files_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", shown := Terminal())
+    with saying_that_it_works():
+        pass
+    assert shown.getvalue() == ""
+    monkeypatch.setattr("cranfield.cli.options.progress.SILENT", 0.01)
+    monkeypatch.setattr("sys.stderr", silent := io.StringIO())
+    with saying_that_it_works():
+        time.sleep(0.1)
+    assert silent.getvalue() == ""

@@ -16,6 +16,7 @@ from cranfield.base.escape import one_line, plain
 from cranfield.base.version import __version__
 from cranfield.cli.options.command_group import CommandGroup
 from cranfield.cli.options.hints import as_options
+from cranfield.cli.options.progress import saying_that_it_works
 
 COMMANDS = {
     name: f"cranfield.cli.{room}{name}:{name}"
@@ -69,7 +70,8 @@ def run() -> int:
     warnings.simplefilter("always", CranfieldWarning)
     warnings.showwarning = _show_warning
     try:
-        status = app(standalone_mode=False)
+        with saying_that_it_works():
+            status = app(standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:

@@ -61,11 +61,14 @@ def word_at(text: bytes, starts: Indices, lengths: Indices) -> NDArray[np.uint64
 
 
 def words_of_ids(ids: Iterable[str]) -> Words | None:
-    """Turn text of Python into words; None for ids that are too long, or hold a zero."""
+    """Turn text of Python into words; None for ids that are too long, or hold zeros or line ends.
+
+    Words are made text again line by line.
+    """
     given = [*ids]
     text = "\0".join(given).encode()
     ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == 0), len(text))
-    if ends.size != len(given):
+    if ends.size != len(given) or b"\n" in text:
         return None
     return words_of(text, np.append(0, ends[:-1] + 1), ends)
 

@@ -8,8 +8,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from studies.attack import Outcome
+
+ROOT = Path(__file__).parents[3]
 
 
 def in_worker(module: str, seed: int, cases: int) -> Iterator[Outcome]:
@@ -22,10 +25,12 @@ def in_worker(module: str, seed: int, cases: int) -> Iterator[Outcome]:
         command = [sys.executable, "-W", "ignore", "-m", module, str(seed), str(done), str(cases)]
         with (
             tempfile.TemporaryFile() as printed,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=printed, text=True) as worker,
+            subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=printed, text=True
+            ) as worker,
         ):
             assert worker.stdout is not None
-            case = "before the first case"
+            case = ""
             for line in worker.stdout:
                 kind, *told = json.loads(line)
                 if kind == "begun":
@@ -37,6 +42,8 @@ def in_worker(module: str, seed: int, cases: int) -> Iterator[Outcome]:
                 done += 1
                 printed.seek(0)
                 said = printed.read()[-200:].decode(errors="replace")
+                if not case:
+                    raise RuntimeError(f"no case is begun: {said}")
                 yield Outcome(
                     case, "finding", f"the process ended with {worker.returncode}: {said}"
                 )

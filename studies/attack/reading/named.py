@@ -192,7 +192,7 @@ def _json(text: str, form: str) -> tuple[list[str], list[list[Any]]] | None:
 
 
 def _int(text: str) -> Any:
-    return int(text) if len(text) < 300 else float("inf")
+    return int(text) if isfinite(float(text)) else float("inf")
 
 
 def _rows(names: list[str], rows: list[list[Any]], kind: str) -> list[Row] | None:

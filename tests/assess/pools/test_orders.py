@@ -445,3 +445,8 @@ def test_a_method_that_learns_needs_judgments() -> None:
     with pytest.raises(cf.PolicyError, match="MaxMean learns from judgments, and there are none"):
         cf.assess.order(as_runs(TOY), "MaxMean")
     assert repr(cf.assess.order(as_runs(TOY), "RRF")) == "Order(RRF: 12 documents of 1 topic)"
+
+
+def test_a_depth_that_no_number_of_a_table_can_be() -> None:
+    with pytest.raises(cf.PolicyError, match="depth must be a whole number from 1 to 1,000,000,"):
+        cf.assess.pool({"q": {"a": 2.0, "b": 1.0}}, 10**20)

@@ -101,7 +101,7 @@ def test_grades_and_what_is_unjudged() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": 0}, "depth must be a whole number from 1, not 0"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 1,000,000,000, not 0"),
         ({"depth": 1, "ties": "x"}, "ties 'x' is none of"),
         ({"depth": 1, "contributors": "a"}, "contributors are names of systems, not 'a'"),
         ({"depth": 1, "contributors": ["z"]}, "there is no system 'z' to contribute"),

@@ -11,7 +11,7 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import InputError
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
-from cranfield.collection.judged.policies import TIES
+from cranfield.collection.judged.policies import DEEPEST, TIES
 from cranfield.fusion.rankings import all_topics, among, top_of
 
 
@@ -46,7 +46,8 @@ def pool(
     InputError
         When a run cannot be read, when there is none, and when two have the same name.
     PolicyError
-        For a depth below 1, unknown ties, and contributors that are not there.
+        For a depth below 1 or above 1,000,000,000, unknown ties, and contributors that are not
+        there.
 
     Notes
     -----
@@ -61,7 +62,7 @@ def pool(
     if isinstance(runs, Pool):
         made = runs.to_depth(depth)
         return made if contributors is None else made.of_systems(contributors)
-    check_whole("depth", depth, 1)
+    check_whole("depth", depth, 1, DEEPEST)
     check_choice("ties", ties, TIES)
     many = read_runs(runs)
     if not len(many):

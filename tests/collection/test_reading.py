@@ -356,3 +356,10 @@ def test_what_damaged_parquet_looks_like(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     with pytest.raises(cf.InputError, match="is empty"):
         cf.judge(tmp_path / "a.parquet", tmp_path / "x")
+
+
+def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q a 1\nq b 1e23\n")
+    run = cf.read_run(tmp_path / "a.run")
+    assert run.ranks is None
+    assert run.scores.tolist() == [1, 1e23]

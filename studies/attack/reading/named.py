@@ -112,6 +112,14 @@ def _made(rng: random.Random, kind: str, form: str) -> bytes:
         if form == "json" and len(heads) == 3 and rng.random() < 0.3:
             return _mapping(rows, order)
         records = [dict(zip(heads, row, strict=True)) for row in rows]
+        if rng.random() < 0.05:
+            # A name twice, with another value or the same.
+            one = f'"{heads[0]}": {json.dumps(rng.choice(rows)[0])}, '
+            at = rng.randrange(len(records))
+            lines = [json.dumps(record) for record in records]
+            lines[at] = "{" + one + lines[at][1:]
+            text = "\n".join(lines) if form == "jsonl" else f"[{', '.join(lines)}]"
+            return text.encode()
         if form == "jsonl":
             return "".join(json.dumps(one) + "\n" for one in records).encode()
         return json.dumps(records, indent=rng.choice((None, 1))).encode()

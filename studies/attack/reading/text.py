@@ -138,7 +138,8 @@ def _ranked(rows: list[Row]) -> Wanted:
         by_topic.setdefault(row.topic, []).append(row.value)
     lists = list(by_topic.values())
     rise = [all(a < b for a, b in pairwise(one)) for one in lists]
-    if all(rise) and all(one[0] in (0, 1) and all(v % 1 == 0 for v in one) for one in lists):
+    whole = all(value % 1 == 0 and value < 2**31 for one in lists for value in one)
+    if whole and all(rise) and all(one[0] in (0, 1) for one in lists):
         return [Row(row.topic, row.doc, -row.value, int(row.value)) for row in rows], [""]
     counted = all(sorted(one) == list(range(1, len(one) + 1)) for one in lists)
     if counted and any(a < b for one in lists for a, b in pairwise(one)):

@@ -114,7 +114,7 @@ def scores_or_ranks(
     number, code = values[order], codes[order]
     begins = np.diff(code, prepend=-1) != 0
     rises = np.diff(number, prepend=0) > 0
-    whole = bool((number == np.rint(number)).all())
+    whole = bool((number == np.rint(number)).all() and (number < 2**31).all())
     if whole and np.isin(number[begins], (0, 1)).all() and rises[~begins].all():
         return -values, values.astype(np.int32)
     best = np.lexsort((number, code))

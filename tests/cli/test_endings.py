@@ -22,3 +22,11 @@ def test_what_the_parser_of_options_refuses_is_one_short_line(tmp_path: Path) ->
     _, said = cranfield(tmp_path, "completion", "bash", "\x1b" + "x" * 5_000, status=2)
     assert said.startswith("cranfield: error: Got unexpected extra argument (\\x1bxxx")
     assert len(said) < 700
+
+
+def test_topics_that_are_not_in_all_runs_are_shown_as_text(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q Q0 d 1 1 a\n")
+    (tmp_path / "b.run").write_text("q Q0 d 1 1 b\n\x1b[2J Q0 d 1 1 b\n")
+    words = ("online", "interleave", "a.run", "b.run", "--impressions", "2")
+    _, said = cranfield(tmp_path, *words)
+    assert said.endswith("not in all runs: 1 topic (\\x1b[2J)\n")

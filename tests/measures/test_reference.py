@@ -289,3 +289,11 @@ def test_order_of_ties(ties: str, scores: dict[str, float]) -> None:
     order = order_of(run, ties)
     assert [run.docs[int(row)] for row in order.rows] == ref.rank_run(scores, ties=ties)  # type: ignore[arg-type]
     assert order.ranks_of(order.rows).tolist() == list(range(1, len(scores) + 1))
+
+
+def test_gains_that_do_not_rise() -> None:
+    """The most that a rank could gain is not the gain of the highest grade."""
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 2, "b": 1, "c": 4}}
+    for gains, wanted in (("{1: 0.1, 2: 100}", 0.5005), ("{4: 0}", 0.5), ("{4: 0, 3: 0}", 0.75)):
+        found = cf.evaluate(run, qrels, f"gP(gains={gains})@2").by_system().row(0)[1]
+        assert found == pytest.approx(wanted)

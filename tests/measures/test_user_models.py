@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cranfield as cf
 from cranfield.measures.users.page import Reading, page_of
 from cranfield.measures.users.users_of_measures import user_model
 from cranfield.measures.users.wanted_gain import ScaledDCG, trigamma
@@ -89,3 +90,9 @@ def test_weights_of_a_huge_cutoff_are_summed_without_all_ranks() -> None:
     found = ScaledDCG(cutoff=cutoff).read_to(cutoff)
     np.testing.assert_allclose(found, math.fsum(1.0 / np.log2(ranks + 1.0)), rtol=1e-14)
     assert 3.5e7 < ScaledDCG(cutoff=10**9).read_to(10**9) < 3.7e7
+
+
+@pytest.mark.parametrize("text", ["NERR8@1000000000", "NERR9@1000001"])
+def test_a_cutoff_that_would_take_all_memory(text: str) -> None:
+    with pytest.raises(cf.MeasureError, match="cutoff, which may be 1,000,000 at most"):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option
 from cranfield.cli.options.judging import judging_options, measures_option
@@ -160,7 +161,7 @@ def plot(
             found = compare(found, jobs=judging["jobs"], **asked_for)
         drawn = getattr(found.plot, name)(**_pair(chart, name, found, options))
     save(drawn, path)
-    click.echo(f"written: {path}", err=True)
+    click.echo(plain(f"written: {path}"), err=True)
 
 
 def _given(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
@@ -127,7 +128,7 @@ def report(
         jobs=judging["jobs"],
         **asked_for,
     )
-    click.echo(f"written: {output}", err=True)
+    click.echo(plain(f"written: {output}"), err=True)
 
 
 def _judged(

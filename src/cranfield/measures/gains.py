@@ -47,6 +47,14 @@ class Gain:
                 worth[grades == grade] = gain
         return worth
 
+    def most(self, highest: int) -> float:
+        """Gain of the grade up to some highest one that has the highest: not all gains rise."""
+        named = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
+        # Of the grades that are not named, the highest one counts.
+        grades = {*named, *range(highest - len(named), highest + 1)}
+        some = [grade for grade in grades if 0 <= grade <= highest]
+        return float(self.of(np.array(some)).max())
+
     def named(self, grades: NDArray[Any]) -> Any:
         """Gain of each grade by a mapping alone, in which a grade that is not named has none."""
         worth = np.zeros(grades.shape, np.result_type(grades, np.float64))

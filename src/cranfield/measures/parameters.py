@@ -192,3 +192,15 @@ def shares(value: Any) -> Shares:
     if len({one.strip() for one in value}) < len(value):
         raise ValueError("a mapping of different names")
     return Shares(tuple(sorted((one.strip(), float(number)) for one, number in value.items())))
+
+
+MOST_RANKS = 1_000_000
+"""Ranks down to a cutoff that a measure looks at one by one, if no documents are there, too."""
+
+
+def check_ranks(ranks: int, name: object) -> None:
+    """Refuse a cutoff that would take all memory."""
+    if ranks > MOST_RANKS:
+        raise MeasureError(
+            f"{name} sums the ranks down to its cutoff, which may be {MOST_RANKS:,} at most"
+        )

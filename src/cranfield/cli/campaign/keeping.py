@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.cli.campaign.arguments import folder_argument, form_option
 from cranfield.cli.options.declaring import WRITTEN, command, keep_inputs, option
@@ -52,4 +53,5 @@ def export(folder: str, output: str) -> None:
 
     path = open(folder).export(output)
     size = counted(path.stat().st_size, "byte")
-    click.echo(f"{path}: {size}; private, with contacts and runs that were not released", err=True)
+    said = f"{path}: {size}; private, with contacts and runs that were not released"
+    click.echo(plain(said), err=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
@@ -91,7 +92,7 @@ def interleave(
     _write(drawn, form, output or "-")
     if made.missing:
         topics = counted(len(made.missing), "topic")
-        click.echo(f"not in all runs: {topics} ({some_of(made.missing, 5)})", err=True)
+        click.echo(plain(f"not in all runs: {topics} ({some_of(made.missing, 5)})"), err=True)
 
 
 def _form(format: str, output: str | None) -> str:

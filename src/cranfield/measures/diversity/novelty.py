@@ -29,7 +29,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.diversity.intent_aware import OfIntents
-from cranfield.measures.parameters import TRUE_SHARE, choice, number, parameter
+from cranfield.measures.parameters import TRUE_SHARE, check_ranks, choice, number, parameter
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
 _OVER_DOC = (
@@ -89,6 +89,7 @@ class _Novelty(OfIntents):
 
     def perfect_list(self) -> float:
         assert self.cutoff is not None
+        check_ranks(self.cutoff, self)
         rank = np.arange(1, self.cutoff + 1)
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 

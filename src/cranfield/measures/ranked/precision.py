@@ -131,7 +131,7 @@ class GeneralisedPrecision(_EvenGains):
 
     def values(self, judged: JudgedRuns) -> Floats:
         highest = highest_of(judged, self.max_grade, str(self))
-        most = self.gains.of(np.array([highest])) * float(self.cutoff or 1)
+        most = np.array(self.gains.most(highest) * float(self.cutoff or 1))
         rows = gained(judged, self.gains)
         return ratio(rows.total(rows.gains), most)
 

@@ -44,11 +44,11 @@ def of_gains(measure: Any, setting: Setting) -> Form:
     """Generalised precision and recall."""
     if isinstance(measure, GeneralisedPrecision):
         worth = setting.gains(measure.gains, setting.highest(measure))
-        below = worth[-1] * (measure.cutoff or 1)
+        below = max(worth) * (measure.cutoff or 1)
     else:
         worth = setting.gains(measure.gains)
         below = sum(setting.best(worth), ZERO)
-    # The divisor of a form is positive; that of gP is what the highest grade gains.
+    # The divisor of a form is positive.
     sign = -1 if below < 0 else 1
     row = tuple(sign * gain for gain in worth[: setting.grades + 1])
     rows = setting.rows(row, setting.depth(measure))

@@ -194,7 +194,7 @@ def shares(value: Any) -> Shares:
     return Shares(tuple(sorted((one.strip(), float(number)) for one, number in value.items())))
 
 
-MOST_RANKS = 1_000_000
+MOST_RANKS = 1 << 20
 """Ranks down to a cutoff that a measure looks at one by one, if no documents are there, too."""
 
 

@@ -107,6 +107,9 @@ def _made(rng: random.Random, kind: str, form: str) -> bytes:
         change = rng.choice((str.upper, str.title, lambda head: head.replace("_", "-")))
         heads = [change(head) for head in heads]
     if form in {"json", "jsonl"}:
+        if rng.random() < 0.01:
+            deep = rng.choice((60, 1_000, 100_000))
+            return (rng.choice(("[", '{"a":', '[{"qid":')) * deep + "]" * deep).encode()
         if rng.random() < 0.1:
             rng.choice(rows)[rng.randrange(3)] = rng.choice(ODD)
         if form == "json" and len(heads) == 3 and rng.random() < 0.3:

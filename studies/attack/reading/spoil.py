@@ -31,6 +31,7 @@ ODD_BYTES = (
     *(b"\x00", b"\r", b"\n", b"\r\n", b"\t", b" ", b"#", b'"', b"\xff", b"\xc3", b"\xed\xa0\x80"),
     *(b"\x85", b"\xef\xbb\xbf", b"\xc2\xa0", b"\x1a", b"\xff\xfe", b"\xe2\x80\xa8", b"\x1c"),
     *(b",", b";", b"{", b"}", b"[", b"]", b"<", b">", b"&", b"\\", b"'", b":", b"&lt;", b"&x;"),
+    *(b"<!DOCTYPE a [<!ENTITY x 'y'>]>", b"<![CDATA[", b"<!--", b"<?x"),
 )
 ENCODINGS = ("latin-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-7", "utf-8-sig")
 BLANK = re.compile("[ \t]+")

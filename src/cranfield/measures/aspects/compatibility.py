@@ -20,7 +20,15 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import TRUE_SHARE, flag, integer, name, optional, parameter
+from cranfield.measures.parameters import (
+    TRUE_SHARE,
+    check_ranks,
+    flag,
+    integer,
+    name,
+    optional,
+    parameter,
+)
 from cranfield.measures.ranked.precision import REL_DOC
 
 _FAMILY = "preferences"
@@ -45,6 +53,7 @@ class _Compatibility(Measure):
         ideal_rank += _above(rows)
         depth = np.maximum(judged.retrieved, base)
         if self.cutoff is not None:
+            check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)
         # What a document adds that both rankings have from rank m on: a sum over depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)

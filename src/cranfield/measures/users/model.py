@@ -23,6 +23,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
+from cranfield.measures.parameters import check_ranks
 from cranfield.measures.users.page import Page, Reading, page_of, pages
 from cranfield.measures.users.unit_gains import UnitGains
 
@@ -266,6 +267,7 @@ def plain(total: Floats, depth: Floats) -> Expected:
 
 
 def upto(ranks: int) -> Floats:
+    check_ranks(ranks, "a user model")
     return np.arange(1.0, ranks + 1)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import TRUE_SHARE, check_ranks, parameter
+from cranfield.measures.parameters import TRUE_SHARE, parameter
 from cranfield.measures.users.model import LAST, Expected, UserModel, going_on, plain, upto
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.wanted_gain import WANTED, wanted
@@ -55,7 +55,6 @@ class SatisfiedModel(UserModel):
 
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         end = end or LAST
-        check_ranks(end, self)
         rows = self.unlike_others(judged, best=best, end=end)
         other = self.most(judged) if best else 0.0
         on = 1.0 - float(self.satisfaction(np.array([other]))[0])

@@ -59,7 +59,7 @@ NESTS = (
 )
 
 
-MAY_NEED = re.compile("max_grade|above 60| needs | reads | at most")
+MAY_NEED = re.compile("max_grade|above 60| needs | reads | at most|too much")
 """What a measure may lack on these judgments."""
 
 

@@ -189,3 +189,14 @@ def test_protocols_of_python_stay() -> None:
     with pytest.raises(KeyError):
         evaluated["P@5"]
     assert "P@5" not in evaluated
+
+
+def test_whole_numbers_of_numpy_count_as_those_of_python() -> None:
+    compared = cf.compare(SCORES)
+    assert compared.to_text(limit=np.uint8(1)) == compared.to_text(limit=1)  # type: ignore[arg-type]
+
+
+def test_numbers_that_python_counts_among_whole_ones() -> None:
+    for odd in (np.timedelta64("NaT"), True):
+        with pytest.raises(cf.CranfieldError):
+            cf.significance.variance(SCORES, model=odd)  # type: ignore[arg-type]

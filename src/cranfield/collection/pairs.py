@@ -99,7 +99,10 @@ class Pairs:
 
     def rows_of(self, code: int, docs: Collection[str]) -> list[int]:
         """Rows of some documents of a topic, which has them."""
-        return [*map(self.inside[code].__getitem__, docs)]
+        try:
+            return [*map(self.inside[code].__getitem__, docs)]
+        except LookupError as error:
+            raise InputError(f"there is no such topic or document: {error}") from None
 
     def kept(self) -> Self:
         """Return the same rows, whatever becomes of the data that they were made of."""

@@ -16,6 +16,8 @@ from studies.attack.functions.cases import case, outcome
 def main() -> None:
     """Say before and after each case what it is: a line of JSON each."""
     out, own = os.fdopen(os.dup(1), "w"), os.getpid()
+    # What a case, or a process that it starts, prints by mistake goes nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)

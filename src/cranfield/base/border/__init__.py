@@ -45,7 +45,7 @@ _TELLING = {
     "arrays or lists have lengths that do not go together": r"could not be broadcast"
     r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"
     r"|out of bounds for (axis|array of)|indices are out of bounds"
-    r"|inhomogeneous shape|same shape|too many indices for array|zip\(\) argument",
+    r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument",
 }
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
 

@@ -170,7 +170,9 @@ def _two_samples(
     means, squares = counts[:2] / pages, counts[2:] / pages
     variance = float((squares - means**2).sum())
     effect = means[0] - means[1]
-    half = quantile * np.sqrt(variance / pages)
+    # At an alpha that is nearly 0 limits are endless, or none where nothing varies.
+    with np.errstate(invalid="ignore"):
+        half = quantile * np.sqrt(variance / pages)
     near, far = _near_and_far(effect - half, effect + half)
     both = ndtri(1 - alpha / 2) + ndtri(power)
     # So many pages of either list; a variance takes two.

@@ -141,7 +141,10 @@ class Interleaver:
         """
         check_whole("seed", seed, 0)
         source, topic = self._lists, number_of(self.topic)
-        rows = [stream_of(seed, key, topic).random(source.width) for key in keys]
+        names = list(keys)
+        if not all(isinstance(name, str) for name in names):
+            raise PolicyError("impressions are named by text")
+        rows = [stream_of(seed, name, topic).random(source.width) for name in names]
         of = np.array(rows).reshape(len(rows), source.width)
         parts = row_slices(len(of), self._breadth, _AT_A_TIME)
         return self._joined([source.drawn(of[part]) for part in parts])

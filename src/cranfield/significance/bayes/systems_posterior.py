@@ -91,7 +91,7 @@ def fit_bayes(
     """
     check_share("level", level)
     check_choice("missing", missing, MISSING)
-    check_whole("samples", samples, 400)
+    check_whole("samples", samples, 400, 10_000_000)
     check_whole("the seed", seed, 0)
     given = as_scores(scores)
     given.flat("scores by shard are not compared so")

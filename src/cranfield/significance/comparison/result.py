@@ -247,7 +247,7 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         if self.anova is not None:
             parts.append(str(self.anova))
         table = self.table()
-        more = 0 if limit is None else len(table.rows) - limit
+        more = 0 if limit is None else len(table.rows) - int(limit)
         parts.append(grid(replace(table, rows=table.rows[:limit])))
         if more > 0:
             parts[-1] += f"\n… {more:,} more"

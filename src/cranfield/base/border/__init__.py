@@ -41,6 +41,7 @@ _TELLING = {
     r"|larger than the maximum|array is too big|Maximum allowed (size|dimension) exceeded"
     r"|has no callable \w+ method|Exceeds the limit \(\d+ digits\)|Too many decimal digits"
     r"|precision too big|won't fit into a C int",
+    "a name holds a null character": r"embedded null (byte|character)",
     "a number of decimal places is negative": r"Format specifier missing precision",
     "arrays or lists have lengths that do not go together": r"could not be broadcast"
     r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import as_array, check_probability, check_share, check_whole, numbers
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, quoted
 from cranfield.base.shares import wilson
 from cranfield.base.words import counted
 from cranfield.online.interleaving.outcomes_by_unit import (
@@ -117,6 +117,8 @@ def preference_by_credits(
     >>> made.wins, made.losses, made.unit_wins, made.unit_losses, made.pvalue
     (2, 1, 1, 1, 1.0)
     """
+    if not isinstance(unit, str):
+        raise ArgumentError(f"unit is what a unit is called, not {quoted(unit)}")
     given = numbers(credits, "credits")
     if given.ndim == 1:
         given = np.stack([given, np.zeros(len(given))], axis=1)

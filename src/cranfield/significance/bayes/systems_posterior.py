@@ -192,6 +192,7 @@ class SystemsPosterior(Framed):
             For a rope below 0.
         """
         check_rope(rope)
+        rope = float(rope)
         compared = all_pairs(self.draws)
         names = pl.Series(self.systems, dtype=pl.String)
         found = np.empty((6, len(compared)))

@@ -154,7 +154,7 @@ class Assumptions(Framed):
         table = text_table(["assumption", "test", "statistic", "p", ""], rows, left=(0, 1, 4))
         head = (
             f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')};"
-            f" alpha {self.alpha:g}"
+            f" alpha {float(self.alpha):g}"
         )
         return "\n\n".join([head, table, "\n".join(self.notes())])
 

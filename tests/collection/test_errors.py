@@ -196,3 +196,9 @@ def test_a_table_that_begins_like_an_archive(head: bytes, tmp_path: Path) -> Non
     file.write_bytes(gzip.compress(head + b",doc,score\n1,a,2\n"))
     with pytest.raises(cf.InputError, match=r"a\.csv\.gz"):
         cf.read_run(file)
+
+
+def test_patterns_longer_than_any_path() -> None:
+    """They would be read for minutes."""
+    with pytest.raises(cf.InputError, match="cannot be read: file name too long"):
+        cf.evaluate("[31m" * 40_000, {"1": {"a": 1}}, ["AP"])

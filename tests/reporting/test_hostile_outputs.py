@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cranfield as cf
-from studies.attack import reports
+from studies.attack import messages, reports
 
 
 def test_attack_by_texts() -> None:
@@ -43,3 +43,7 @@ def test_documents_with_line_ends() -> None:
     assert pool.docs.to_list() == ["x\ny", "z"]
     assert pool.graded({"q": {"x\ny": 1}}).tolist()[0] == 1
     assert cf.evaluate(runs, {"q": {"x\ny": 1}}, ["AP"])["AP"]["a"]["q"] == 1.0
+
+
+def test_attack_on_messages() -> None:
+    assert [one for one in messages.attack(4, 60) if one.verdict == "finding"] == []

@@ -26,7 +26,12 @@ def in_worker(module: str, seed: int, cases: int) -> Iterator[Outcome]:
         with (
             tempfile.TemporaryFile() as printed,
             subprocess.Popen(
-                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=printed, text=True
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                text=True,
             ) as worker,
         ):
             assert worker.stdout is not None

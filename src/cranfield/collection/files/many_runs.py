@@ -38,6 +38,8 @@ _USUAL = {
 }
 """Options of reading, and their values unless others are given."""
 
+_LONGEST_PATTERN = 4096
+
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
     "skip": "it is left out, and told",
@@ -387,7 +389,8 @@ def files_of(path: str) -> Iterator[str]:
         if not files:
             raise InputError("the folder holds no file", source=path)
         yield from files
-    elif has_magic(path) and not _is(Path.exists, path):
+    # What is longer than any path would take minutes as a pattern.
+    elif len(path) <= _LONGEST_PATTERN and has_magic(path) and not _is(Path.exists, path):
         # Path.glob takes no absolute pattern.
         found = glob(path, recursive=True)  # noqa: PTH207
         files = sorted(file for file in found if _is(Path.is_file, file))

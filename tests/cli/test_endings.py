@@ -30,3 +30,8 @@ def test_topics_that_are_not_in_all_runs_are_shown_as_text(tmp_path: Path) -> No
     words = ("online", "interleave", "a.run", "b.run", "--impressions", "2")
     _, said = cranfield(tmp_path, *words)
     assert said.endswith("not in all runs: 1 topic (\\x1b[2J)\n")
+
+
+def test_an_option_in_place_of_a_command(tmp_path: Path) -> None:
+    _, said = cranfield(tmp_path, "--", "-q", status=2)
+    assert said == "cranfield: error: No such option '-q'.\n"

@@ -56,11 +56,14 @@ class Cases:
             numbers = [range(first + i, first + cases, processes) for i in range(processes)]
             for some in filter(None, numbers):
                 _Worker(self, seed, some).watched(selector)
+            looked = time.monotonic()
             while selector.get_map():
                 for key, _ in selector.select(1):
                     yield from key.data.heard(selector)
+                # Whoever was stopped himself knows nothing of how long others take.
+                slept, looked = time.monotonic() - looked > GRACE, time.monotonic()
                 for key in list(selector.get_map().values()):
-                    yield from key.data.late(selector)
+                    yield from key.data.late(selector, slept)
 
     def one(self, seed: int, number: int, folder: Path) -> Outcome:
         case = f"--kind {self.kind} --seed {seed} --case {number}"
@@ -113,7 +116,8 @@ class _Worker:
         if not said:
             yield from self.ended(selector, f"the process ends with {self.process.wait()}")
 
-    def late(self, selector: selectors.BaseSelector) -> Iterator[Outcome]:
+    def late(self, selector: selectors.BaseSelector, slept: bool) -> Iterator[Outcome]:
+        self.last = time.monotonic() if slept else self.last
         if time.monotonic() - self.last > LIMIT + GRACE:
             self.process.kill()
             yield from self.ended(selector, "hang")

@@ -46,10 +46,12 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        # What begins like an option is taken out of the arguments.
+        called = args[0]
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = nearest(args[0], self.list_commands(ctx), 1)
+            near = nearest(called, self.list_commands(ctx), 1)
             if not near or near[0] in error.message:
                 raise
-            ctx.fail(f"there is no command '{args[0]}'; did you mean {near[0]}?")
+            ctx.fail(f"there is no command '{called}'; did you mean {near[0]}?")

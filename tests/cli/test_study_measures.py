@@ -155,3 +155,29 @@ def test_errors(scores: Path, folder: Path) -> None:
 def test_any_measure_names_a_folder() -> None:
     assert folder_name("swaps RBP(p=0.8)@10") == "swaps-RBP-p-0.8-10"
     assert folder_name("@") == "scores"
+
+
+def test_names_of_other_programs(tmp_path: Path) -> None:
+    """Two of the same measure are one, by the first name."""
+    (tmp_path / "qrels").write_text("".join(f"{t} 0 d{t} 1\n" for t in range(4)))
+    for tag in "ab":
+        lines = [f"{t} Q0 d{d} 1 {-d} {tag}\n" for t in range(4) for d in range(ord(tag) % 3, 5)]
+        (tmp_path / f"{tag}.run").write_text("".join(lines))
+    given = (
+        "-m",
+        "map",
+        "-m",
+        "AP",
+        "-m",
+        "P_5",
+        "-m",
+        "gm_map",
+        "--gold",
+        "P@5",
+        "--gold",
+        "ndcg",
+    )
+    words = ("study", "measures", "qrels", "a.run", "b.run", *given, "--resamples", "50")
+    said, _ = cranfield(tmp_path, *words, "--repeats", "10")
+    assert "map" in said
+    assert "gm_map" in said

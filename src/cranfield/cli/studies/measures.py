@@ -185,13 +185,17 @@ def _scores(
         asked = wanted_measures(asked, rel, compat)
         gold = wanted_measures(gold, rel, compat) if gold else ()
         judging = {**judging, "rel": None}
-    golden = list(dict.fromkeys(map(str, gold)))
-    both = list(dict.fromkeys([*asked, *gold]))
-    found = given_scores(qrels, runs, both, score_files, judging, every=True)
+    # Of names of the same measure the first one stays.
+    both: dict[str | Measure, str] = {}
+    for one in (*asked, *gold):
+        both.setdefault(one, one if isinstance(one, str) else one.label)
+    golden = list(dict.fromkeys(both[one] for one in gold))
+    found = given_scores(qrels, runs, [*both], score_files, judging, every=True)
     # Scores need not say what they are of.
     every = {name or "scores": one for name, one in found.items()}
     named = not score_files or on_command_line("asked")
-    names = dict.fromkeys(map(str, asked)) if named else [k for k in every if k not in golden]
+    shown = dict.fromkeys(both[one] for one in asked)
+    names = shown if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:
         raise PolicyError("--gold compares two measures or more besides the gold ones")
     return every, {name: every[name] for name in names}, golden

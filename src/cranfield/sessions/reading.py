@@ -163,7 +163,7 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
     keys = frame.select(*LISTS).unique(maintain_order=True)
-    if keys["query"].str.contains(r"^\d{1,9}$").all():
+    if keys["query"].str.contains(r"^[0-9]{1,9}$").all():
         numbers = keys["query"].cast(pl.Int64)
         if numbers.min() == 0:
             raise InputError("query numbers count from 1, and here is a 0", source=source)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.base.checks import check_share
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, command, option
@@ -135,6 +136,7 @@ def measures(
     from cranfield.scores.several_measures import aligned, complete
 
     # Before any file is read.
+    check_share("alpha", alpha)
     info = find_test(test).info
     correction = info.corrections[0] if correction is None else find_correction(correction)
     if majority and preferences is None:

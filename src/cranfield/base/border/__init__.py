@@ -134,9 +134,23 @@ def _check_made(
         return
     from cranfield.base.border.misfits import misfit
 
+    args = tuple(map(_as_array, args))
+    kwargs = {key: _as_array(value) for key, value in kwargs.items()}
     said = misfit(raw, name, args, kwargs, labels=True)
     if said:
         raise ArgumentError(said)
+
+
+def _as_array(value: Any) -> Any:
+    """Return rows of numbers as the array that they are made into; all else as it is."""
+    if type(value) is list and value and all(type(row) in {list, tuple} for row in value):
+        import numpy as np
+
+        try:
+            return np.asarray(value)
+        except ValueError:
+            return value
+    return value
 
 
 def _check_depth(name: str, value: Any) -> None:

@@ -221,5 +221,5 @@ def test_spending() -> None:
     assert levels[1] == pytest.approx(levels[0] / 4)
     with pytest.raises(PolicyError, match="nights are counted from 1"):
         spend_alpha([0])
-    with pytest.raises(PolicyError, match="alpha must lie between 0 and 1"):
+    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1"):
         spend_alpha(1, 1.5)

@@ -261,7 +261,7 @@ def test_table_and_text() -> None:
         ({"missing": "zero"}, "missing 'zero' is none of error, drop"),
         ({"rope": -0.1}, "practical equivalence must be 0 or more, not -0.1"),
         ({"rope": float("nan")}, "practical equivalence must be 0 or more"),
-        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"level": 1.0}, "level must be a number between 0 and 1"),
         ({"prior": 0.0}, "strength of the prior must be above 0"),
         ({"samples": 0}, "samples must be 1 or more"),
         ({"seed": -1}, "seed must be 0 or more"),

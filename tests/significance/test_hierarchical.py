@@ -241,7 +241,7 @@ def test_hostile() -> None:
     [
         ({"samples": 100}, "samples must be a whole number from 400"),
         ({"missing": "zero"}, "missing 'zero' is none of error, drop"),
-        ({"level": 0}, "level must lie between 0 and 1"),
+        ({"level": 0}, "level must be a number between 0 and 1"),
         ({"seed": -1}, "the seed must be a whole number from 0"),
     ],
 )

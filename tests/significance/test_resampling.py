@@ -83,7 +83,7 @@ def test_seeds_differ_by_no_more_than_chance(scores: cf.Scores, test: str) -> No
 @pytest.mark.parametrize("test", RANDOM)
 def test_p_is_never_zero(test: str) -> None:
     values = np.random.default_rng(0).random((20, 3)) * 0.01 + np.array([0.0, 0.5, 1.0])
-    scores = cf.Scores(values, list(range(20)), [*"abc"])  # type: ignore[arg-type]
+    scores = cf.Scores(values, list(range(20)), "abc")  # type: ignore[arg-type]
     found = compared(scores, test, resamples=99)
     assert found.adjusted_pvalues.tolist() == [0.01] * 3
 
@@ -91,7 +91,7 @@ def test_p_is_never_zero(test: str) -> None:
 @pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
 def test_randomisation_by_samples_comes_close_to_all_assignments(side: str) -> None:
     values = np.random.default_rng(4).integers(0, 6, (12, 8)) / 5
-    scores = cf.Scores(values, list(range(12)), [*"abcdefgh"])  # type: ignore[arg-type]
+    scores = cf.Scores(values, list(range(12)), "abcdefgh")  # type: ignore[arg-type]
     exact, drawn = (
         cf.compare(
             scores,

@@ -31,17 +31,11 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_share(name: str, value: Any) -> None:
-    """Refuse what is no share between 0 and 1, both excluded."""
+    """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not 0 < float(value) < 1:
-        said = f"{float(value):g}" if number else repr(value)
-        raise PolicyError(f"{name} must lie between 0 and 1, not {said}")
-
-
-def check_probability(name: str, value: Any) -> None:
-    """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
+        said = str(value) if number else repr(value)
+        raise PolicyError(f"{name} must be a number between 0 and 1, not {said}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_choice, check_probability
+from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.correlation.overlap import Places, overlap
 from cranfield.correlation.things import same_things
@@ -157,7 +157,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 def check(p: Any, ties: Any) -> float:
     """Return p as a float, after refusing options that do not exist."""
     check_choice("ties", ties, TIES)
-    check_probability("p", p)
+    check_share("p", p)
     return float(p)
 
 

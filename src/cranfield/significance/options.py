@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from numbers import Real
 
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.significance.registry import ALTERNATIVES
 
@@ -29,7 +29,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_choice("alternative", self.alternative, ALTERNATIVES)
-        check_probability("alpha", self.alpha)
+        check_share("alpha", self.alpha)
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact is True, False or None, not {self.exact!r}")
         check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)

@@ -72,7 +72,7 @@ def test_real_votes(shared: Path) -> None:
 def test_options() -> None:
     bad: tuple[dict[str, Any], ...] = ({"c": 0}, {"c": "x"}, {"epsilon": -1}, {"c": float("inf")})
     for options in bad:
-        with pytest.raises(PolicyError, match="must be a finite number|is a number, not the text"):
+        with pytest.raises(PolicyError, match="must be a finite number"):
             LeadRule(**options)
     with pytest.raises(PolicyError, match="one a worker"):
         LeadRule().replay(drawn(1), [1, 2])

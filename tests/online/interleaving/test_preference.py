@@ -158,7 +158,7 @@ def test_summary_in_words() -> None:
     [
         ({"wins": -1, "losses": 0}, "wins must be a whole number"),
         ({"wins": 0, "losses": 0}, "no impression"),
-        ({"wins": 1, "losses": 0, "expected": 1}, "expected must lie between 0 and 1"),
+        ({"wins": 1, "losses": 0, "expected": 1}, "expected must be a number between 0 and 1"),
         ({"wins": 1, "losses": 0, "names": ("a", "a")}, "two rankers"),
         ({"wins": 1, "losses": 0, "confidence": 95}, "confidence must be"),
         ({"wins": 1, "losses": 0, "resamples": 0}, "resamples must be"),

@@ -19,7 +19,7 @@ from cranfield.assess.agreement.result import Agreement
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Floats
 from cranfield.base.border.given import Labels
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import CranfieldError
 
 INTERVALS = ("jackknife", "bootstrap", "none")
@@ -104,7 +104,7 @@ def agreement_of(
     ann, bob       6       2    0.8333  0.6667
     """
     check_choice("interval", interval, INTERVALS)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
     found = labelled(given, topics=topics, grades=grades, names=names)

@@ -20,7 +20,7 @@ from cranfield.assess.estimates.worth_of_documents import check_sum
 from cranfield.assess.judges.beside import Panel, panel_of
 from cranfield.assess.judges.reading import read_judges
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -133,7 +133,7 @@ def corrected_scores(
     ('UPrrf93-wt-r5', 0.828..., 0.948..., 0.925...)
     """
     check_choice("unit", unit, UNITS)
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     check_whole("folds", folds, 2 if unit == "document" else 1)
     checked_lambda(lambda_)
     [wanted] = parse_measures(measure, compat=options.get("compat"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.checks import check_probability, check_whole, numbers
+from cranfield.base.checks import check_share, check_whole, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
 from cranfield.collection.judged.segments import places, ratio
@@ -87,7 +87,7 @@ def corrected_mean(
     >>> corrected_mean(human, judge, lambda_=0)
     CorrectedMeans(0.4000 [0.0306, 0.7694], 10 human labels of 200, lambda 0.00)
     """
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     y, f = checked_labels(human, judge)
     one = y.ndim == 1
     y, f = np.atleast_2d(y), np.atleast_2d(f)

@@ -14,7 +14,7 @@ from cranfield.assess.estimates.mean_of_both import (
 )
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_probability, check_whole, numbers
+from cranfield.base.checks import check_share, check_whole, numbers
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.streams import stream
 from cranfield.collection.judged.segments import places, ratio
@@ -76,7 +76,7 @@ def stratified_mean(
     >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
     CorrectedMeans(0.4333 [0.1756, 0.6910], 12 human labels of 100, lambda 0.00)
     """
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     check_whole("folds", folds, 1)
     y, f = checked_labels(human, np.zeros(np.shape(human)[-1:]) if judge is None else judge)
     one = y.ndim == 1

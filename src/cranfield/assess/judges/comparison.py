@@ -17,7 +17,7 @@ from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
 from cranfield.assess.judges.beside import Scale, beside, panel_of
 from cranfield.assess.judges.calibration import calibration
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_choice, check_probability
+from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import PolicyError
 from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
@@ -312,7 +312,7 @@ def compare_judges(
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_choice("level", level, LEVELS)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     panel = panel_of(human, judges, scale, cut)
     found = [beside(panel, judge) for judge in panel.judges]
     joint = np.stack([one.tables for one in found])

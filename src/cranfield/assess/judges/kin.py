@@ -13,7 +13,7 @@ from cranfield.assess.judges.families import kin_of, own_of
 from cranfield.assess.judges.rankings import ranks_of, rounded
 from cranfield.assess.judges.scoring import by_all
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.checks import check_probability
+from cranfield.base.checks import check_share
 from cranfield.base.errors import PolicyError
 from cranfield.base.showing import Plotted
 from cranfield.base.words import counted, some_of
@@ -207,7 +207,7 @@ def kin_bias(
     >>> found.to_polars().select("judge", "kin", "kin bias").rows()
     [('llm', 1, 1.0)]
     """
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(one.name for one in scored.panel.judges)
     kin, own = kin_of(names, scored.systems, families), own_of(names, scored.systems)

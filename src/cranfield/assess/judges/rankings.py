@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.assess.agreement.intervals import jackknife
 from cranfield.assess.judges.scoring import DECIMALS, ByAll, by_all
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_probability
+from cranfield.base.checks import check_share
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted, some_of
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
@@ -226,8 +226,8 @@ def judge_rankings(
     >>> found.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
-    check_probability("p", p)
-    check_probability("confidence", confidence)
+    check_share("p", p)
+    check_share("confidence", confidence)
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, logs=True, **options)
     shape = scored.judges.shape[:2]
     systems = len(scored.systems)

@@ -4,8 +4,8 @@ Inside, functions trust one another, and nothing is checked before it is needed.
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
 whatever works by likeness (a list where a tuple is declared) goes on working.
-Two things are refused before: lists in lists without end, and what is wrong in an object that
-users make themselves, which would fail later, and elsewhere.
+Two things are refused besides: lists in lists without end, and an object that users made of what
+does not fit in it, which would fail later, and elsewhere.
 """
 
 from __future__ import annotations
@@ -103,8 +103,6 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
-        if makes:
-            check(raw, name, args, kwargs)
         for value in (*args, *kwargs.values()):
             if type(value) is list or type(value) is range:
                 shallow(name, value)
@@ -113,6 +111,8 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
         except failure as error:
             explain(raw, name, args, kwargs, error)
             raise
+        if makes:
+            check(raw, name, args, kwargs)
         seen(type(result))
         return result
 
@@ -125,7 +125,7 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
 def _check_made(
     raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Refuse what does not fit in an object that is made outside."""
+    """Refuse an object that was made outside of what does not fit in it."""
     frame = sys._getframe(2)
     maker = frame.f_globals.get("__name__", "")
     if maker == "dataclasses" and frame.f_back:
@@ -134,23 +134,9 @@ def _check_made(
         return
     from cranfield.base.border.misfits import misfit
 
-    args = tuple(map(_as_array, args))
-    kwargs = {key: _as_array(value) for key, value in kwargs.items()}
-    said = misfit(raw, name, args, kwargs, labels=True)
+    said = misfit(raw, name, args, kwargs, made=True)
     if said:
         raise ArgumentError(said)
-
-
-def _as_array(value: Any) -> Any:
-    """Return rows of numbers as the array that they are made into; all else as it is."""
-    if type(value) is list and value and all(type(row) in {list, tuple} for row in value):
-        import numpy as np
-
-        try:
-            return np.asarray(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _check_depth(name: str, value: Any) -> None:

@@ -7,7 +7,7 @@ import inspect
 import os
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar
+from dataclasses import InitVar, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -69,11 +69,11 @@ def misfit(
     args: tuple[Any, ...],
     given: dict[str, Any],
     *,
-    labels: bool = False,
+    made: bool = False,
 ) -> str:
     """Say which argument does not fit its annotation, or nothing.
 
-    Where `labels` may be numbers, a series of whole numbers stands for a list of text, too.
+    Of an object that has been made, what it keeps of an argument stands for the argument.
 
     Examples
     --------
@@ -92,6 +92,7 @@ def misfit(
         bound = signature.bind(*args, **given)
     except TypeError as error:
         return _unbound(signature, name, given, str(error))
+    kept = _fields(args[0]) if made else {}
     handed_on = _handed_on(function)
     first = next(iter(bound.arguments.values()), None)
     mine = first if isinstance(first, type) else type(first)
@@ -99,7 +100,7 @@ def misfit(
         if parameter.name not in bound.arguments:
             continue
         wanted = handed_on.get(parameter.name) or _resolved(function, parameter.annotation, mine)
-        value = bound.arguments[parameter.name]
+        value = kept.get(parameter.name, bound.arguments[parameter.name])
         pairs = [(parameter.name, wanted, value)]
         if parameter.kind is parameter.VAR_POSITIONAL:
             pairs = [(parameter.name, wanted, one) for one in value]
@@ -107,8 +108,7 @@ def misfit(
             pairs = [(key, handed_on.get(key, Any), one) for key, one in value.items()]
         for key, kind, one in pairs:
             try:
-                wrong = "" if labels and _are_labels(one, kind) else _wrong(one, kind)
-                beyond = not labels and _beyond(one)
+                wrong, beyond = _wrong(one, kind), not made and _beyond(one)
             except Exception as error:
                 # A class of the caller's own that cannot be asked for its elements or its length.
                 wrong = f"a {type(one).__name__} that cannot be read ({type(error).__name__})"
@@ -130,12 +130,10 @@ def _beyond(value: Any) -> bool:
     return any(isinstance(one, int) and not -_LARGE <= one < _LARGE for one in some)
 
 
-def _are_labels(value: Any, wanted: Any) -> bool:
-    """Tell whether a series of names or whole numbers stands where a list is declared."""
-    listed = any(get_origin(one) in (list, tuple) for one in _alternatives(wanted))
-    if not listed or isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        return False
-    return isinstance(value, range) or all(type(one) in (str, int) for one in value)
+def _fields(made: Any) -> dict[str, Any]:
+    """Return the fields of an object of a data class, by name."""
+    names = [one.name for one in fields(made)] if is_dataclass(made) else []
+    return {name: getattr(made, name) for name in names if hasattr(made, name)}
 
 
 def of_its_own(error: Exception) -> str:

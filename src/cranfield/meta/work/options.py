@@ -14,7 +14,7 @@ from functools import cache
 from numbers import Integral
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.significance.options import MOST_RESAMPLES
@@ -46,7 +46,7 @@ class Share:
     """A number between 0 and 1, both excluded."""
 
     def check(self, name: str, value: Any) -> None:
-        check_probability(name, value)
+        check_share(name, value)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_probability
+from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import InputError
 from cranfield.base.words import counted
 from cranfield.measures.base import Measure
@@ -129,7 +129,7 @@ def rbp_persistence(
     True
     """
     check_choice("unit", unit, UNITS)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     frame = _by_lowest_click(log) if model is None else _by_examined(log, model)
     if unit != "page":
         log.require("pages", unit, purpose=f"a standard error by {unit}")

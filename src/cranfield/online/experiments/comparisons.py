@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.shares import wilson
 from cranfield.online.experiments.always_valid import Sequential, always_valid, half_width
@@ -46,7 +46,7 @@ class How:
         check_choice("lift", self.lift, LIFTS)
         check_choice("theta", self.theta, THETAS)
         check_choice("errors", self.errors, ERRORS)
-        check_probability("alpha", self.alpha)
+        check_share("alpha", self.alpha)
         adjusted([], self.correction)
         if self.sequential is None and self.looks is not None:
             raise PolicyError("looks go with a sequential method, such as CS(tuned=5000)")

@@ -10,7 +10,7 @@ import polars as pl
 from scipy.stats import kstest
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.shares import wilson
 from cranfield.base.words import counted
@@ -143,7 +143,7 @@ def replay_aa(
     """
     check_whole("replays", replays, 1, 10**6)
     check_choice("theta", theta, THETAS)
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     shares = np.array([*checked_weights(weights or ("control", "treatment")).values()])
     if shares.size != 2:
         raise PolicyError(f"replays have two variants, not {shares.size}")

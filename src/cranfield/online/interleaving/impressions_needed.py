@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.checks import check_probability
+from cranfield.base.checks import check_share
 from cranfield.base.errors import PolicyError
 
 EXACT = 2000
@@ -48,8 +48,8 @@ def impressions_needed(
     >>> impressions_needed(0.6), impressions_needed(0.6, decided=0.5), impressions_needed(1.0)
     (210.0, 420.0, 6.0)
     """
-    check_probability("power", power)
-    check_probability("alpha", alpha)
+    check_share("power", power)
+    check_share("alpha", alpha)
     if not (0 <= outcome <= 1 and 0 < decided <= 1):
         raise PolicyError("an outcome and a share that decides lie between 0 and 1")
     share = max(outcome, 1 - outcome)

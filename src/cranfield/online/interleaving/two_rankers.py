@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.checks import as_array, check_probability, check_share, check_whole, numbers
+from cranfield.base.checks import as_array, check_share, check_whole, numbers
 from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, quoted
 from cranfield.base.shares import wilson
 from cranfield.base.words import counted
@@ -178,7 +178,7 @@ def preference_from(
 ) -> Preference:
     """Compute all statistics of outcomes by unit."""
     check_share("expected", expected)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     check_whole("resamples", resamples, 1, MOST_RESAMPLES)
     check_whole("the seed", seed, 0)
     pair = tuple(map(str, names))

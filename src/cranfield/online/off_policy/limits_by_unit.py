@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.checks import check_probability, check_whole
+from cranfield.base.checks import check_share, check_whole
 from cranfield.base.streams import stream
 from cranfield.significance.difference_by_error import t_limits
 from cranfield.significance.options import MOST_RESAMPLES
@@ -27,7 +27,7 @@ class LimitsBy:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_probability("confidence", self.confidence)
+        check_share("confidence", self.confidence)
         check_whole("resamples", self.resamples, 0, MOST_RESAMPLES)
         check_whole("the seed", self.seed, 0)
 

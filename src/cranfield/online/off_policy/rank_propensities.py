@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole
 from cranfield.base.errors import InputError
 from cranfield.base.words import counted
 from cranfield.online.click_models.training import train
@@ -115,7 +115,7 @@ def rank_propensities(
     """
     check_choice("method", method, METHODS)
     check_whole("depth", depth, 2, 1000)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     log.require("results", purpose="a propensity of ranks")
     queries = log.pages["query"].n_unique()
     notes: list[str] = []

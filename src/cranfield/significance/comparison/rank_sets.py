@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.checks import check_probability, check_whole
+from cranfield.base.checks import check_share, check_whole
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.comparison.notes import notes_on
@@ -71,7 +71,7 @@ class RankSets(Framed):
 
     def at(self, alpha: float) -> RankSets:
         """Return the sets at confidence 1 - alpha."""
-        check_probability("alpha", alpha)
+        check_share("alpha", alpha)
         return replace(self, alpha=alpha)
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.checks import check_probability, check_share, check_whole
+from cranfield.base.checks import check_share, check_whole
 from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
@@ -171,7 +171,7 @@ def power_pairs(
     for name, value in (("sets", sets), ("resamples", resamples)):
         check_whole(name, value, 1, MOST_RESAMPLES)
     check_whole("the seed", seed, 0)
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     check_share("power", power)
     if difference is not None:
         check_positive(difference=difference)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
-from cranfield.base.checks import check_choice, check_probability, check_share
+from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import PolicyError
 from cranfield.significance.power.power_and_width import check_positive, t_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -134,7 +134,7 @@ def experiment_size(
     if [lift, units, power].count(None) != 1:
         raise PolicyError("give two of lift, units and power; the third is found")
     check_positive(mean=abs(mean), deviation=deviation)
-    check_probability("alpha", alpha)
+    check_share("alpha", alpha)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_share("share", share)
     if not -1 < correlation < 1:

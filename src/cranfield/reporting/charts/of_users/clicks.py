@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.checks import check_probability, check_whole
+from cranfield.base.checks import check_share, check_whole
 from cranfield.base.errors import CranfieldError
 from cranfield.base.escape import plain
 from cranfield.base.shares import wilson
@@ -59,7 +59,7 @@ def clicks_by_rank_chart(
     [('(no variant)', 1, 708, 317)]
     """
     check_whole("depth", depth, 1, 1000)
-    check_probability("confidence", confidence)
+    check_share("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
     shown = log.shown.filter(pl.col("rank") <= depth)
     if "variant" in log.pages.columns:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import mmap
+import os
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -152,6 +154,14 @@ class Source:
                 return head
             lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
             return _with_lines(head, stream) if lines else head + stream.read()
+
+    def mapped(self) -> memoryview:
+        """Return the content of a file as it is, of which only what is looked at is read."""
+        with self.packed() as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise InputError("is empty", source=self.name)
+            # It is closed when nothing looks at it any more, such as the frames of an error.
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""

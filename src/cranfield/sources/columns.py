@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import mmap
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -258,15 +256,10 @@ def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
 
 def check_parquet_file(path: str, readable: str = "") -> None:
     """Refuse a Parquet file that is damaged, without holding it; one elsewhere is not looked at."""
-    source = Source(path)
     if is_url(path):
         return
-    with source.packed() as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise InputError("is empty", source=source.name)
-        # It is closed when nothing looks at it any more, such as the frames of an error.
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        _check_parquet(memoryview(mapped), source.name, readable)
+    source = Source(path)
+    _check_parquet(source.mapped(), source.name, readable)
 
 
 def _check_parquet(data: memoryview, source: str, readable: str) -> None:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import os
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, fields, is_dataclass
 from functools import cache
 from importlib import import_module

@@ -155,7 +155,7 @@ def _file_looks_like(path: str) -> str | None:
     source = Source(next(iter(files_of(path))))
     form = FORMAT_OF_SUFFIX.get(source.suffix, "")
     if form == "parquet":
-        return _names_look_like(parquet_names(memoryview(source.read())))
+        return _names_look_like(parquet_names(source.mapped()))
     lines = next(source.chunks(1 << 16), b"").decode(errors="replace").splitlines()
     line = next((one for one in lines if one.strip() and not one.lstrip().startswith("#")), "")
     if form in {"json", "jsonl"}:

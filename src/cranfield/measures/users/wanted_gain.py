@@ -25,7 +25,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Discount
-from cranfield.measures.parameters import integer, number, optional, parameter
+from cranfield.measures.parameters import MOST_RANKS, integer, number, optional, parameter
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import ByLength, Page
 
@@ -42,9 +42,6 @@ _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
 _LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
 _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
-_SUMMED = 1 << 20
-"""Ranks whose weights are added one by one."""
-
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
 
 
@@ -137,13 +134,13 @@ class ScaledDCG(StaticModel):
         return 1.0 / self.discount.of(rank)
 
     def read_to(self, ranks: int | None) -> float:
-        if ranks is None or ranks <= _SUMMED:
+        if ranks is None or ranks <= MOST_RANKS:
             return super().read_to(ranks)
         # The sum of Euler and Maclaurin, whose next term is below the last bits.
-        logs = np.log(np.array([_SUMMED, ranks]) + 1.0)
+        logs = np.log(np.array([MOST_RANKS, ranks]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         rest = _integral(*logs) + float(ends[1] - ends[0])
-        return super().read_to(_SUMMED) + float(np.log(2.0)) * rest
+        return super().read_to(MOST_RANKS) + float(np.log(2.0)) * rest
 
 
 def _integral(low: float, high: float) -> float:

@@ -9,8 +9,8 @@ from click import ClickException
 from click.testing import CliRunner, Result
 
 import cranfield as cf
-from cranfield.bridges.preferences import read_preferences, topic_values
 from cranfield.bridges.trec_eval import trec_eval_lines
+from cranfield.bridges.trec_eval.preferences import read_preferences, topic_values
 from cranfield.cli.main import app
 from tests.conftest import TREC_EVAL
 
@@ -88,9 +88,13 @@ def test_preferences_that_are_counted_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "form", "said"),
     [
-        ("1 g d 1\n", "prefs", ":1: 4 columns where prefs has 5"),
-        ("1 g s d x\n", "prefs", ":1: level 'x' is no number"),
-        ("1 g s d -1\n", "prefs", "from 0"),
+        (
+            "1 g d 1\n",
+            "prefs",
+            "1: 4 columns where a line of prefs has 5",
+        ),
+        ("1 g s d x\n", "prefs", ":1: level 'x' is not a finite number"),
+        ("1 g s d -1\n", "prefs", "level -1 is below 0"),
         ("# nothing\n", "qrels_prefs", "is empty"),
         ("1 g s d 1\n1 g t d 0\n1 g t e 1\n", "prefs", "document 'd' at level 0 and above"),
         ("9 g s d 1\n", "prefs", "no topic of the run is judged"),
@@ -111,7 +115,7 @@ def test_preferences_that_are_refused(text: str, form: str, said: str, tmp_path:
         ("-m rbp.p=x", "persistence 'p=x' is no number"),
         ("-m prefs_simp", "prefs_simp is computed from prefs, not from qrels"),
         ("-m map -R qrels_jg", "map is computed from qrels, not from qrels_jg"),
-        ("-Z qrels.test.gz", "qrels.test.gz:1: does not hold a topic, a measure, a mean"),
+        ("-Z qrels.test.gz", "qrels.test.gz:1: mean 'CR93E-10279' is not a finite number"),
     ],
 )
 def test_what_is_refused(words: str, said: str) -> None:
@@ -126,7 +130,7 @@ def test_z_scores_of_what_varies_not(tmp_path: Path) -> None:
     file = tmp_path / "z"
     file.write_text("1 map 0.5 0\n1 P_1 0.5 0.25\n1 recip_rank 0.5 0\n")
     words = ["map", "P.1", "recip_rank", "Rprec"]
-    from cranfield.bridges.trec_eval import read_z_scores
+    from cranfield.bridges.trec_eval.z_scores import read_z_scores
 
     z = read_z_scores(file)
     lines = trec_eval_lines({"1": {"a": 1, "b": 0}}, {"1": {"a": 0.0, "b": 1.0}}, words, z_scores=z)

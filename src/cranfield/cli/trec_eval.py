@@ -81,7 +81,8 @@ def trec_eval(
     QRELS and RUN are files; RUN may be -. What trec_eval passes over in silence, such as a
     document twice in a topic, is refused.
     """
-    from cranfield.bridges.trec_eval import read_z_scores, trec_eval_lines
+    from cranfield.bridges.trec_eval import trec_eval_lines
+    from cranfield.bridges.trec_eval.z_scores import read_z_scores
 
     lines = trec_eval_lines(
         qrels,

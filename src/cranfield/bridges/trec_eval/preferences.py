@@ -9,7 +9,6 @@ relevance; trec_eval 10, whose formats `prefs`, `qrels_prefs` and `qrels_jg` the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, quoted
-from cranfield.sources.chunks import Source
+from cranfield.sources.schemas import Column, Lines, Schema
+from cranfield.sources.tables import read_table
+from cranfield.sources.values import ID, NUMBER
 
 COLUMNS = {
     "prefs": ("topic", "group", "part", "doc", "level"),
@@ -61,32 +62,23 @@ def read_preferences(path: Any, form: str) -> pl.DataFrame:
     InputError
         A line has other columns, or a level that is no number from 0; with its place.
     """
-    source = Source(os.fspath(path))
-    columns = COLUMNS[form]
-    rows: list[tuple[Any, ...]] = []
-    for line, text in enumerate(source.read().decode("utf-8", "replace").splitlines(), start=1):
-        cells = text.split()
-        if not cells or text.startswith("#"):
-            continue
-        if len(cells) != len(columns):
-            said = f"{len(cells)} columns where {form} has {len(columns)}"
-            raise InputError(said, source=source.name, line=line)
-        topic, group, *part, doc, level = cells
-        try:
-            value = float(level)
-        except ValueError:
-            value = np.nan
-        low = -np.inf if form == "qrels_jg" else 0
-        if not low <= value < np.inf:
-            said = f"level {quoted(level)} is no number" + " from 0" * (low == 0)
-            raise InputError(said, source=source.name, line=line)
-        rows.append((topic, group, *(part or ("0",)), doc, value))
-    if not rows:
-        raise InputError("is empty", source=source.name)
-    names = ("topic", "group", "part", "doc", "level")
-    return pl.DataFrame(
-        rows, schema=dict.fromkeys(names, pl.String) | {"level": pl.Float64}, orient="row"
+    names = COLUMNS[form]
+    schema = Schema(
+        f"table of {form}",
+        (*(Column(name, ID) for name in names[:-1]), Column("level", NUMBER)),
+        formats=frozenset(),
+        lines=Lines(names, len(names), cut=_cut),
     )
+    table = read_table(path, schema)
+    if form != "qrels_jg":
+        low = table.frame["level"] < 0
+        table.refuse(low, lambda row: f"level {row['level']:g} is below 0")
+    part = [] if "part" in names else [pl.lit("0").alias("part")]
+    return table.frame.with_columns(part)
+
+
+def _cut(line: str) -> list[str]:
+    return [] if line.startswith("#") else line.split()
 
 
 @dataclass(frozen=True)

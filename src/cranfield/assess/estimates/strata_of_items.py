@@ -103,7 +103,7 @@ def stratified_mean(
         weight = _learned(label, guess, cell, fold, folds, scale)
     residual = label - weight * guess
     sums = np.bincount(cell, weights=residual, minlength=rows * many).reshape(rows, many)
-    estimate = ratio(sums, count) @ (size / size.sum())
+    estimate = ratio(sums, count) @ size / size.sum()
     centred = residual - ratio(sums, count).ravel()[cell]
     squares = np.bincount(cell, weights=centred**2, minlength=rows * many).reshape(rows, many)
     parts = scale * ratio(squares, count - 1)

@@ -1,0 +1,1 @@
+"""What is made of a release for other places than the index."""

@@ -397,3 +397,23 @@ def test_what_is_in_an_archive(kind: str, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:600])
     with pytest.raises(cf.InputError):
         cf.read_run(path)
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_predictions_of_mteb(as_file: bool, tmp_path: Path) -> None:
+    """As mteb 2.26 writes them: model, then subsets of splits of runs."""
+    run = {"q1": {"d1": 0.9, "d2": 0.1}, "q2": {"d3": 0.4}}
+    kept: dict[str, Any] = {"mteb_model_meta": {"model_name": "org/model", "revision": "1"}}
+    qrels = {"q1": {"d2": 1}, "q2": {"d3": 1}}
+
+    def data(parts: dict[str, Any]) -> Any:
+        path = tmp_path / "SciFact_predictions.json"
+        path.write_text(json.dumps(kept | parts))
+        return path if as_file else kept | parts
+
+    evaluated = cf.evaluate(data({"default": {"test": run}}), qrels, "AP")
+    assert evaluated.systems == ("org/model",)
+    assert evaluated["AP"].values.tolist() == [[0.5], [1.0]]
+    several = cf.read_runs(data({"de": {"test": run}, "en": {"dev": run, "test": run}}))
+    names = ["org/model de test", "org/model en dev", "org/model en test"]
+    assert [one.name for one in several] == names

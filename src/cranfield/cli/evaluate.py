@@ -30,7 +30,8 @@ Examples:
 """
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
-OUTPUTS = (FORMATS[0], "trec", "ir_measures", *FORMATS[1:])
+_LINES = ("trec", "ir_measures", "prototext")
+OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 
 
 @command(
@@ -60,7 +61,7 @@ def evaluate(
     """
     output.check()
     evaluation = evaluated(qrels, runs, asked, **judging)
-    if output.form in {"trec", "ir_measures", "json"}:
+    if output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, asked, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
@@ -83,6 +84,8 @@ def _lines(
     if output.form == "ir_measures":
         places = output.places
         yield from score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
+    elif output.form == "prototext":
+        yield from score_formats.prototext_lines(evaluation, places=output.places)
     elif output.form == "json":
         yield score_formats.json_text(
             evaluation,

@@ -72,3 +72,13 @@ def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path)
     np.testing.assert_array_equal(long.values, evaluation["AP"].values)
     wide = cf.read_scores(evaluation["AP"].to_pandas(), measure="AP")
     np.testing.assert_array_equal(wide.values, evaluation["AP"].values)
+
+
+def test_prototext_of_tira(evaluation: cf.Evaluation) -> None:
+    if len(evaluation.systems) > 1:
+        with pytest.raises(cf.PolicyError, match="one system, not of 2"):
+            list(score_formats.prototext_lines(evaluation, places=4))
+        return
+    text = "\n".join(score_formats.prototext_lines(evaluation, places=4))
+    assert text.startswith('measure {\n  key: "AP"\n  value: "0.5000"\n}\nmeasure {\n')
+    assert text.count("measure {") == 3

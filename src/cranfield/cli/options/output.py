@@ -129,6 +129,8 @@ class Output:
         """Refuse what cannot be written, before anything is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
             raise PolicyError("--format parquet needs --output FILE")
+        if self.form == "prototext" and self.by_topic:
+            raise PolicyError("--format prototext has no scores by topic; leave --by-topic out")
 
     def write(
         self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"

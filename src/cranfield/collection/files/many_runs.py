@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -20,6 +19,7 @@ import polars as pl
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted
+from cranfield.collection.files.nested import is_documents, runs_of_mapping
 from cranfield.collection.files.reading import read_run, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
@@ -300,8 +300,8 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
         given = parsed_json(decoded(source.read(), source.name), source.name)
     except InputError:
         return
-    if isinstance(given, Mapping) and not _is_one(given):
-        yield from _named(given)
+    if isinstance(given, Mapping):
+        yield from (one for one in runs_of_mapping(given) if isinstance(one, tuple))
 
 
 def _items(data: Any) -> Iterator[Any]:
@@ -310,7 +310,7 @@ def _items(data: Any) -> Iterator[Any]:
     elif isinstance(data, Run):
         yield data
     elif isinstance(data, Mapping):
-        yield from _named(data)
+        yield from runs_of_mapping(data)
     elif isinstance(data, Iterable) and not hasattr(data, "columns"):
         items = list(data)
         if items and _is_row(items[0]):
@@ -325,41 +325,13 @@ def _items(data: Any) -> Iterator[Any]:
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
         return bool(item) and not any(
-            isinstance(v, (Mapping, Run)) or _is_listed(v) for v in item.values()
+            isinstance(v, (Mapping, Run)) or is_documents(v) for v in item.values()
         )
     if isinstance(item, list) and item:
         # Lists of three may be names of files, too.
         number = isinstance(item[-1], str) and is_number(item[-1])
         return len(item) == 6 or (len(item) == 3 and (number or isinstance(item[2], Real)))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
-
-
-def _is_listed(value: Any) -> bool:
-    """Tell whether this is a list of documents; what is none is seen without looking closely."""
-    if isinstance(value, (str, int, float)) or value is None:
-        return False
-    from cranfield.collection.files.named_columns import is_listed
-
-    return is_listed(value)
-
-
-def _named(data: Mapping[Any, Any]) -> Iterator[Any]:
-    """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
-    if _is_one(data):
-        yield data
-        return
-    for name, run in data.items():
-        yield (str(name), run)
-
-
-def _is_one(data: Mapping[Any, Any]) -> bool:
-    """Tell whether a mapping is a run itself, of topics to documents."""
-    inner = next(iter(data.values()), None)
-    if not isinstance(inner, Mapping):
-        return isinstance(inner, AbstractSet) or _is_listed(inner)
-    return not any(
-        isinstance(value, (Mapping, Run)) or _is_listed(value) for value in inner.values()
-    )
 
 
 def _is(test: Callable[[Path], bool], path: str) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import marshal
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -194,3 +195,51 @@ def _all_ids(given: Mapping[Any, Any]) -> bool:
         return text.isascii() or bool(text.encode())
     except (TypeError, UnicodeEncodeError):
         return False
+
+
+_MTEB = "mteb_model_meta"
+"""What stands first in the predictions that MTEB keeps of a task."""
+
+
+def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[Any]:
+    """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
+    if isinstance(data.get(_MTEB), Mapping):
+        yield from _of_mteb(data)
+        return
+    if _is_one(data):
+        yield data
+        return
+    for name, run in data.items():
+        yield (str(name), run)
+
+
+def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Take the runs out of MTEB's predictions: one of each subset and split."""
+    model = str(data[_MTEB].get("model_name") or "mteb")
+    parts = [
+        (subset, split, run)
+        for subset, splits in data.items()
+        if subset != _MTEB and isinstance(splits, Mapping)
+        for split, run in splits.items()
+    ]
+    for subset, split, run in parts:
+        yield (f"{model} {subset} {split}" if len(parts) > 1 else model), run
+
+
+def _is_one(data: Mapping[Any, Any]) -> bool:
+    """Tell whether a mapping is a run itself, of topics to documents."""
+    inner = next(iter(data.values()), None)
+    if not isinstance(inner, Mapping):
+        return isinstance(inner, AbstractSet) or is_documents(inner)
+    return not any(
+        isinstance(value, (Mapping, Run)) or is_documents(value) for value in inner.values()
+    )
+
+
+def is_documents(value: Any) -> bool:
+    """Tell whether this is a list of documents; what is none is seen without looking closely."""
+    if isinstance(value, (str, int, float)) or value is None:
+        return False
+    from cranfield.collection.files.named_columns import is_listed
+
+    return is_listed(value)

@@ -1,13 +1,15 @@
-"""Evaluations as text for other programs: the lines of trec_eval and ir_measures, CSV, JSON."""
+"""Evaluations as text for other programs: lines of trec_eval and ir_measures, TIRA, CSV, JSON."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
+from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
@@ -100,6 +102,22 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
             # Of several systems, `system measure value` would read like `topic measure value`.
             middle = "all\t" if by_topic or several else ""
             yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
+
+
+def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
+    """Yield the `evaluation.prototext` that TIRA shows: the scores of one system over topics.
+
+    Raises
+    ------
+    PolicyError
+        The evaluation has several systems.
+    """
+    if len(evaluation.systems) > 1:
+        many = len(evaluation.systems)
+        raise PolicyError(f"an evaluation.prototext has the scores of one system, not of {many}")
+    for measure, scores in evaluation.items():
+        key = json.dumps(str(measure), ensure_ascii=False)
+        yield f'measure {{\n  key: {key}\n  value: "{scores.overall()[0]:.{places}f}"\n}}'
 
 
 def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:

@@ -300,7 +300,7 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
         given = parsed_json(decoded(source.read(), source.name), source.name)
     except InputError:
         return
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and all(isinstance(run, dict | list) for run in given.values()):
         yield from (one for one in runs_of_mapping(given) if isinstance(one, tuple))
 
 

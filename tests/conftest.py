@@ -10,7 +10,7 @@ from _pytest.doctest import DoctestItem
 from hypothesis import settings
 
 # The same examples at every run: a test that fails, fails for everybody.
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=150)
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("fixed")
 
 ROOT = Path(__file__).resolve().parent.parent

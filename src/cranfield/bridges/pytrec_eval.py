@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +198,7 @@ class RelevanceEvaluator:
     ) -> None:
         from cranfield.collection.files.reading import read_qrels
 
-        self._constant, self._measures = _asked(measures, relevance_level)
+        self._constant, self._measures = _asked(tuple(measures), relevance_level)
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
@@ -242,7 +243,7 @@ class RelevanceEvaluator:
             run = {topic: scores[topic] for topic in topics if scores[topic]}
             run[self._filler] = {"-": 0.0}
             evaluation = evaluate(
-                run,
+                {"run": run},
                 self._qrels,
                 [*self._measures.values()],
                 compat="trec_eval-9",
@@ -251,8 +252,9 @@ class RelevanceEvaluator:
             )
             row = {topic: place for place, topic in enumerate(evaluation.topics)}
             rows = [row[topic] for topic in topics]
+            scored = {scores.definition: scores.values[rows, 0] for scores in evaluation.values()}
             for name, measure in self._measures.items():
-                values = evaluation[measure].values[rows, 0]
+                values = scored[measure]
                 if name.startswith("gm_"):
                     values = np.log(np.maximum(values, _LOWEST))
                 found[name] = values.tolist()
@@ -264,7 +266,8 @@ class RelevanceEvaluator:
         }
 
 
-def _asked(measures: Iterable[str], rel: int) -> tuple[dict[str, float], dict[str, Measure]]:
+@lru_cache(maxsize=64)
+def _asked(measures: tuple[str, ...], rel: int) -> tuple[dict[str, float], dict[str, Measure]]:
     """Return what is the same for every topic, and the measures by name."""
     asked: dict[str, set[str]] = {}
     for name in measures:

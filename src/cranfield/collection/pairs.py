@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -137,7 +137,7 @@ class Listed(Pairs):
     @cached_property
     def docs(self) -> pl.Series:  # type: ignore[override]
         """Document id of each row, as a polars string column."""
-        return _column(self.inside)
+        return _column([*chain.from_iterable(self.inside)])
 
     @cached_property
     def listed(self) -> tuple[str, ...]:
@@ -154,10 +154,10 @@ class Listed(Pairs):
         if "docs" in vars(self):
             return self.docs[rows]
         codes, number = np.unique(self.codes[rows], return_inverse=True)
-        some = _column(self.inside[code] for code in codes.tolist())
+        some = [*chain.from_iterable(self.inside[code] for code in codes.tolist())]
         first, size = self.starts[codes], self.starts[codes + 1] - self.starts[codes]
         places: Indices = rows + (np.cumsum(size) - size - first)[number]
-        return some[places]
+        return _column([*map(some.__getitem__, places.tolist())])
 
     def kept(self) -> Self:
         """Return the same rows, whatever becomes of the data that they were made of."""
@@ -199,8 +199,7 @@ class Listed(Pairs):
         return np.array(asked, dtype=np.intp), np.array(found, dtype=np.intp)
 
 
-def _column(inside: Iterable[Mapping[str, Any]]) -> pl.Series:
-    docs = [*chain.from_iterable(inside)]
+def _column(docs: list[str]) -> pl.Series:
     try:
         return pl.Series("doc", docs, dtype=pl.String)
     except UnicodeEncodeError as error:

@@ -139,13 +139,12 @@ def assembled(
     topic = new[qrels.codes]
     kept = topic >= 0
     grade = qrels.grades.astype(np.int64)
-    order = np.lexsort((-grade[kept], topic[kept]))
-    row = np.flatnonzero(kept)[order]
-    number = np.full(len(qrels), -1, dtype=np.int64)
-    number[row] = np.arange(row.size)
+    # One number of both is sorted sooner than two: topics in order, the highest grades first.
+    row = np.flatnonzero(kept)
+    row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
     low = 0 if chosen.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
-    source = _of_all(sources, number)
+    source = _of_all(sources, row, len(qrels))
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
@@ -168,18 +167,25 @@ def assembled(
         scored=scored,
         policies=chosen,
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),
-        annotations=_annotations(parts, known, new, labels, number, row, qrels),
+        annotations=_annotations(parts, known, new, labels, row, qrels),
     )
 
 
-def _of_all(sources: Sequence[Ints | Later], number: Ints) -> Ints | Later:
+def _of_all(sources: Sequence[Ints | Later], row: Ints, size: int) -> Ints | Later:
     """Number the judgments of all parts; later, where those of some part are."""
 
     def found() -> Ints:
         one = [part.found() if isinstance(part, Later) else part for part in sources]
-        return number[np.concatenate(one)]
+        return _numbers(row, size)[np.concatenate(one)]
 
     return Later(found) if any(isinstance(part, Later) for part in sources) else found()
+
+
+def _numbers(row: Ints, size: int) -> Ints:
+    """Number the judgments of a table as they stand in `row`; -1 where they do not."""
+    number = np.full(size, -1, dtype=np.int64)
+    number[row] = np.arange(row.size)
+    return number
 
 
 def _topics(
@@ -203,7 +209,6 @@ def _annotations(
     known: Known,
     new: Ints,
     labels: Sequence[str],
-    number: Ints,
     row: Ints,
     qrels: Qrels,
 ) -> Annotations:
@@ -225,7 +230,7 @@ def _annotations(
     if "groups" in known.tables:
         table = known.tables["groups"]
         asked, rows = table.found(qrels.docs)
-        judgment = number[asked]
+        judgment = _numbers(row, len(qrels))[asked]
         asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
         order = np.lexsort((table.codes[rows], asked))
         asked, rows = asked[order], rows[order]

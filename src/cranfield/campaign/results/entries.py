@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import columns_of_file, parquet_frame
+from cranfield.sources.patterns import matches
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import NUMBER, TAG, absent
@@ -115,12 +115,11 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
 
 
 def _paths(source: str) -> list[Path]:
-    if not has_magic(source) or Path(source).exists():
+    found = matches(source)
+    if found is None:
         return [Path(source)]
-    # Path.glob takes no absolute pattern.
-    found = [Path(one) for one in sorted(glob(source))]  # noqa: PTH207
     # A note beside a release says that it was retracted.
-    chosen = [one for one in found if one.suffix != ".json"]
+    chosen = [one for one in map(Path, found) if one.suffix != ".json"]
     if not chosen:
         raise InputError("no file matches the pattern", source=source)
     return chosen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from click.shell_completion import CompletionItem
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.cli.options.conditions import check_conditions
 from cranfield.cli.options.hints import as_options
+from cranfield.sources.patterns import asks, matches
 
 LETTERS = {
     "--baseline": "-b",
@@ -220,12 +220,12 @@ def keep_inputs(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to write over a file that is read, is in a folder or fits a pattern that is read."""
-    existing = [path for path in outputs if path and path != "-" and _is(Path.is_file, path)]
+    existing = [path for path in outputs if path and path != "-" and asks(Path.is_file, path)]
     if not existing:
         return
     read = [file for path in inputs if path is not None for file in _files(path)]
     for output in existing:
-        if any(_is(Path(output).samefile, path) for path in read):
+        if any(asks(Path(output).samefile, path) for path in read):
             raise PolicyError(f"{option} {quoted(output)} is a file that is read")
 
 
@@ -233,16 +233,7 @@ def _files(given: str) -> Iterator[str | Path]:
     for path in (given, given.partition("=")[2]):
         if not path:
             continue
-        if _is(Path.is_dir, path):
+        if asks(Path.is_dir, path):
             yield from Path(path).iterdir()
-        elif has_magic(path) and not _is(Path.exists, path):
-            yield from glob(path, recursive=True)  # noqa: PTH207 (takes absolute patterns)
+        yield from matches(path) or ()
         yield path
-
-
-def _is(test: Callable[[Path], bool], path: str | Path) -> bool:
-    """Ask about a path; what cannot even be a path, or be reached, is nothing."""
-    try:
-        return test(Path(path))
-    except (OSError, ValueError):
-        return False

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import has_magic
 from io import BytesIO
 from numbers import Real
 from os import PathLike, fspath
@@ -24,6 +24,7 @@ from cranfield.collection.files.reading import read_run, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.patterns import asks, matches
 from cranfield.sources.remote import is_url, listed, shown
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
@@ -37,8 +38,6 @@ _USUAL = {
     "bad_runs": "error",
 }
 """Options of reading, and their values unless others are given."""
-
-_LONGEST_PATTERN = 4096
 
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
@@ -334,21 +333,13 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
-def _is(test: Callable[[Path], bool], path: str) -> bool:
-    """Ask about a path; what cannot even be a path is nothing."""
-    try:
-        return test(Path(path))
-    except (OSError, ValueError):
-        return False
-
-
 def files_of(path: str) -> Iterator[str]:
     """Find the files that a path, a folder or a pattern names, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path
     elif is_url(path):
         yield from _files_elsewhere(path)
-    elif _is(Path.is_dir, path):
+    elif asks(Path.is_dir, path):
         try:
             files = sorted(
                 str(file)
@@ -361,11 +352,8 @@ def files_of(path: str) -> Iterator[str]:
         if not files:
             raise InputError("the folder holds no file", source=path)
         yield from files
-    # What is longer than any path would take minutes as a pattern.
-    elif len(path) <= _LONGEST_PATTERN and has_magic(path) and not _is(Path.exists, path):
-        # Path.glob takes no absolute pattern.
-        found = glob(path, recursive=True)  # noqa: PTH207
-        files = sorted(file for file in found if _is(Path.is_file, file))
+    elif (found := matches(path)) is not None:
+        files = [file for file in found if asks(Path.is_file, file)]
         if not files:
             raise InputError("no file matches the pattern", source=path)
         yield from files

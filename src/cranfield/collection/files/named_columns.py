@@ -38,6 +38,11 @@ def _is_list(inside: Any) -> bool:
     return isinstance(inside, Sequence) or (hasattr(inside, "dtype") and hasattr(inside, "__len__"))
 
 
+def _holds_runs(inside: Any) -> bool:
+    """Tell whether documents are a level deeper than where a run has them."""
+    return isinstance(inside, Mapping) and isinstance(next(iter(inside.values()), None), Mapping)
+
+
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
 
@@ -69,6 +74,10 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
         )
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        if value == "score" and any(map(_holds_runs, data.values())):
+            raise InputError(
+                "holds runs by the names of systems; read_runs reads each", source=source
+            )
         made: tuple[list[Any], ...] = ([], [], [])
         for topic, inside in data.items():
             docs, values = inside_of(topic, inside, source)

@@ -11,7 +11,6 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_collections.pool_depth import pool_depths
-from cranfield.meta.of_collections.rankings import DECIMALS
 from tests.meta.of_collections.test_pools import QRELS, RUNS, ranked
 
 MEASURES = ["AP", "nDCG@20", "Bpref", "infAP"]
@@ -81,7 +80,7 @@ def test_against_judgments_written_out(depth: int) -> None:
 def tau(one: Any, other: Any) -> float:
     from scipy.stats import kendalltau
 
-    return float(kendalltau(np.round(one, DECIMALS), np.round(other, DECIMALS)).statistic)
+    return float(kendalltau(np.round(one, 8), np.round(other, 8)).statistic)
 
 
 def test_deeper_pools_hold_more_and_the_deepest_holds_all() -> None:

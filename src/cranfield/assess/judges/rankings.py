@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.intervals import jackknife
-from cranfield.assess.judges.scoring import DECIMALS, ByAll, by_all
-from cranfield.base.arrays import Floats, Ints
+from cranfield.assess.judges.scoring import ByAll, by_all
+from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.checks import check_share
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted, some_of
@@ -295,7 +295,7 @@ def _limits(people: Floats, judge: Floats, found: tuple[float, float], confidenc
 
 
 def rounded(values: Floats) -> Floats:
-    return np.asarray(np.round(values, DECIMALS))
+    return to_order(values)
 
 
 def ranks_of(values: Floats) -> Ints:

@@ -18,9 +18,6 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores.averages import FLOOR
 
-DECIMALS = 8
-"""To which overall scores are rounded before systems are ordered by them."""
-
 
 @dataclass(frozen=True, eq=False)
 class ByAll:

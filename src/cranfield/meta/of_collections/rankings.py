@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, to_order
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -17,9 +17,6 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
-
-DECIMALS = 8
-"""To which overall scores are rounded before systems are ordered by them."""
 
 LISTS = ("raw", "condensed")
 """Kinds of ranked lists: as retrieved, and without unjudged documents."""
@@ -98,7 +95,7 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    mine, theirs = np.round(sign * values, DECIMALS), np.round(sign * others, DECIMALS)
+    mine, theirs = to_order(sign * values), to_order(sign * others)
     better = theirs > mine[:, None]
     np.fill_diagonal(better, False)
     return np.where(np.isnan(mine), np.nan, 1.0 + better.sum(axis=1))
@@ -107,5 +104,5 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
 def agreement(before: Floats, after: Floats) -> float:
     """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied."""
     known = ~(np.isnan(before) | np.isnan(after))
-    rounded = [np.round(one[known], DECIMALS) for one in (before, after)]
+    rounded = [to_order(one[known]) for one in (before, after)]
     return float(kendall_tau(*rounded))

@@ -10,12 +10,11 @@ import polars as pl
 
 from cranfield.assess.pools.orders import order
 from cranfield.assess.pools.pool import UNJUDGED, Pool
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Bools, Floats, Indices, Ints, to_order
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.meta.of_collections.pools import Pools
 from cranfield.meta.of_collections.rankings import (
-    DECIMALS,
     Wanted,
     agreement,
     by_topic,
@@ -168,9 +167,7 @@ def _against(given: Spending, found: list[Scores], scores: Floats) -> dict[str, 
         rows.append(
             {
                 "tau": agreement(before, after),
-                "tau ap": float(
-                    tau_ap(*(np.round(sign * one[known], DECIMALS) for one in (after, before)))
-                ),
+                "tau ap": float(tau_ap(*(to_order(sign * one[known]) for one in (after, before)))),
                 "rmse": float(np.sqrt(np.mean((after - before)[known] ** 2)))
                 if known.any()
                 else None,

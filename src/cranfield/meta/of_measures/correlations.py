@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
-from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.meta.of_measures.coefficients import (
     METHODS,
     Ordered,
@@ -251,7 +250,7 @@ def correlate(
 
 
 def _over_topics(values: Floats) -> Ordered:
-    return ordered(values, np.round(values, DECIMALS), np.zeros(len(values)))
+    return ordered(values, to_order(values), np.zeros(len(values)))
 
 
 def _on_topic(values: Floats) -> Ordered:

@@ -9,13 +9,12 @@ from typing import Annotated, Any, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
-from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.meta.of_scales.options import ScaleOptions, scale_options
 from cranfield.meta.of_scales.result import ScaleStudy
 from cranfield.meta.work.folder import judged_fingerprint
@@ -199,7 +198,7 @@ def _pairs(part: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _means(scores: Scores) -> Floats:
-    return np.round(scores.mean(), DECIMALS)
+    return to_order(scores.mean())
 
 
 def _agreement(plain: Scores, ranked: Scores) -> dict[str, float]:

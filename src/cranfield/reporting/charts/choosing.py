@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, best_first
+from cranfield.base.arrays import Bools, best_first, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.measures import Measure
@@ -18,9 +18,6 @@ from cranfield.significance.prepare import as_scores
 
 Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 """A measure or several; the keys of a mapping are their titles."""
-
-DECIMALS = 8
-"""To which means are rounded before systems are ordered by them."""
 
 NAMELESS = "(no name)"
 """How a system is called whose tag is empty."""
@@ -78,7 +75,7 @@ def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     given = table_of(scores)
     columns = np.array(chosen(given.systems, systems))
     means = given.mean()[columns]
-    columns = columns[best_first(np.round(means, DECIMALS), given.lower_is_better)]
+    columns = columns[best_first(to_order(means), given.lower_is_better)]
     return given.select(systems=columns)
 
 

@@ -8,14 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import Measure
-from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scales.interval_scaled import Interval, interval
 from cranfield.scales.statements.meaningful import differs_by_topic
 from cranfield.scales.verdicts.scale_of import scale_of
@@ -144,4 +141,4 @@ def _scaled(
 
 
 def _means(comparison: PairwiseComparison) -> Floats:
-    return np.round(comparison.scores.mean(), DECIMALS)
+    return to_order(comparison.scores.mean())

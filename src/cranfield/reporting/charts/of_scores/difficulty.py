@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cranfield.base.arrays import best_first
+from cranfield.base.arrays import best_first, to_order
 from cranfield.base.words import counted
-from cranfield.reporting.charts.choosing import DECIMALS, cells_of, labels, ordered, titled
+from cranfield.reporting.charts.choosing import cells_of, labels, ordered, titled
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, row_axis
 from cranfield.reporting.charts.theme import data_of, themed
 from cranfield.scores.averages import Averages
@@ -56,7 +56,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     topics = labels(shown.topics)
     names = labels(shown.systems)
     by_topic = Averages(shown.values.T).mean()
-    order = best_first(np.round(by_topic, DECIMALS), shown.lower_is_better)
+    order = best_first(to_order(by_topic), shown.lower_is_better)
     height, size = cell_size(len(names))
     width, topic_size = cell_size(len(topics))
     roomy = len(topics) * width <= WIDEST

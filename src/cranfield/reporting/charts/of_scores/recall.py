@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, best_first
+from cranfield.base.arrays import Floats, best_first, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.choosing import DECIMALS, chosen, labels
+from cranfield.reporting.charts.choosing import chosen, labels
 from cranfield.reporting.charts.layout import headed, overlaid
 from cranfield.reporting.charts.theme import by_colour, data_of
 from cranfield.scores.labels import place_of
@@ -95,7 +95,7 @@ def precision_recall(
     _needed(runs, columns, row, rel, asked=systems is not None)
     curves = _curves(runs, row, levels, rel, rounding)
     known = [k for k in columns if not np.isnan(curves[:, k]).any()]
-    order = [known[k] for k in best_first(np.round(curves[:, known].mean(axis=0), DECIMALS))]
+    order = [known[k] for k in best_first(to_order(curves[:, known].mean(axis=0)))]
     bright = order if systems is not None else order[:MOST]
     names = labels(runs.systems)
     marks = by_colour("system", [names[k] for k in bright])

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, best_first
+from cranfield.base.arrays import Floats, best_first, to_order
 from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
-from cranfield.reporting.charts.choosing import DECIMALS
 from cranfield.reporting.charts.of_scores.box import boxes_of
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.scores.averages import Averages
@@ -41,7 +40,7 @@ def of_all(contents: Contents) -> dict[str, Any]:
 def of_part(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
     """Return topics from the easiest on, and the boxes of the systems, shape (5, systems)."""
     scores = part.scores.over_shards()
-    by_topic = np.round(Averages(scores.values.T).mean(), DECIMALS)
+    by_topic = to_order(Averages(scores.values.T).mean())
     order = best_first(by_topic, scores.lower_is_better)
     row = {topic: k for k, topic in enumerate(topics)}
     with np.errstate(invalid="ignore"):

@@ -31,6 +31,9 @@ SETS = ("A", "A-ties", "D", "D-ties")
 _STEPS = ("made", "evaluated", "averaged")
 """What is done with an evaluator of pytrec_eval, and of the bridge."""
 
+_AT_LEAST = 10.0
+"""Seconds for which a data set is scored again: small ones need many calls for a median."""
+
 _Scored = dict[str, float]
 _Result = TypeVar("_Result")
 
@@ -64,7 +67,8 @@ def measured(name: str, folder: Path, repeat: int) -> dict[str, list[float] | fl
         seconds.setdefault(step, []).append(time.perf_counter() - started)
         return result
 
-    for _ in range(repeat + 1):
+    started = time.perf_counter()
+    while len(seconds.get("ours", ())) <= repeat or time.perf_counter() - started < _AT_LEAST:
         gc.collect()
         answers["ours"] = timed("ours", ours)
         for side, module in (("theirs", pytrec_eval), ("bridge", bridge)):
@@ -88,7 +92,7 @@ def _ratio(ours: list[float], theirs: list[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(SETS))
-    parser.add_argument("--repeat", type=int, default=3, help="calls of each after the first (3)")
+    parser.add_argument("--repeat", type=int, default=3, help="calls after the first, at least (3)")
     parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER, help="the folder of the data")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()

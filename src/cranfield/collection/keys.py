@@ -22,7 +22,7 @@ Keys = NDArray[np.uint64]
 _BLOCK = 1 << 16
 """Keys looked up at a time: as many as the processor's cache holds."""
 
-_COMPARED = 1 << 12
+_COMPARED = 1 << 14
 """Keys compared with each other at a time: as many as have a table that the cache holds."""
 
 _TOGETHER = 64
@@ -123,16 +123,23 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
 def all_differ(keys: Keys, codes: NDArray[Any]) -> bool:
     """Tell whether no key stands twice in a topic, by pieces that are looked at in threads."""
     blocks, threads = list(_blocks(codes)), own_threads()
-    pieces: Iterator[list[Keys]]
     if len(blocks) == 1 and keys.size > _MANY and threads > 1:
         # Topics stand mixed: equal keys have the same leading bits.
-        pieces = ([keys[keys >> np.uint64(62) == bits]] for bits in range(4))
-    else:
-        pieces = (
-            [keys[first:last] for first, last in blocks[start : start + _TOGETHER]]
-            for start in range(0, len(blocks), _TOGETHER)
-        )
+        leading = np.empty(keys.size, np.uint8)
+        np.right_shift(keys, np.uint64(62), out=leading, casting="unsafe")
+        parts = ((keys, leading, bits) for bits in range(4))
+        return not any(as_they_come(_part_has_repeat, parts, threads))
+    pieces = (
+        [keys[first:last] for first, last in blocks[start : start + _TOGETHER]]
+        for start in range(0, len(blocks), _TOGETHER)
+    )
     return not any(as_they_come(_have_repeat, pieces, threads))
+
+
+def _part_has_repeat(part: tuple[Keys, NDArray[np.uint8], int]) -> bool:
+    """Tell whether a key that begins with these bits stands twice."""
+    keys, leading, bits = part
+    return _have_repeat([keys[leading == bits]])
 
 
 def _have_repeat(blocks: list[Keys]) -> bool:
@@ -148,7 +155,7 @@ def _have_repeat(blocks: list[Keys]) -> bool:
 def _meets_itself(
     keys: Keys, table: NDArray[np.uint16], places: NDArray[np.uint16], shift: np.uint64
 ) -> bool:
-    """Tell whether a key stands twice: equal ones are among those that meet in the table.
+    """Tell whether a key stands twice: equal ones meet in the table, where the last one stays.
 
     What is left of other blocks in the table is not read: a place is written before.
     """
@@ -158,7 +165,8 @@ def _meets_itself(
     lost = np.flatnonzero(there != places)
     if not lost.size:
         return False
-    return _equal_neighbours(np.sort(keys[np.append(lost, np.unique(there[lost]))]))
+    alike = keys[lost]
+    return bool((alike == keys[there[lost]]).any()) or _equal_neighbours(np.sort(alike))
 
 
 def _equal_neighbours(ordered: Keys) -> bool:

@@ -88,18 +88,14 @@ def _regular(chunk: bytes) -> Fields | None:
     line = blank * (_WIDTH - 1) + b"\n"
     if left or not rows or blank not in BLANKS or kinds != (line * rows)[: len(kinds)]:
         return None
-    spans, start = [], np.empty(rows, dtype=ends.dtype)
-    start[0] = 0
-    np.add(ends[_WIDTH - 1 : -1 : _WIDTH], 1, out=start[1:])
-    if (data[start] == ord("#")).any():
+    last = np.ascontiguousarray(ends.reshape(rows, _WIDTH).T)
+    first = np.empty_like(last)
+    first[0, 0] = 0
+    np.add(last[-1, :-1], 1, out=first[0, 1:])
+    np.add(last[:-1], 1, out=first[1:])
+    if (data[first[0]] == ord("#")).any() or not (first < last).all():
         return None
-    for column in range(_WIDTH):
-        end = ends[column::_WIDTH].copy()
-        if not (start < end).all():
-            return None
-        spans.append((start, end))
-        start = end + 1
-    return Fields(chunk, spans)
+    return Fields(chunk, list(zip(first, last, strict=True)))
 
 
 def _irregular(chunk: bytes) -> Fields | None:

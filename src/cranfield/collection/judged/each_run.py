@@ -123,9 +123,9 @@ def _in_threads(
 ) -> Generator[_Outcome[Found], None, None]:
     total = len(runs)
     room = _Room(_IN_FLIGHT)
-    # While one is computed with, others are read. Threads that would only wait for room are not
-    # made: each of several keeps memory that it gave up.
-    workers = jobs or min(_MOST, 2 * processors(), _fitting(runs, _IN_FLIGHT))
+    # While one is computed with, another is read. More threads than processors would only hand the
+    # interpreter to each other more often, and such as would wait for room keep memory.
+    workers = jobs or min(_MOST, max(2, processors()), _fitting(runs, _IN_FLIGHT))
 
     def one(i: int) -> _Outcome[Found]:
         return _Outcome.of(lambda: of_run(runs.for_now(i), runs.stem(i)))

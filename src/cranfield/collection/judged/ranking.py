@@ -204,7 +204,8 @@ def order_of(run: Run, ties: str) -> Order:
     for guess in _orders(run, key, counts):
         unsettled, places = guess
         if unsettled is not None:
-            ordered, codes = key[unsettled], np.repeat(np.arange(counts.size), counts)
+            topics = np.arange(counts.size, dtype=codes.dtype)
+            ordered, codes = key[unsettled], np.repeat(topics, counts)
         else:
             ordered = key
         same = codes[1:] == codes[:-1]
@@ -214,7 +215,12 @@ def order_of(run: Run, ties: str) -> Order:
             break
     equal = np.zeros(codes.size, dtype=bool)
     np.logical_and(same, ordered[1:] == ordered[:-1], out=equal[:-1])
-    backwards = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
+    # Ranks that number the documents in this order go up with it.
+    backwards = (
+        0
+        if places is not None
+        else _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
+    )
     tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
     return Order(run, ties, counts, tied, backwards, unsettled, places, equal, ordered)
 

@@ -86,3 +86,16 @@ def test_one_sided_dunnett_is_multivariate_t(t: float, comparisons: int, df: int
     theirs = 1 - joint.cdf(np.full(comparisons, t), maxpts=1_000_000)
     found = maximum_sf(np.array([t]), comparisons, df, two_sided=False)
     assert found[0] == pytest.approx(theirs, abs=5e-6)
+
+
+def test_many_degrees_of_freedom_come_near_to_infinitely_many() -> None:
+    known = studentised_range_sf(3.5, 4, np.inf).item()
+    first = 1e5 * (studentised_range_sf(3.5, 4, 1e5).item() - known)
+    for df in (0.999e6, 1.001e6, 1e7, 1e8):
+        # What is left falls with 1 / df.
+        assert df * (studentised_range_sf(3.5, 4, df).item() - known) == pytest.approx(first, 1e-3)
+    for df in (1e10, 1e12, 1e13, 1e18, 1e300):
+        assert studentised_range_sf(3.5, 4, df).item() == pytest.approx(known, rel=1e-9)
+        assert studentised_range_isf(0.05, 3, df) == pytest.approx(
+            studentised_range_isf(0.05, 3, np.inf), rel=1e-9
+        )

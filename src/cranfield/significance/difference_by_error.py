@@ -60,7 +60,9 @@ def t_limits(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return limits by Student's t: plus or minus a multiple of the standard error."""
-    half = t_quantile(level, df) * error
+    # Of confidence next to 1 the multiple is infinite, but not of what does not vary.
+    with np.errstate(invalid="ignore"):
+        half = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
     return difference - half, difference + half
 
 

@@ -82,6 +82,10 @@ class Interpolated:
                 self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
 
 
+_LARGE, _AS_KNOWN = 1e6, 1e12
+"""Degrees of freedom of which the density is narrow, and from which on S is as good as known."""
+
+
 class Studentised:
     """The distribution of X / S: from P(X >= w), w >= 0, and df, infinite where S is known."""
 
@@ -152,11 +156,16 @@ class Studentised:
     def _exact(self, q: Floats) -> Floats:
         """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
-        if np.isinf(df):
+        if df > _AS_KNOWN:
             return self._tail(q)
-        log_constant = np.log(2) + df / 2 * np.log(df / 2) - gammaln(df / 2)
         # The density in x = log S is exp(df (x - exp(2 x) / 2)); where has it fallen to nothing?
-        left = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
+        if df > _LARGE:
+            # By Stirling's series: what is left of large numbers that are all but equal.
+            log_constant = np.log(2) + np.log(df / (4 * np.pi)) / 2 - 1 / (6 * df)
+            left = -np.sqrt(3 * NEGLIGIBLE / df)
+        else:
+            log_constant = np.log(2) + df / 2 * (np.log(df / 2) - 1) - gammaln(df / 2)
+            left = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
         right = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
         step = min(0.5 / np.sqrt(2 * df), STRIP)
         # For large q the product with a normal tail has its peak at a smaller S.
@@ -168,7 +177,7 @@ class Studentised:
             widths = (right - lowest) / (points - 1)
             x = lowest + widths * np.arange(points)
             s = np.exp(x)
-            density = np.exp(log_constant + df * (x - s**2 / 2))
+            density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
             w = q[part, None] * s
             tails = self._known(w.ravel()).reshape(w.shape)
             out[part] = (tails * density).sum(axis=1) * widths[:, 0]

@@ -56,6 +56,14 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     assert str(agreed) in out
 
 
+def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) -> None:
+    out, err = cranfield(
+        labelled, "labels", "labels.csv", "--qrels", "made", "-o", "gold/out", status=2
+    )
+    assert out == "" and err.count("\n") == 1
+    assert not (labelled / "made").exists()
+
+
 def test_judgments_of_several_by_name(labelled: Path) -> None:
     files = ("ann=ann.qrels", "bob=bob.qrels")
     measures = ("-m", "kappa", "-m", "overlap(rel=2)", "--interval", "none")

@@ -66,6 +66,17 @@ def test_times_and_sessions(logged: Path) -> None:
     assert "TimeToClick: the mean of 2 pages; 50.0% (2) are censored" in out
 
 
+def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) -> None:
+    (logged / "pages.csv").write_text("page,query,user,time\np1,a,u,100\np2,a,u,200\n")
+    (logged / "results.csv").write_text("page,rank,doc\np1,1,x\np2,1,x\n")
+    (logged / "clicks.csv").write_text("page,rank,time,dwell\np1,1,110,1\np2,1,230,1\n")
+    out, _ = cranfield(
+        logged, "online", "measure", *TABLES, "--session-timeout", "30s", "--survival",
+        "-m", "TimeToSAT", "-m", "AbsenceTime", "-m", "TimeToClick",
+    )  # fmt: skip
+    assert "Kaplan and Meier" in out
+
+
 def test_labels_and_list(logged: Path) -> None:
     out, _ = cranfield(
         logged, "online", "measure", *TABLES, "-m", "GoodAbandonment", "--labels", "labels.csv"

@@ -180,3 +180,12 @@ def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
     first = found.frame["score"].min()
     assert found.frame.filter(pl.col("score") == first)["record"].any()
     assert found.notes == ("low scores of RBPResidual(p=0.8) are the good ones",)
+
+
+def test_the_folder_that_one_is_in_is_a_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "board.csv").write_text("date,entry,nDCG@10\n2024-01-01,a,0.5\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError):
+        cf.campaign.history(".", "nDCG@10")

@@ -214,3 +214,10 @@ def test_folders_stay_as_they_are(tmp_path: Path, scores: cf.Scores, study: str)
     named = keys.split(", ") if "," in keys else keys.split()
     assert list(about) == ["cranfield", "study", *named]
     assert about["study"] == study
+
+
+def test_parts_are_not_kept_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="s3://bucket/parts: no results folder"):
+        ResultsFolder("s3://bucket/parts", {"a": 1})
+    assert not [*tmp_path.iterdir()]

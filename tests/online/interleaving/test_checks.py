@@ -83,5 +83,7 @@ def test_wrong_questions() -> None:
         cf.online.fidelity(docs=6)
     with pytest.raises(PolicyError, match="up to 12 documents, not 13"):
         cf.online.bias([list(range(13)), list(range(13))], "Balanced", 20)
+    with pytest.raises(PolicyError, match="4,096 sets of clicks on 13,824 lists by 4 rankers"):
+        cf.online.bias([list(range(k, 12 + k)) for k in range(4)], "TeamDraft", 12)
     with pytest.raises(PolicyError, match="more than 10 lists"):
         cf.online.bias([list("abcd"), list("dcba")], "PI", limit=10)

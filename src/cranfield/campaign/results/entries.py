@@ -96,7 +96,9 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
         raise ArgumentError(f"a source is a path, not {quoted(source)}")
     parts = []
     for path in _paths(fspath(source)):
-        retracted = path.with_name(f"{path.name}.retracted.json").is_file()
+        # The folder that one is in has a name only from the root.
+        whole = path.absolute()
+        retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
         if retracted and not asked.retracted:
             said = f"{path} was retracted, and is left out"
             warnings.warn(CranfieldWarning(said), stacklevel=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -177,11 +178,12 @@ def labels(
         {"method": method, "tie": tie, **asked, "notes": notes},
     )
     text = written(findings, format, table)
-    if qrels is not None:
+    if qrels is None:
+        write(text, output)
+    else:
         from cranfield import write_qrels
 
-        write_qrels(found.qrels, qrels)
-    write(text, output)
+        write(text, output, partial(write_qrels, found.qrels, qrels))
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:

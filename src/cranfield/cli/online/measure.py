@@ -117,12 +117,17 @@ def _survival(log: QueryLog, measures: list[Any]) -> tuple[list[Any], dict[str, 
     found = [online.survival(log, one, by) for one in measures]
     key = by or "log"
     rows = [one.table.insert_column(0, pl.lit(one.measure).alias("measure")) for one in found]
+    # A column in which a part has nothing is of no type there.
     times = pl.concat(
-        part.with_columns(horizon=pl.lit(one.horizon))
-        for part, one in zip(rows, found, strict=True)
+        [
+            part.with_columns(horizon=pl.lit(one.horizon))
+            for part, one in zip(rows, found, strict=True)
+        ],
+        how="vertical_relaxed",
     )
     tests = pl.concat(
-        one.tests.insert_column(0, pl.lit(one.measure).alias("measure")) for one in found
+        [one.tests.insert_column(0, pl.lit(one.measure).alias("measure")) for one in found],
+        how="vertical_relaxed",
     )
     tables = [from_frame(times, "Times, as Kaplan and Meier estimate them")]
     frames: dict[str, Any] = {"survival": (times, ("measure", key))}

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -142,7 +141,7 @@ class StudyOptions:
         """Show the progress of a study; a command that does several has a sub-folder for each."""
         folder = self.resume
         if folder is not None and part is not None:
-            folder = str(Path(folder) / folder_name(part))
+            folder = f"{folder}/{folder_name(part)}"
         with progress_bar(what) as progress:
             yield {
                 "jobs": self.judging.get("jobs") or 1,

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from cranfield.base.whole_files import whole_file
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.meta.work.part_files import sealed, unsealed
 from cranfield.scores import Scores
+from cranfield.sources.remote import is_url, shown
 
 
 def fingerprint(*scores: Scores) -> str:
@@ -63,6 +64,9 @@ class ResultsFolder:
     """
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
+        if is_url(fspath(path)):
+            reason = "no results folder: parts are kept on this machine only"
+            raise InputError(reason, source=shown(fspath(path)))
         self.path = Path(path)
         self.began = time.time()
         self.damaged: list[str] = []

@@ -25,6 +25,9 @@ CLICKS = ("one click", "any clicks")
 _LONGEST = 12
 """Ranks whose 2^ranks sets of clicks are gone through."""
 
+_MOST_WORK = 1 << 27
+"""Documents of lists, over all sets of clicks and pairs of rankers: some ten seconds."""
+
 _NOTHING = 1e-9
 """Outcomes up to it are ties."""
 
@@ -88,6 +91,12 @@ def bias(
     limit
         Most lists that are enumerated.
 
+    Raises
+    ------
+    PolicyError
+        There are more lists, they are longer than 12, or the sets of clicks on them would take
+        minutes.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -104,6 +113,12 @@ def bias(
     ranks = int(filled.sum(axis=1).max())
     if ranks > _LONGEST:
         raise PolicyError(f"bias is computed of lists of up to {_LONGEST} documents, not {ranks}")
+    pairs = list(combinations(many, 2))
+    if 2**ranks * law.lists.size * (1 + len(pairs)) > _MOST_WORK:
+        raise PolicyError(
+            f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
+            f" {counted(len(many), 'ranker')} takes too long: fewer rankers or a smaller length"
+        )
     sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
     credits = np.zeros((2, len(many)))
     outcomes = np.zeros((2, len(many), len(many)))
@@ -121,7 +136,7 @@ def bias(
             if not weights.any():
                 continue
             credits[kind] += weights @ own
-            for a, b in combinations(many, 2):
+            for a, b in pairs:
                 outcome = weights @ made.outcomes(law.lists, clicks, law.teams, (a, b))
                 outcomes[kind, a, b] += outcome
                 outcomes[kind, b, a] -= outcome

@@ -44,6 +44,9 @@ _SHOWN = {
     "team": pl.String,
 }
 
+_MOST_PAGES = 10_000_000
+"""Pages of all topics: their lists are in memory together."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InterleavedRuns(Mapping[str, Interleaver]):
@@ -90,6 +93,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         jobs
             Number of threads, None for one a processor; it changes nothing.
         """
+        check_whole("n", n, 0, _MOST_PAGES // max(1, len(self)))
+        check_whole("first", first, 0)
 
         def of(topic: str) -> pl.DataFrame:
             pages = [f"{topic}-{k}" for k in range(first, first + n)]

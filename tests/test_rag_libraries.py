@@ -11,6 +11,9 @@ import pytest
 import cranfield as cf
 from tests.conftest import ROOT
 
+# The libraries warn of what they use themselves.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 PAGE = (ROOT / "docs/tasks/rag.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| (?!Library)(.+?) \| `(\{.+\})` \|$", PAGE, re.MULTILINE))
 TEXTS = {"p1": "cats purr", "p2": "dogs bark", "p3": "birds sing"}

@@ -44,7 +44,15 @@ def equal(mine: dict[str, Any], other: dict[str, Any]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.dictionaries(TOPICS, st.dictionaries(DOCS, st.integers(-1, 4), max_size=12), max_size=4),
+    # A topic without a grade of 0 or more takes the levels of the one before it, so that G there
+    # reads counts that nobody wrote, and may go on for ever (`form_res_rels.c`, `m_G.c`).
+    st.dictionaries(
+        TOPICS,
+        st.dictionaries(DOCS, st.integers(-1, 4), max_size=12).filter(
+            lambda judged: max(judged.values(), default=-1) >= 0
+        ),
+        max_size=4,
+    ),
     # A ranking without documents gets varying values there, which depend on those before it.
     st.dictionaries(TOPICS, st.dictionaries(DOCS, SCORES, min_size=1, max_size=12), max_size=4),
     MEASURES,

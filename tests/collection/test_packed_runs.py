@@ -57,6 +57,30 @@ def test_words_are_the_text_they_were_cut_from(ids: list[str]) -> None:
     assert all_differ(keys, codes) == (len({*ids}) == len(ids))
 
 
+@pytest.mark.parametrize("alike", [0, 20, 55])
+@pytest.mark.parametrize("order", ["mixed", "topic by topic", "one topic"])
+def test_a_key_that_stands_twice_is_found_among_many(alike: int, order: str) -> None:
+    """Also where keys begin with so many bits alike."""
+    draw = np.random.default_rng(alike)
+    size = 300_000 if alike < 55 else 500
+    keys = draw.permutation(1 << 19 if alike < 55 else 512)[:size].astype(np.uint64)
+    keys *= np.uint64(1 << (45 if alike == 0 else 64 - alike - 19 if alike == 20 else 0))
+    codes = draw.integers(0, 300, size)
+    if order == "topic by topic":
+        codes.sort()
+    elif order == "one topic":
+        codes[:] = 0
+    assert all_differ(keys, codes)
+    for _ in range(5):
+        first, again = draw.choice(size, 2, replace=False)
+        twice, same = keys.copy(), codes.copy()
+        twice[again], same[again] = keys[first], codes[first]
+        if order == "topic by topic":
+            by_topic = np.argsort(same, kind="stable")
+            twice, same = twice[by_topic], same[by_topic]
+        assert not all_differ(twice, same)
+
+
 def test_text_with_a_zero_is_not_words() -> None:
     assert words.words_of_ids(["a\0", "a"]) is None
 

@@ -7,6 +7,7 @@ keys claim is verified on the strings, so a collision costs time and never chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,10 @@ _TOGETHER = 64
 """Blocks that a thread compares before it asks for others."""
 
 _MANY = 1 << 18
-"""Keys that are worth to be compared by several threads."""
+"""Keys that are too many to be sorted together."""
+
+_SORTED = 1 << 21
+"""Keys that a thread puts together by how they begin: what they need fits into a cache."""
 
 _SPARE = 4
 """Bits of a table's size more than its keys need: few keys meet in one place then."""
@@ -123,23 +127,30 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
 def all_differ(keys: Keys, codes: NDArray[Any]) -> bool:
     """Tell whether no key stands twice in a topic, by pieces that are looked at in threads."""
     blocks, threads = list(_blocks(codes)), own_threads()
-    if len(blocks) == 1 and keys.size > _MANY and threads > 1:
-        # Topics stand mixed: equal keys have the same leading bits.
-        leading = np.empty(keys.size, np.uint8)
-        np.right_shift(keys, np.uint64(62), out=leading, casting="unsafe")
-        parts = ((keys, leading, bits) for bits in range(4))
-        return not any(as_they_come(_part_has_repeat, parts, threads))
-    pieces = (
-        [keys[first:last] for first, last in blocks[start : start + _TOGETHER]]
-        for start in range(0, len(blocks), _TOGETHER)
-    )
+    if len(blocks) == 1 and keys.size > _MANY:
+        # Topics stand mixed.
+        each = _by_leading_bits(keys, threads)
+    else:
+        each = (keys[first:last] for first, last in blocks)
+    pieces = iter(lambda: [*islice(each, _TOGETHER)], [])
     return not any(as_they_come(_have_repeat, pieces, threads))
 
 
-def _part_has_repeat(part: tuple[Keys, NDArray[np.uint8], int]) -> bool:
-    """Tell whether a key that begins with these bits stands twice."""
-    keys, leading, bits = part
-    return _have_repeat([keys[leading == bits]])
+def _by_leading_bits(keys: Keys, threads: int) -> Iterator[Keys]:
+    """Yield keys that begin alike together, without what is alike in them."""
+    bits = min(16, (keys.size // _COMPARED).bit_length())
+    shift, most = np.uint64(64 - bits), 1 << bits
+
+    def sorted_part(part: Keys) -> tuple[Keys, list[int]]:
+        # Small integers are sorted by counting.
+        leading = (part >> shift).astype(np.uint16)
+        ends = np.cumsum(np.bincount(leading, minlength=most)).tolist()
+        return part[np.argsort(leading, kind="stable")] << np.uint64(bits), [0, *ends]
+
+    slices = (keys[start : start + _SORTED] for start in range(0, keys.size, _SORTED))
+    parts = [*as_they_come(sorted_part, slices, threads)]
+    for place in range(most):
+        yield np.concatenate([part[ends[place] : ends[place + 1]] for part, ends in parts])
 
 
 def _have_repeat(blocks: list[Keys]) -> bool:

@@ -257,14 +257,19 @@ def _as_numbered(run: Run, counts: NDArray[np.int64]) -> tuple[Indices, Places] 
     """Order rows by their ranks where these number the documents of each topic without a gap."""
     if run.ranks is None:
         return None
-    within = run.ranks - run.ranks.min()
-    if ((within < 0) | (within >= counts[run.codes])).any():
+    lowest, highest = int(run.ranks.min()), int(run.ranks.max())
+    size = run.ranks.size
+    if highest - lowest >= counts.max():
         return None
-    rows = np.full(within.size, -1, dtype=np.intp)
-    width: Any = np.int32 if within.size <= np.iinfo(np.int32).max else np.int64
-    places: Places = (np.cumsum(counts) - counts).astype(width)[run.codes]
-    places += within
-    rows[places] = np.arange(within.size)
+    rows = np.full(size, -1, dtype=np.intp)
+    width: Any = np.int32 if 2 * size <= np.iinfo(np.int32).max else np.int64
+    places: Places = (np.cumsum(counts) - counts - lowest).astype(width)[run.codes]
+    places += run.ranks
+    if places.max() >= size:
+        return None
+    # No topic reaches before its own places. Where each place is taken once, none has others: the
+    # last topic fills its own, then the one before it.
+    rows[places] = np.arange(size)
     return (rows, places) if (rows >= 0).all() else None
 
 

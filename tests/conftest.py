@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -25,6 +28,20 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real collections is not here (set CRANFIELD_DATA)")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Open pages in a browser that people have."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("there is no chromium to open pages with")
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield one
+        one.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -159,6 +159,8 @@ PLACES = ("system", "topic", "doc", "all")
 FORMATS = ("text", "csv", "json", "latex", "markdown", "html")
 TABLE = "evaluate q.csv r.csv -m AP -m nDCG@5"
 
+EXPERIMENT = "online experiment users.csv --metric x --control other"
+
 COMMANDS: list[tuple[str, str, tuple[str, ...]]] = [
     *((f"{TABLE} -f {form}", form, PLACES[:1]) for form in ("csv", "json", "latex", "markdown")),
     *((f"{TABLE} -f {form}", form, PLACES[:1]) for form in ("html", "table")),
@@ -170,6 +172,13 @@ COMMANDS: list[tuple[str, str, tuple[str, ...]]] = [
     ("report q.csv r.csv -m AP --title TEXT -o out", "html", PLACES),
     *((f"pool r.csv --judged q.csv -f {form}", form, PLACES) for form in FORMATS),
     *((f"labels l.csv --table workers -f {form}", form, ("system",)) for form in FORMATS),
+    *((f"online measure log.csv --by variant -f {form}", form, PLACES[:1]) for form in FORMATS),
+    *((f"online measure log.csv --by query -f {form}", form, PLACES[1:2]) for form in FORMATS),
+    *((f"{EXPERIMENT} -f {form}", form, PLACES[:1]) for form in FORMATS),
+    (f"{EXPERIMENT} --report out", "html", PLACES[:1]),
+    (f"{EXPERIMENT} --segments query", "text", PLACES[:2]),
+    *((f"judges q.csv TEXT=q.csv -m AP -f {form}", form, ("title",)) for form in FORMATS),
+    *((f"judges q.csv a=q.csv --runs r.csv -f {form}", form, PLACES) for form in FORMATS),
     ("check q.csv r.csv", "text", PLACES),
     ("evaluate q.csv TEXT.csv -m AP", "text", ("title",)),
     ("evaluate q.csv r.csv -m TEXT", "text", ("title",)),
@@ -207,6 +216,19 @@ def prepared(folder: Path, place: str, text: str) -> None:
         for k, worker in enumerate([at["system"], "w1", "w2"]):
             for doc in docs:
                 write(["1", doc, worker, int(doc == "d1" or k == 1)])
+    with (folder / "log.csv").open("w", newline="") as out:
+        write = csv.writer(out).writerow
+        write(["page", "query", "user", "variant", "rank", "doc", "clicked"])
+        for k in range(12):
+            for rank, doc in enumerate(docs, 1):
+                variant = at["system"] if k % 2 else "other"
+                write([k, topics[k % 6], k // 2, variant, rank, doc, int((k + rank) % 3 == 0)])
+    with (folder / "users.csv").open("w", newline="") as out:
+        write = csv.writer(out).writerow
+        write(["user", "variant", "query", "x"])
+        for k in range(40):
+            variant = at["system"] if k % 2 else "other"
+            write([k, variant, topics[k // 2 % 6], k * 7 % 5 + k % 2])
 
 
 def output(folder: Path, command: str, text: str) -> tuple[int, str, str]:

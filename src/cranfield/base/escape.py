@@ -78,6 +78,17 @@ def latex(text: str) -> str:
     return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
 
 
+def bibtex(text: str) -> str:
+    r"""Escape for LaTeX in a field of BibTeX, which counts braces even behind a backslash.
+
+    Examples
+    --------
+    >>> bibtex("{a")
+    '\\textbraceleft{}a'
+    """
+    return latex(text).replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
+
+
 def markdown(text: str) -> str:
     r"""Escape what Markdown, or HTML inside it, would take as markup."""
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError, quoted
-from cranfield.base.escape import html, latex
+from cranfield.base.escape import bibtex, html
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.grammar import parse_measure
@@ -73,7 +73,7 @@ class References:
     def to_bibtex(self) -> str:
         """Return BibTeX; the field `annote`, which most styles leave out, has what it is for."""
         return "\n".join(
-            one.to_bibtex(latex(", ".join(self.used_for.get(one.key, ())))) for one in self.entries
+            one.to_bibtex(bibtex(", ".join(self.used_for.get(one.key, ())))) for one in self.entries
         )
 
     def to_text(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +9,12 @@ import pytest
 
 from cranfield.campaign.publishing.site.writing import write_site_of
 from tests.campaign.publishing.site.making import make_release
-from tests.reporting.page.conftest import NAMES
 from tests.reporting.page.opening import opened
 from tests.reporting.page.test_browser import CONTRAST
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"
 BOARD = "adhoc/index.html"
 PAGES = ("index.html", BOARD, "adhoc/topics.html", "adhoc/bm25.html")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if path is None:
-        pytest.skip("there is no chromium to open the site with")
-    with sync_api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield one
-        one.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,7 @@ import pytest
 from cranfield.campaign.results.sheets.writing import index_and_sheets, write_files
 from tests.campaign.results.sheets import made
 from tests.campaign.results.sheets.conftest import Make
-from tests.reporting.page.conftest import browser
 from tests.reporting.page.opening import opened
-
-__all__ = ["browser"]
-
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 
 HEIGHTS = """all => all.map(one => parseFloat(getComputedStyle(one).fontSize)
     * one.ownerSVGElement.getScreenCTM().d)"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from cranfield.base.escape import latex
+from cranfield.base.escape import bibtex
 from cranfield.base.words import counted
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.file_names import link
@@ -109,9 +109,9 @@ def _bibtex(title: str, release: Released) -> Html:
     """Write an entry for BibTeX; its key is plain whatever the names are."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
     fields = {
-        "title": f"{{{latex(_full(title, release))}}}",
+        "title": f"{{{bibtex(_full(title, release))}}}",
         **({"year": year[0]} if year else {}),
-        "note": f"Release {latex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
+        "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
     lines = [f"@misc{{{key},", *(f"  {name} = {{{one}}}," for name, one in fields.items()), "}"]

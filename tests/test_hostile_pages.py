@@ -1,0 +1,154 @@
+"""Two hundred hostile texts in all places of all pages: shown; nothing runs, nothing is loaded."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.escape import plain
+from cranfield.campaign.publishing.site.writing import write_site_of
+from cranfield.campaign.results.sheets.overview import overview_of
+from cranfield.campaign.results.sheets.overview_page import overview_page
+from studies.attack.reports import texts
+from tests.campaign.publishing.site.making import make_release
+from tests.campaign.results.sheets import made
+from tests.reporting.page.opening import Opened, opened
+
+TEXTS = texts(11)
+TOGETHER = 25
+PARTS = range(0, len(TEXTS), TOGETHER)
+
+
+def named(runs: list[str], topics: list[str], docs: list[str]) -> cf.Evaluation:
+    """Evaluate runs, which differ, by names."""
+    size = len(docs)
+    found = {
+        name: {
+            topic: {docs[(k * (i + 1) + j) % size]: float(-j) for j in range(4)}
+            for i, topic in enumerate(topics)
+        }
+        for k, name in enumerate(runs)
+    }
+    qrels = {topic: {docs[i % size]: 1, docs[-1 - i % size]: 0} for i, topic in enumerate(topics)}
+    return cf.evaluate(found, qrels, ["AP", "P@2"])
+
+
+def usable(some: list[str]) -> list[str]:
+    """Leave out what may be no name at all, such as no text, and say so in one line."""
+    kept = []
+    for text in some:
+        try:
+            named([text, "b"], [text, "t", "u"], [text, *"vwxyz"])
+        except cf.InputError as error:
+            assert str(error).isprintable()
+        else:
+            kept.append(text)
+    assert len(kept) > len(some) / 2
+    return kept
+
+
+def harmless(browser: Any, path: Path) -> Opened:
+    """Open a page that must run nothing of a text; move and click on it."""
+    one = opened(browser, path)
+    one.page.on("dialog", lambda dialog: one.complaints.append(dialog.message))
+    one.page.mouse.move(300, 300)
+    for button in one.page.get_by_role("button").all()[:3]:
+        button.click()
+    assert one.page.locator("iframe, base, object, embed, plaintext, template").count() == 0
+    assert one.complaints == []
+    assert [url for url in one.requests if not url.startswith("data:")] == [path.as_uri()]
+    return one
+
+
+def words(texts: list[str]) -> set[str]:
+    # A browser puts blanks together.
+    return {" ".join(plain(text).split()) for text in texts}
+
+
+def closes_at_its_end(entry: str) -> bool:
+    """Tell whether an entry is one: BibTeX counts braces, whatever is before them."""
+    depths = [*accumulate((one == "{") - (one == "}") for one in entry)]
+    return depths.index(0, entry.index("{")) == len(entry) - 1
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_report(browser: Any, tmp_path: Path, first: int) -> None:
+    some = usable(TEXTS[first : first + TOGETHER])
+    path = tmp_path / "report.html"
+    cf.report(named(some, some, some), path, title=" ".join(some))
+    one = harmless(browser, path)
+    shown = one.page.locator("#systems tbody tr th").all_text_contents()
+    assert words(shown) == words(some)
+    one.page.close()
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
+    # In files of scores, blanks around a name are none of it.
+    some = [text for text in usable(TEXTS[first : first + TOGETHER]) if text == text.strip()]
+    (tmp_path / "releases").mkdir()
+    make_release(
+        tmp_path / "releases",
+        tags=some,
+        teams=some[::-1],
+        types=some[:5],
+        topics=some,
+        title=" ".join(some),
+        description=" ".join(some),
+    )
+    write_site_of(tmp_path / "releases", tmp_path / "site")
+    entries = []
+    for path in sorted((tmp_path / "site").rglob("*.html")):
+        one = harmless(browser, path)
+        entries += one.page.locator("pre", has_text="@misc").all_text_contents()
+        one.page.close()
+    assert entries
+    assert all(closes_at_its_end(entry.strip()) for entry in entries)
+    ev = named(some, some, some)
+    handed = [made.submission(k, tag, some[-k], some[k // 2]) for k, tag in enumerate(some)]
+    found = overview_of(ev, handed, made.TASK, title=some[0], judgments=some[1])
+    path = tmp_path / "overview.html"
+    path.write_text(overview_page(found, {}, ()))
+    harmless(browser, path).page.close()
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None:
+    some = usable(TEXTS[first : first + TOGETHER])
+    values = np.random.default_rng(3).random(8 * len(some))
+    for names, path in ((some, tmp_path / "variants.html"), (some[:2], tmp_path / "metrics.html")):
+        arms = (names * 100)[: len(values)]
+        table = {"variant": arms, "segment": [some[0], some[1]] * (len(values) // 2), "x": values}
+        metrics = dict.fromkeys(some if len(names) == 2 else some[:2], "x")
+        segments = ["segment"] if len(names) == 2 else []
+        found = cf.online.analyse_experiment(table, metrics, control=names[0], segments=segments)
+        cf.report(found, path, title=some[-1])
+        harmless(browser, path).page.close()
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_objects_in_a_notebook(browser: Any, tmp_path: Path, first: int) -> None:
+    some = usable(TEXTS[first : first + TOGETHER])
+    ev = named(some, some, some)
+    run = {text: dict.fromkeys(some, 1.0) for text in some}
+    qrels = {text: dict.fromkeys(some, 1) for text in some}
+    judged = cf.judge(dict.fromkeys(some, run), qrels)
+    pages = {"page": some, "query": some, "user": some, "variant": some}
+    results = {"page": some, "rank": [1] * len(some), "doc": some}
+    log = cf.online.read_log(pages, results, {"page": [], "rank": []})
+    compared = cf.compare(ev["AP"])
+    objects: list[Any] = [
+        *(cf.read_run(run, name=some[0]), cf.read_qrels(qrels), judged, judged.coverage, ev),
+        *(ev["AP"], compared, compared.anova, log, cf.cite(ev["AP"])),
+    ]
+    shown = "<hr>".join(one._repr_html_() for one in objects)
+    path = tmp_path / "objects.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8>{shown}")
+    one = harmless(browser, path)
+    assert one.page.locator("hr").count() == len(objects) - 1
+    one.page.close()

@@ -13,6 +13,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -51,11 +53,8 @@ WAYS = [
 
 def attack(seed: int, cases: int) -> Iterator[Outcome]:
     """Yield the ways in turn, again and again."""
-    try:
-        import gunicorn  # noqa: F401
-        import ipykernel  # noqa: F401
-    except ImportError as error:
-        raise SystemExit(f"hosts: {error}: pip install ipykernel gunicorn") from None
+    if not (find_spec("gunicorn") and find_spec("ipykernel")):
+        raise SystemExit("hosts: pip install ipykernel gunicorn")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "script.py").write_text(SCRIPT)
@@ -78,9 +77,8 @@ def environment() -> dict[str, str]:
 
 def in_kernel(folder: Path, method: str, used: str) -> str:
     """Run a cell in a new kernel; return what it prints."""
-    from jupyter_client.manager import start_new_kernel
-
-    manager, client = start_new_kernel(cwd=str(folder), env=environment())
+    start = import_module("jupyter_client.manager").start_new_kernel
+    manager, client = start(cwd=str(folder), env=environment())
     said: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:

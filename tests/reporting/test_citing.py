@@ -258,7 +258,7 @@ def test_bibtex() -> None:
     text = str(cf.cite("nDCG(gains={1:2})@10", "holm", "chapelle2009"))
     assert text.count("@") - text.count("@10") == len(re.findall(r"(?m)^@\w+\{\w+,$", text))
     assert text.count("{") == text.count("}")
-    assert r"annote = {nDCG(gains=\{1: 2\})@10}," in text
+    assert r"annote = {nDCG(gains=\textbraceleft{}1: 2\textbraceright{})@10}," in text
     assert "annote = {holm}" in text
     assert f"note = {{Version {cf.__version__}}}" in text
     assert "<li>Holm, S. (1979)." in cf.cite("holm")._repr_html_()

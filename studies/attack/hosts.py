@@ -78,7 +78,7 @@ def environment() -> dict[str, str]:
 def in_kernel(folder: Path, method: str, used: str) -> str:
     """Run a cell in a new kernel; return what it prints."""
     start = import_module("jupyter_client.manager").start_new_kernel
-    manager, client = start(cwd=str(folder), env=environment())
+    manager, client = start(cwd=str(folder), env=environment(), stderr=subprocess.DEVNULL)
     said: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ STUDIES = (("serial", False), ("loky", False), ("loky", True), ("dask", True))
 
 TOPICS = 200
 
-TURNS = (*STUDIES, None)
+TURNS = tuple(turn for study in STUDIES for turn in (study, None))
 """None is the output of a command."""
 
 

@@ -18,6 +18,7 @@ from itertools import islice
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from studies.attack.functions import campaign_calls
 from studies.attack.functions.values import extreme_objects
 
 KEPT = 4
@@ -160,14 +161,18 @@ def noted() -> tuple[list[Target], Pool]:
                     runner.run(test, out=lambda _: None)
                 finally:
                     sys.setprofile(None)
-    for value in extreme_objects():
+    for value in (*extreme_objects(), *campaign_calls.objects()):
         pool[type(value)].append(value)
-    for value in [one for kept in list(pool.values()) for one in kept]:
-        for inner in parts(value):
-            keep(inner)
+    # What is in what they hold, too.
+    for _ in range(2):
+        for value in [one for kept in list(pool.values()) for one in kept]:
+            for inner in parts(value):
+                keep(inner)
     targets = sorted((one for one, _ in found.values()), key=lambda one: one.name)
+    known = campaign_calls.calls()
     for one in targets:
-        one.calls = one.calls or made_up(one, pool)
+        given = [known[one.name]] if one.name in known else made_up(one, pool)
+        one.calls = one.calls or given
     return targets, pool
 
 
@@ -196,8 +201,8 @@ def made_up(one: Target, pool: Pool) -> list[Call]:
             continue
         value = sample(name, str(parameter.annotation).strip("'\""), pool)
         if name == "self" and one.owner:
-            held = (one.owner, *one.owner.__subclasses__())
-            own = [value for kind in held for value in pool.get(kind, ())]
+            some = (kept for kind, kept in pool.items() if issubclass(kind, one.owner))
+            own = [value for kept in some for value in kept]
             if not own:
                 return []
             value = own[0]

@@ -329,7 +329,7 @@ def extreme_objects() -> Iterator[Any]:
         *((plain, qrels) for qrels in QRELS),
     ):
         for judged in tried(cf.judge, runs, qrels, topics=chance.choice(["qrels", "run"])):
-            yield judged
+            yield from (judged, *judged.coverage.systems)
             yield from tried(cf.score, judged, ["AP", "P@2"])
     odd = [float("nan"), float("inf"), 0.0, 1e308, -1.0, 5e-324]
     tables: list[dict[str, dict[str, float]]] = [
@@ -343,6 +343,10 @@ def extreme_objects() -> Iterator[Any]:
         *({"x": {"1": one, "2": 0.1}, "y": {"1": 0.2, "2": 0.3}} for one in odd),
         *({"x": {"1": one, "2": one}, "y": {"1": one, "2": one}} for one in odd),
     ]
+    rows = {"topic": ["1"] * 3, "doc": ["a"] * 3, "worker": ["u", "v", "w"], "grade": [1, 0, 1]}
+    labels = cf.assess.read_labels(pl.DataFrame(rows))
+    yield from cf.assess.stopping([1, 0, 0, 1, 0], "knee", total=100).verdicts()
+    yield cf.assess.LeadRule().replay(labels)
     for table in tables:
         for scores in tried(cf.read_scores, table):
             yield scores

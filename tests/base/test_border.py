@@ -177,6 +177,8 @@ def test_numbers_beyond_what_can_be_held(many: int) -> None:
         cf.compare(SCORES).table(places=many)
     with pytest.raises(cf.CranfieldError):
         SCORES.select(topics=range(many, 10**18))
+    with pytest.raises(cf.CranfieldError, match="a range is too long"):
+        cf.read_scores({"x": range(10**18)})
 
 
 def test_arrays_that_do_not_go_together() -> None:

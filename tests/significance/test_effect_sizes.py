@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln, ndtr
-from scipy.stats import ncf
+from scipy.stats import ncf, nct
 
 from cranfield import compare, evaluate
 from cranfield.base.errors import CranfieldError, PolicyError
@@ -89,6 +89,14 @@ def test_limits_of_noncentrality(df: int) -> None:
     low, high = noncentrality(np.array([1e9, -1e9]), df, 0.95)
     assert low == pytest.approx(-high[::-1], rel=1e-12)
     assert (np.isfinite(low) & (low < high)).all()
+
+
+def test_limits_at_a_confidence_next_to_1() -> None:
+    confidence = 1 - 1.1e-16
+    low, high = (float(one[0]) for one in noncentrality(np.array([2.1]), 9, confidence))
+    tail = (1 - confidence) / 2
+    assert nct.sf(2.1, 9, low) == pytest.approx(tail, rel=1e-3)
+    assert nct.cdf(2.1, 9, high) == pytest.approx(tail, rel=1e-3)
 
 
 def test_limits_of_noncentrality_of_f() -> None:

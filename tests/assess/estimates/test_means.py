@@ -107,6 +107,18 @@ def naive(human: Floats, judge: Floats, folds: int, seed: int) -> tuple[float, f
     return float(estimate), float(np.sqrt(variance))
 
 
+def test_more_folds_than_labels() -> None:
+    """Folds that get nothing change nothing, however many they are."""
+    many = int((~np.isnan(HUMAN)).sum())
+    found = corrected_mean(HUMAN, JUDGE, folds=many)
+    strata = np.arange(HUMAN.size) % 2
+    stratified = stratified_mean(HUMAN, strata, JUDGE, folds=many)
+    for folds in (many + 1, 10**18, np.uint64(2**64 - 1)):
+        assert corrected_mean(HUMAN, JUDGE, folds=folds).estimate == found.estimate  # type: ignore[arg-type]
+        again = stratified_mean(HUMAN, strata, JUDGE, folds=folds)  # type: ignore[arg-type]
+        assert again.estimate == stratified.estimate
+
+
 @pytest.mark.parametrize(("folds", "seed"), [(2, 0), (5, 3), (8, 1)])
 def test_cross_fitting(folds: int, seed: int) -> None:
     rng = np.random.default_rng(4)

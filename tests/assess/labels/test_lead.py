@@ -76,3 +76,9 @@ def test_options() -> None:
             LeadRule(**options)
     with pytest.raises(PolicyError, match="one a worker"):
         LeadRule().replay(drawn(1), [1, 2])
+
+
+@pytest.mark.parametrize("votes", [[np.inf, 1.0], [np.nan, 1.0], [1e308, 1e308]])
+def test_votes_without_end(votes: list[float]) -> None:
+    with pytest.raises(PolicyError, match="votes and squares are finite"):
+        LeadRule().stops(votes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.assess.estimates.labels_of_both import Both
+from cranfield.assess.estimates.mean_of_both import dealt
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
@@ -189,6 +190,7 @@ def estimated(
         raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
     else:
         # Topics are sampled each by itself, so that lambda does not depend on what it is used for.
+        folds = dealt(folds, topics)
         fold = stream(seed).permutation(topics) % folds
         code = fold[sample.topic]
         top, below = (

@@ -174,6 +174,7 @@ def fitted(
     if lambda_ is None:
         check_whole("folds", folds, 1)
         enough(many, 3)
+        folds = dealt(folds, int(many.max()))
         fold = (places(taken // size) - 1)[of] % folds
         weight = _learned(row * folds + fold, row, label, guess, folds, rows)
         spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
@@ -190,6 +191,11 @@ def fitted(
     # All guesses add up to nothing, so that those of the others add up to less what is known.
     estimate = mean - lam * ratio(known, rest)
     return Fitted(row, item, weight, residual, count, many, mean, lam, estimate)
+
+
+def dealt(folds: int, most: int) -> int:
+    """Return how many folds get any of so many things: further ones are empty."""
+    return min(int(folds), max(2, most))
 
 
 def _learned(code: Ints, row: Ints, label: Floats, guess: Floats, folds: int, rows: int) -> Floats:

@@ -11,6 +11,7 @@ from cranfield.assess.estimates.mean_of_both import (
     checked_labels,
     checked_lambda,
     cluster_codes,
+    dealt,
 )
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.base.arrays import Floats, Ints
@@ -99,8 +100,9 @@ def stratified_mean(
         shuffled = stream(seed).permutation(y.shape[1])[item]
         order = np.lexsort((shuffled, cell))
         fold = np.empty(cell.size, dtype=np.int64)
-        fold[order] = (places(cell[order]) - 1) % folds
-        weight = _learned(label, guess, cell, fold, folds, scale)
+        filled = dealt(folds, int(count.max()))
+        fold[order] = (places(cell[order]) - 1) % filled
+        weight = _learned(label, guess, cell, fold, filled, scale)
     residual = label - weight * guess
     sums = np.bincount(cell, weights=residual, minlength=rows * many).reshape(rows, many)
     estimate = ratio(sums, count) @ size / size.sum()

@@ -71,8 +71,11 @@ class LeadRule:
         votes = numbers(votes, "votes")
         if not votes.ndim or not votes.shape[-1]:
             raise PolicyError("votes are of the grades of pairs, in rows")
-        total = votes.sum(axis=-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = votes.sum(axis=-1)
         squares = total if squares is None else numbers(squares, "squares")
+        if not (np.isfinite(total).all() and np.isfinite(squares).all()):
+            raise PolicyError("votes and squares are finite, and so are their sums")
         ordered = np.sort(
             np.concatenate([np.zeros((*votes.shape[:-1], 1)), votes], axis=-1), axis=-1
         )

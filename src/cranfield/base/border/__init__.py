@@ -56,6 +56,9 @@ _DEEPEST = 32
 _LONGEST = 1 << 31
 """Numbers of a range; all that is done with one makes a list of it."""
 
+_CONTAINERS = {list, range, dict}
+"""What is looked at before a call."""
+
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
 _LOCK = RLock()
@@ -100,11 +103,12 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
     fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
+    containers = _CONTAINERS
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
         for value in (*args, *kwargs.values()):
-            if type(value) is list or type(value) is range:
+            if type(value) in containers:
                 shallow(name, value)
         try:
             result = raw(*args, **kwargs)
@@ -141,8 +145,9 @@ def _check_made(
 
 def _check_depth(name: str, value: Any) -> None:
     """Refuse lists in lists without end, which would end the process, and ranges without end."""
-    if type(value) is range and abs(value.stop - value.start) > _LONGEST * abs(value.step):
-        raise ArgumentError(f"{name}: a range is too long")
+    for one in value.values() if type(value) is dict else (value,):
+        if type(one) is range and abs(one.stop - one.start) > _LONGEST * abs(one.step):
+            raise ArgumentError(f"{name}: a range is too long")
     for _ in range(_DEEPEST):
         if type(value) is not list or not value:
             return

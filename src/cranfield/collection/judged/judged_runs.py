@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
@@ -278,10 +279,12 @@ class JudgedRuns(Scorable):
 
     def recall_base(self, rel: int = 1) -> Ints:
         """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""
+        check_whole("rel", rel, 0)
         return self.judgments.count(rel)
 
     def nonrelevant_base(self, rel: int = 1) -> Ints:
         """Judged documents of each topic with grade < rel; shape (topics, 1)."""
+        check_whole("rel", rel, 0)
         return self.judgments.count(self.judgments.judged_from, rel)
 
     def _repr_html_(self) -> str:

@@ -47,8 +47,9 @@ def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
         same = np.flatnonzero(classes == one)
         for part in row_slices(same.size, s.size, BLOCK):
             some = same[part]
-            for k, below in enumerate((1 - tail, tail)):
-                found[k, some] = _with_below((t / scale)[some], s, weights, df, below)
+            # The larger t of one is the smaller one of -t, whose probability is not next to 1.
+            for k, sign in enumerate((-1, 1)):
+                found[k, some] = sign * _with_below(sign * (t / scale)[some], s, weights, df, tail)
     return found[0] * scale, found[1] * scale
 
 

@@ -202,3 +202,12 @@ def test_numbers_that_python_counts_among_whole_ones() -> None:
     for odd in (np.timedelta64("NaT"), True):
         with pytest.raises(cf.CranfieldError):
             cf.significance.variance(SCORES, model=odd)  # type: ignore[arg-type]
+
+
+def test_what_is_no_place_no_folder_and_no_number() -> None:
+    with pytest.raises(cf.PolicyError, match="is no place in Scores"):
+        SCORES.cell((10**6, 0))
+    with pytest.raises(cf.InputError, match="too long"):
+        cf.campaign.open("x" * 10_000)
+    with pytest.raises(cf.InputError, match="is not a finite number"):
+        cf.read_scores({"a": {"1": np.complex64(1)}})

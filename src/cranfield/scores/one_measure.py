@@ -226,9 +226,12 @@ class Scores(Averages, Plotted):
 
     def cell(self, place: Sequence[int] | Ints) -> str:
         """Name a place in the values: system, topic, and shard if there are any."""
-        topic, system, *shard = (
-            labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
-        )
+        try:
+            topic, system, *shard = (
+                labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
+            )
+        except (IndexError, ValueError):
+            raise PolicyError(f"{quoted(place)} is no place in {self!r}") from None
         where = f" in shard {plain(shard[0])}" if shard else ""
         return f"system {quoted(system)} on topic {quoted(topic)}{where}"
 

@@ -17,6 +17,9 @@ from cranfield.base.errors import quoted
 Cells = Sequence[Any] | pl.Series
 """A column as it was given: values of Python, or a column of polars."""
 
+_COMPLEX = (complex, np.complexfloating)
+"""NumPy makes a real number of one, with a warning."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
@@ -79,7 +82,7 @@ def finite(cell: Any) -> float | None:
     """
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(_BLANKS)) else None
-    if isinstance(cell, (bytes, bytearray)):
+    if isinstance(cell, (bytes, bytearray, *_COMPLEX)):
         return None
     try:
         number = float(cell)
@@ -92,6 +95,8 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
     """Tell whether a cell holds nothing: no value, or one of some words in any case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
+    if isinstance(cell, _COMPLEX):
+        return False
     # The missing value of pandas is equal to nothing, and has no truth.
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return True

@@ -21,9 +21,14 @@ UNFINISHED = "."
 
 def check_folder(folder: Path) -> None:
     """Refuse what is no campaign's folder."""
-    if not folder.is_dir():
+    try:
+        there, kept = folder.is_dir(), (folder / REGISTRY).is_file()
+    except OSError as error:
+        # Such as a name that is too long.
+        raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
+    if not there:
         raise InputError("there is no such folder", source=str(folder))
-    if not (folder / REGISTRY).is_file():
+    if not kept:
         reason = f"is no campaign: it has no {REGISTRY} (`cranfield campaign init` makes one)"
         raise InputError(reason, source=str(folder))
 

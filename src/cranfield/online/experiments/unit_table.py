@@ -32,7 +32,10 @@ _TIME = Kind(lambda cell: None if absent(cell) else str(cell), wanted="no time",
 
 
 def _as_columns(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
-    if not all(isinstance(one, (list, tuple, np.ndarray, pl.Series)) for one in data.values()):
+    if not all(
+        isinstance(one, (list, tuple, np.ndarray, pl.Series)) and getattr(one, "ndim", 1) == 1
+        for one in data.values()
+    ):
         raise InputError("a mapping of a table of units has a list for each column", source=source)
     if len({len(one) for one in data.values()}) > 1:
         raise InputError("columns differ in length", source=source)

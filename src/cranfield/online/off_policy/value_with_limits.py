@@ -57,14 +57,19 @@ class WeightSummary:
         used = weights if clip is None else np.minimum(weights, clip)
         if not used.size or not np.isfinite(used).all():
             raise PolicyError("weights are finite numbers, one at least")
+        with np.errstate(over="ignore"):
+            total, squares = used.sum(), np.square(used).sum()
+            fits = np.isfinite(np.square(total) + squares)
+        if not fits:
+            raise PolicyError("weights are so large that their squares have no finite sum")
         size = int(np.ceil(0.01 * used.size))
         top = np.partition(used, -size)[-size:].sum()
         return cls(
             number=used.size,
-            effective=float(ratio(np.square(used.sum()), np.square(used).sum())),
+            effective=float(ratio(np.square(total), squares)),
             mean=float(used.mean()),
             largest=float(used.max(initial=0.0)),
-            heaviest=float(ratio(top, used.sum())),
+            heaviest=float(ratio(top, total)),
             clip=None if clip is None else float(clip),
             clipped=float((weights > clip).mean()) if clip is not None else 0.0,
         )

@@ -185,6 +185,10 @@ def natural_distance(ranks: Ranks) -> Ranks:
     found = as_array(ranks, wrong)
     if found.ndim != 1 or not has_numbers(found):
         raise PolicyError(wrong)
+    if found.dtype.kind in "biu":
+        # Differences of small or unsigned types would go round.
+        wide = found.size and max(abs(int(found.min())), abs(int(found.max()))) >= 1 << 62
+        found = found.astype(object if wide else np.int64)
     return np.asarray(found[None, :] - found[:, None])
 
 

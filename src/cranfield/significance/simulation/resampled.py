@@ -11,6 +11,9 @@ from cranfield.base.checks import check_whole, numbers
 from cranfield.base.streams import stream
 from cranfield.scores.averages import Averages
 
+_MOST = 1 << 28
+"""Scores that are drawn together: 2 GiB."""
+
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
@@ -54,6 +57,6 @@ class Resampled:
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Return the scores of new topics, of the stream that belongs to a seed and a key."""
-        check_whole("topics", topics, 1)
+        check_whole("topics", topics, 1, _MOST // max(1, self.values[0].size))
         check_whole("seed", seed, 0)
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]

@@ -243,10 +243,11 @@ def test_unknown_scale() -> None:
 
 def test_natural_distance_of_small_types() -> None:
     """Differences of small, unsigned and huge whole numbers do not go round."""
-    for ranks, wanted in (
+    cases: list[tuple[Any, int]] = [
         (np.array([0, 2], dtype=np.uint8), 2),
         (np.array([-100, 100], dtype=np.int8), 200),
         ([2**63 - 1, -(2**63)], -(2**64) + 1),
         ([False, True], 1),
-    ):
+    ]
+    for ranks, wanted in cases:
         assert natural_distance(ranks).tolist() == [[0, wanted], [-wanted, 0]]

@@ -166,7 +166,8 @@ class Measured(Framed):
                     f" {share:.1%} ({censored:,}) are censored"
                 )
         if self.outside:
-            said.append(f"{self.outside:,} rows are of no {' and '.join(self.by)}")
+            rows = f"{counted(self.outside, 'row')} {'is' if self.outside == 1 else 'are'}"
+            said.append(f"{rows} of no {' and '.join(self.by)}")
         return said
 
     def __str__(self) -> str:

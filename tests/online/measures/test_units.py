@@ -98,7 +98,7 @@ def test_pages_of_no_user_are_said() -> None:
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
     found = cf.online.measure(made_log(pages, None, clicks), "UCTR", "user")
     assert found.outside == 1
-    assert "1 rows are of no user" in str(found)
+    assert "1 row is of no user" in str(found)
     assert found["UCTR"].tolist() == [0.0]
 
 

@@ -20,6 +20,9 @@ Cells = Sequence[Any] | pl.Series
 _COMPLEX = (complex, np.complexfloating)
 """NumPy makes a real number of one, with a warning."""
 
+_NO_NUMBER = (bytes, bytearray, *_COMPLEX)
+"""What Python and NumPy would make a number of."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _INT32 = 2**31
@@ -82,7 +85,7 @@ def finite(cell: Any) -> float | None:
     """
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(_BLANKS)) else None
-    if isinstance(cell, (bytes, bytearray, *_COMPLEX)):
+    if isinstance(cell, _NO_NUMBER):
         return None
     try:
         number = float(cell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
 import warnings
@@ -21,6 +22,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
+        # All that cases make, copies of campaigns included, goes with it.
+        tempfile.tempdir = place
         targets, pool = noted()
         if sys.argv[1:] == ["--names"]:
             for target in targets:
@@ -42,6 +45,7 @@ def main() -> None:
             print(json.dumps(["all"]), file=out, flush=True)
         os.chdir("/")
         out.flush()
+        shutil.rmtree(place, ignore_errors=True)
         # Threads and pools of what was attacked have nothing more to do.
         os._exit(0)
 

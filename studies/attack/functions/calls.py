@@ -171,8 +171,8 @@ def noted() -> tuple[list[Target], Pool]:
     targets = sorted((one for one, _ in found.values()), key=lambda one: one.name)
     known = campaign_calls.calls()
     for one in targets:
-        given = [known[one.name]] if one.name in known else made_up(one, pool)
-        one.calls = one.calls or given
+        if not one.calls:
+            one.calls = [known[one.name]] if one.name in known else made_up(one, pool)
     return targets, pool
 
 

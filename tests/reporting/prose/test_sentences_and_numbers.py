@@ -315,16 +315,18 @@ class Comparison(Reader):
         assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
 
     @matches(
-        rf"Of ({N}) pairs? found to differ, ({WORD}) keeps? the order of means under every"
-        r" increasing transformation of the scores\."
+        rf"(?:Of ({N}) pairs found to differ, ({WORD}) keeps?|The pair found to differ (does not"
+        r" )?keeps?) the order of means under every increasing transformation of the scores\."
     )
     def see_order(self, found: re.Match[str]) -> None:
-        assert number(found[1]) == int(self.star.sum())
+        said = number(found[1]) if found[1] else 1
+        kept = number(found[2]) if found[1] else int(not found[3])
+        assert said == int(self.star.sum())
         # A system is above for all transformations just when it is by its sorted scores.
         ordered = np.sort(self.one.scores.values, axis=0)
         apart = ordered[:, self.one.first] - ordered[:, self.one.second]
         above = (apart >= -1e-12).all(axis=0) | (apart <= 1e-12).all(axis=0)
-        assert number(found[2]) == int((above & self.star).sum())
+        assert kept == int((above & self.star).sum())
 
     @matches(
         r"What is said of a pair depends on the other systems, and errors are bounded only .*\."

@@ -114,7 +114,12 @@ def themed(chart: Chart) -> Chart:
         padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
         view=alt.ViewConfig(strokeOpacity=0),
         axis=alt.AxisConfig(
-            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5
+            labelFontSize=12,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            # Labels in a wider font than the one that was measured do not touch the title.
+            titlePadding=9,
+            gridOpacity=0.5,
         ),
         # A label at the end of an axis stands below its tick, away from its neighbour.
         axisQuantitative=alt.AxisConfig(labelFlush=False, labelSeparation=6),

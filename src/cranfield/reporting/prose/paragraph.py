@@ -21,7 +21,7 @@ from cranfield.reporting.prose.sentences import (
     written,
 )
 from cranfield.reporting.prose.several_measures import jointly
-from cranfield.scales.statements.meaningful import MEANINGFUL, meaning, measure_of
+from cranfield.scales.statements.meaningful import MEANINGFUL, meaning, measure_of, order_kept
 from cranfield.significance import check_assumptions
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -166,8 +166,5 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
             ".",
         ]
         if count := one.count():
-            yield [
-                f"Of {counted(count, 'pair')} found to differ, {meant.holds or 'none'}"
-                f" {'keeps' if meant.holds == 1 else 'keep'} the order of means under every"
-                " increasing transformation of the scores."
-            ]
+            kept = order_kept(count, meant.holds, "pair found to differ", "pairs found to differ")
+            yield [f"{capitalised(kept)}."]

@@ -105,11 +105,7 @@ class Meaning:
         """Return the verdict, and what holds without any assumption on the scale."""
         lines, found = [self.first_line], self.comparison.count()
         if found and self.verdict != MEANINGFUL:
-            kept = f"{self.holds:,} keep" if self.holds > 1 else f"{self.holds or 'none'} keeps"
-            lines.append(
-                f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
-                f" {kept} the order of means under every increasing transformation of the scores"
-            )
+            lines.append(order_kept(found, self.holds))
             lines.append(self._decisions())
             if example := self._example():
                 lines.append(example)
@@ -242,6 +238,18 @@ class Meaning:
 
     def __repr__(self) -> str:
         return f"Meaning({self.first_line})"
+
+
+def order_kept(
+    found: int, holds: int, one: str = "pair that differs", more: str = "pairs that differ"
+) -> str:
+    """Say of those found to differ how many keep their order of means on any scale."""
+    if found == 1:
+        said = f"the {one} {'keeps' if holds else 'does not keep'}"
+    else:
+        kept = f"{holds:,} keep" if holds > 1 else f"{holds or 'none'} keeps"
+        said = f"of {found:,} {more}, {kept}"
+    return f"{said} the order of means under every increasing transformation of the scores"
 
 
 def _draws(one: PairwiseComparison) -> bool:

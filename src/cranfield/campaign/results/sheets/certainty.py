@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.base.arrays import places
-from cranfield.base.words import counted
+from cranfield.base.words import capitalised
 from cranfield.campaign.results.comparing import compared_if_possible
 from cranfield.campaign.results.sheets.content import Certainty
 from cranfield.reporting.page.words import verdict_sentence
 from cranfield.reporting.verdicts import BETTER, WORSE, group_letters, verdicts_of
-from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning, meaning
+from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning, meaning, order_kept
 from cranfield.scores import Scores
 
 NO_REASON = "the comparison is not possible"
@@ -63,10 +63,5 @@ def _verdict(said: Meaning, k: int) -> tuple[str, ...]:
     if said.verdict == MEANINGFUL or not found:
         return (first,)
     holds = int((mine & said.dominance.holds).sum())
-    keep = f"{holds:,} keep" if holds > 1 else f"{holds or 'none'} keeps"
-    differ = f"{counted(found, 'run')} that {'differs' if found == 1 else 'differ'} from it"
-    return (
-        first,
-        f"Of {differ}, {keep} the order of means under every increasing transformation of the"
-        " scores.",
-    )
+    kept = order_kept(found, holds, "run that differs from it", "runs that differ from it")
+    return (first, f"{capitalised(kept)}.")

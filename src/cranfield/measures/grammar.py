@@ -105,6 +105,8 @@ def parse_measures(
     """
     if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
+    elif isinstance(texts, Mapping):
+        raise MeasureError("measures go into a list, not a mapping: tables call them as you do")
     elif not isinstance(texts, Iterable):
         raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
     found: dict[Measure, None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
 from os import PathLike
@@ -335,3 +335,32 @@ class Scores(Averages, Plotted):
         label = f"{self.measure}: " if self.measure else ""
         sizes = (counted(len(labels), what) for what, labels in self.labels.items())
         return f"Scores({label}{', '.join(sizes)})"
+
+
+def side_by_side(of: Mapping[str, Scores]) -> Scores:
+    """Put systems that were scored one by one beside each other, by their new names.
+
+    A topic that a system has no score for is NaN there; topics are in order of appearance. What is
+    known of the measure is that of the first, and of the settings what all have in common.
+
+    Examples
+    --------
+    >>> a = Scores([[0.5], [1.0]], topics=["q1", "q2"], systems=["run"], measure="AP")
+    >>> b = Scores([[0.25]], topics=["q2"], systems=["run"], measure="AP")
+    >>> side_by_side({"a": a, "b": b}).values.tolist()
+    [[0.5, nan], [1.0, 0.25]]
+    """
+    parts = list(of.values())
+    first = parts[0]
+    if any(one.shards != first.shards for one in parts):
+        raise CranfieldError("systems that are put side by side are scored on the same shards")
+    place = {topic: k for k, topic in enumerate(dict.fromkeys(t for p in parts for t in p.topics))}
+    values = np.full((len(place), len(parts), *first.values.shape[2:]), np.nan)
+    for k, one in enumerate(parts):
+        values[[place[topic] for topic in one.topics], k] = one.values[:, 0]
+    common = {
+        name: value
+        for name, value in first.settings.items()
+        if all(one.settings.get(name) == value for one in parts)
+    }
+    return replace(first, values=values, topics=tuple(place), systems=tuple(of), settings=common)

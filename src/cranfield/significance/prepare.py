@@ -12,8 +12,9 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.evaluation.scorefiles import read_scores
+from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import side_by_side
 from cranfield.scores.labels import place_of
 from cranfield.significance.registry import MISSING
 from cranfield.significance.tests.catalogue import TESTS
@@ -41,29 +42,63 @@ class Ready:
 def as_scores(scores: Any) -> Scores:
     """Take scores as they are, or make them from a mapping, a data frame or an array.
 
-    A mapping names the systems. The scores of each are a mapping or a series by topic, or a list in
+    A mapping names the systems, also those that were evaluated one by one. The scores of each are a mapping or a series by topic, or a list in
     order of topics; lists of different lengths are of different topics, and filled up with NaN. An
     array has shape (topics, systems), or (topics, systems, shards); its systems are numbered.
     """
     if isinstance(scores, Scores):
         return scores
-    if isinstance(scores, Mapping) and any(isinstance(one, Scores) for one in scores.values()):
-        if len(scores) == 1:
-            [only] = scores.values()
-            return only  # type: ignore[no-any-return]
-        names = ", ".join(map(str, scores))
-        raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
+    if isinstance(scores, Mapping) and any(map(_holds_scores, scores.values())):
+        return _of_mapping(scores)
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or not np.issubdtype(scores.dtype, np.number):
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(scores.astype(np.float64), topics, systems)
     if isinstance(scores, Mapping) or hasattr(scores, "columns"):
-        return read_scores(scores)
+        of = read_scores_by_measure(scores)
+        first, *more = of
+        if more:
+            raise PolicyError(
+                f"compare takes the scores of one measure, and there are {', '.join(of)}:"
+                f" read_scores(data, measure={first!r}) takes one"
+            )
+        return of[first]
     kind = type(scores).__name__
     raise PolicyError(
         f"compare takes Scores, scores by system, a data frame or an array, not {kind}"
     )
+
+
+def _holds_scores(given: Any) -> bool:
+    """Tell whether these are scores, or an evaluation."""
+    inside = given.values() if isinstance(given, Mapping) else (given,)
+    return any(isinstance(one, Scores) for one in inside)
+
+
+def _of_mapping(given: Mapping[Any, Any]) -> Scores:
+    """Take the only measure of an evaluation, or systems that were evaluated one by one."""
+    if len(given) == 1 and isinstance(only := next(iter(given.values())), Scores):
+        return only
+    names = ", ".join(map(str, given))
+    several = next((str(name) for name, one in given.items() if _measures(one) > 1), None)
+    if several is not None:
+        raise PolicyError(
+            f"{quoted(several)} holds several measures, where compare takes one: choose it of each,"
+            f" as in {{{several!r}: evaluation['AP'], ...}}"
+        )
+    of = {
+        name: next(iter(one.values())) if isinstance(one, Mapping) else one
+        for name, one in given.items()
+    }
+    one_by_one = all(isinstance(one, Scores) and len(one.systems) == 1 for one in of.values())
+    if not one_by_one or len({one.measure for one in of.values()}) > 1:
+        raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
+    return side_by_side(of)
+
+
+def _measures(given: Any) -> int:
+    return len(given) if isinstance(given, Mapping) else 1
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:

@@ -22,6 +22,7 @@ from cranfield.significance import compare_measures
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
 P = r"p (?:=|<|>) \d\.\d+"
+OF_RANKS = "difference of mean ranks"
 WORD = rf"(?:none|{N})"
 
 
@@ -85,13 +86,20 @@ class Reader:
         """Check a difference, its limits, and its p-value."""
         k = self.pairs[a, b]
         low, high = (ends[k] for ends in self.one.interval)
-        difference, shown_low, shown_high, p = found.group("d", "low", "high", "p")
+        difference, shown_low, shown_high = found.group("d", "low", "high")
+        p = found["p"] or found["p_after"]
         assert is_rounded(difference, self.means[a] - self.means[b])
         assert is_rounded(shown_low, low) and is_rounded(shown_high, high)
         assert holds(p, self.one.adjusted_pvalues[k])
-        # Two digits of half the width, no more.
+        # Two digits of half the width, and more only where a limit would be shown as 0.
         places = len(difference.partition(".")[2])
-        assert 9.5 <= (high - low) / 2 * 10**places < 100
+        least = min(abs(low), abs(high))
+        assert 9.5 <= (high - low) / 2 * 10**places
+        assert (high - low) / 2 * 10**places < 100 or least * 10 ** (places - 1) <= 0.5
+        assert float(shown_low) != 0 or abs(low) < 1e-9
+        # What stands before the interval is what it is of, or else it is said what that is.
+        own = self.one.interval_of in ("mean difference", "difference of means", OF_RANKS)
+        assert own == (found["of"] is None)
 
     def check(self, sentence: str) -> None:
         for name in dir(self):
@@ -106,8 +114,8 @@ class Reader:
         raise AssertionError(f"not understood: {sentence}")
 
     DIFFERENCE = (
-        rf"(?P<d>{N}) \(95% confidence interval(?: of the [a-z 0]+?)?"
-        rf" (?P<low>{N}) to (?P<high>{N}), (?P<p>{P})\)"
+        rf"(?P<d>{N}) \((?:(?P<p>{P}), )?95% confidence interval(?P<of> of the [a-z 0-]+?)?"
+        rf" (?P<low>{N}) to (?P<high>{N})(?:, (?P<p_after>{P}))?\)"
     )
 
 
@@ -192,7 +200,10 @@ class Comparison(Reader):
     def see_intervals(self, found: re.Match[str]) -> None:
         assert found.group(1, 2) == (self.one.interval_of, self.one.interval_kind)
 
-    @matches(rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+): (.*)\.")
+    @matches(
+        rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+), by these differences:"
+        r" (.*)\."
+    )
     def see_found(self, found: re.Match[str]) -> None:
         sign = 1 if found[2] == "better" else -1
         good = {
@@ -203,7 +214,7 @@ class Comparison(Reader):
         told = found[4].split("; ")
         assert number(found[1]) == len(good) == len(told)
         for one in told:
-            part = re.fullmatch(rf"(\S+) by {Reader.DIFFERENCE}", one)
+            part = re.fullmatch(rf"(\S+) {Reader.DIFFERENCE}", one)
             assert part is not None and part[1] in good, one
             self.pair(part[1], found[3], part)
 
@@ -348,6 +359,8 @@ CASES: dict[str, tuple[dict[str, Any], int, float | None, set[str]]] = {
         None,
         {"see_found", "see_none"},
     ),
+    "two systems, Wilcoxon": ({"test": "wilcoxon"}, 2, None, {"see_difference"}),
+    "a baseline, Wilcoxon": ({"test": "wilcoxon", "baseline": 2}, 6, None, {"see_found"}),
     "all pairs, Friedman": ({"test": "friedman"}, 6, None, {"see_omnibus", "see_note"}),
     "all pairs, ANOVA with Tukey": (
         {"test": "anova-2", "correction": "tukey"},

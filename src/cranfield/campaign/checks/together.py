@@ -57,8 +57,11 @@ class FileChecks(Framed):
 
     @property
     def accepted(self) -> bool:
-        """Whether every file can be read."""
+        """Whether every file can be read; so a condition takes the checks themselves."""
         return all(one.accepted for one in self.files)
+
+    def __bool__(self) -> bool:
+        return self.accepted
 
     def to_polars(self) -> pl.DataFrame:
         """Return the faults: file, code, severity, line, topic, doc, count, message."""

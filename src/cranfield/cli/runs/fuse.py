@@ -12,6 +12,7 @@ from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.fusion.names import METHODS, NORMS
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 EPILOG = """\b
 Examples:
@@ -90,7 +91,8 @@ def fuse(
             jobs=jobs,
             progress=progress,
         )
-    cf.write_run(fused, output or "-", metadata=True)
+    table = output is not None and Source(output).suffix in FORMAT_OF_SUFFIX
+    cf.write_run(fused, output or "-", metadata=not table)
 
 
 def _numbers(text: str) -> list[float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.words import some_of
+from cranfield.base.words import counted, some_of
 from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
 from cranfield.collection.files.line_formats import (
     read_text,
@@ -94,7 +94,8 @@ def read_qrels(
     Warns
     -----
     CranfieldWarning
-        For judgments that are left out, and for grades that are true and false.
+        For judgments that are left out, grades that are true and false, and topics of a dict that
+        have no judgment.
 
     Examples
     --------
@@ -108,6 +109,7 @@ def read_qrels(
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
+            _tell_unjudged(data)
             return qrels.kept()
     given = _read(data, "qrels", format, encoding, columns)
     read, origin = given.columns, given.origin
@@ -133,10 +135,28 @@ def read_qrels(
             codes, docs, grades, origin = codes[kept], docs[kept], grades[kept], Origin(origin.name)
             parts = None if parts is None else parts[kept]
             extra = {name: values[kept] for name, values in extra.items()}
+    _tell_unjudged(data)
     try:
         return Qrels(topics, codes, docs, grades, parts, origin, extra)
     except InputError as error:
         raise given.about_repeats(error, "qrels") from None
+
+
+def _tell_unjudged(data: Any) -> None:
+    """Tell which topics of a mapping have no judgment, as judgments cannot hold these."""
+    if not isinstance(data, Mapping):
+        return
+    empty = [
+        topic for topic, inside in data.items() if isinstance(inside, Sized) and not len(inside)
+    ]
+    if empty:
+        listed = some_of(map(quoted, empty), 3)
+        warn(
+            f"{counted(len(empty), 'topic')} of the judgments {'has' if len(empty) == 1 else 'have'} none"
+            f" ({listed}) and cannot count; a"
+            " document with grade 0 lets a topic count",
+            stacklevel=3,
+        )
 
 
 def read_run(

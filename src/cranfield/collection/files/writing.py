@@ -16,7 +16,7 @@ from typing import IO, Any
 import polars as pl
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.whole_files import whole_file
 from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
 from cranfield.collection.judged.ranking import order_of
@@ -44,9 +44,14 @@ _LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
 
 
 def write_run(
-    run: Run, path: str | PathLike[str], *, depth: int | None = None, metadata: bool = False
+    run: Run,
+    path: str | PathLike[str],
+    *,
+    depth: int | None = None,
+    metadata: bool = False,
+    format: str = "auto",
 ) -> None:
-    """Write a run as a TREC file, ranks from 1 in the order by score; packed if the suffix says so.
+    """Write a run, ranks from 1 in the order by score; packed if the suffix says so.
 
     Parameters
     ----------
@@ -57,19 +62,43 @@ def write_run(
     metadata
         Whether to write the run's metadata, where it has any, as a header of comments; what was
         read from such a header is written byte for byte.
+    format
+        One of `trec`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default what the suffix says,
+        and TREC text for other files. The others have the columns topic, doc, score, rank and
+        system.
 
     Raises
     ------
     CranfieldError
-        When an id holds a blank, which the format cannot express.
+        When an id holds a blank, which TREC text cannot express.
     InputError
         When metadata are asked for and cannot be read.
+    PolicyError
+        For an unknown format, and for metadata in one that has no comments.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.write_run(cf.read_run({"q": {"d 1": 2.0, "d 2": 3.5}}, name="bm25"), "-", format="csv")
+    topic,doc,score,rank,system
+    q,d 2,3.5,1,bm25
+    q,d 1,2.0,2,bm25
     """
+    check_choice("format", format, ("auto", "trec", *WRITERS))
+    form = format
+    if form == "auto":
+        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
+    if metadata and form != "trec":
+        raise PolicyError(f"metadata stand in a header of TREC text, and {form} has none")
     order = order_of(run, "trec")
     rows = order.rows
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
     if depth is not None:
         frame = frame.filter(pl.col("rank") <= depth)
+    if form != "trec":
+        named = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
+        write_table(named, path, form)
+        return
     table = frame.select(
         "topic",
         pl.lit("Q0").alias("q0"),

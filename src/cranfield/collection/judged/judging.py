@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
+from cranfield.base.errors import quoted, warn
+from cranfield.base.words import some_of
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.hits import hits_of
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
@@ -126,7 +128,7 @@ def judge(
     Warns
     -----
     CranfieldWarning
-        When two files have the same run tag.
+        When two files have the same run tag, and for systems of which no document is judged.
 
     Examples
     --------
@@ -157,6 +159,7 @@ def judge(
     with telling_order(runs, qrels):
         names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
+    _tell_strangers(judged)
     judged = judged.read_as(many.settings)
     if others:
         tables = Known(known.tables)
@@ -171,6 +174,24 @@ def judge(
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
     return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+
+def _tell_strangers(judged: JudgedRuns) -> None:
+    """Tell which systems have nothing that is judged: their ids may be written in another way."""
+    answered = (judged.retrieved > 0).sum(axis=0)
+    strange = [
+        row.system
+        for row, topics in zip(judged.coverage.systems, answered, strict=True)
+        # That of one topic nothing is judged is usual.
+        if row.unjudged == row.retrieved and topics != 1
+    ]
+    if strange:
+        listed = some_of(map(quoted, strange), 3)
+        warn(
+            f"no document that {listed} retrieved is judged: are ids of topics and documents"
+            " written as in the judgments?",
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import are_measures, label_in, role_of
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
 from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
@@ -103,6 +104,13 @@ def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> ScorePart:
 
 
 def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
+    if len(data) > 1 and are_measures(map(str, data)):
+        some = some_of(map(quoted, data), 3)
+        warn(
+            f"{source}: systems are called like measures ({some}); of an evaluation, ev['AP'] has"
+            " the scores of one measure",
+            stacklevel=4,
+        )
     for name, given in data.items():
         system = label_in(name, "system", source)
         if isinstance(given, (Scores, str, bytes)):

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.whole_files import whole_file
 
 TITLE = "Evaluation report"
+
+OTHER = {
+    *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
+    *(".png", ".svg", ".tex", ".tsv", ".txt"),
+}
+"""Suffixes of files that are no pages."""
 
 
 def report(
@@ -94,7 +101,6 @@ def report(
     >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
     '<!doctype html>'
     """
-    from cranfield.online.experiments.report import ExperimentReport
     from cranfield.reporting.page.build import page
     from cranfield.reporting.page.contents import collect
     from cranfield.reporting.page.experiment_page import experiment_page
@@ -102,6 +108,8 @@ def report(
     from cranfield.reporting.page.settings import hashed
 
     target = _named(path, "the page")
+    if (suffix := Path(target).suffix.lower()) in OTHER:
+        raise PolicyError(f"the report is a page of HTML, and {quoted(target)} is called {suffix}")
     files = hashed(_files(inputs))
     shown = _command(command)
     judged = () if judges is None else read_judged(judges)
@@ -117,7 +125,7 @@ def report(
         "resamples": resamples,
         "seed": seed,
     }
-    if isinstance(results, ExperimentReport):
+    if _is_experiment(results):
         for name, value in {**options, "judges": judges}.items():
             if value is not None:
                 raise PolicyError(f"{name}: an experiment is analysed already, and takes none")
@@ -130,6 +138,12 @@ def report(
     with whole_file(target) as out:
         out.write(made.encode())
     return Path(target)
+
+
+def _is_experiment(results: Any) -> bool:
+    """Tell whether an experiment was analysed; who has one has loaded its class, which is slow."""
+    loaded = sys.modules.get("cranfield.online.experiments.report")
+    return loaded is not None and isinstance(results, loaded.ExperimentReport)
 
 
 def _named(path: Any, what: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.base.arrays import Indices
 from cranfield.base.words import counted
 from cranfield.reporting.prose.sentences import (
+    MOST_PLACES,
     Cited,
     Maths,
     Sentence,
@@ -20,6 +21,9 @@ from cranfield.reporting.prose.sentences import (
 )
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.result import PairwiseComparison
+
+NOTHING = 1e-9
+"""Of a limit, which is rather 0 and an error of rounding."""
 
 SHOWN_PAIRS = 5
 """Pairs whose differences are told one by one."""
@@ -37,10 +41,12 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     elif np.isfinite(high):
         ends = ["up to ", Maths(rounded(high, places))]
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
-    if one.interval_of not in MEANS and len(one) == 1:
-        level += f" of the {one.interval_of}"
     p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
-    return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
+    if one.interval_of in (*MEANS, f"difference of {one.mean_of}s"):
+        return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
+    # It is no interval of the difference that stands before it.
+    of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
+    return [_difference(one, k), " (", p, f", {level} of the {of} ", *ends, ")"]
 
 
 def _difference(one: PairwiseComparison, k: int) -> Maths:
@@ -53,7 +59,12 @@ def _places(one: PairwiseComparison, k: int) -> int:
     twice = 2 * float(one.difference[k])
     if np.isfinite(low) != np.isfinite(high):
         low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
-    return places_for(low, high, one.places)
+    places = places_for(low, high, one.places)
+    # A limit that is not 0 is not shown as 0.
+    least = min((abs(end) for end in (low, high) if NOTHING < abs(end) < np.inf), default=1.0)
+    while places < MOST_PLACES and round(least, places) == 0:
+        places += 1
+    return places
 
 
 def _name(one: PairwiseComparison, k: int) -> tuple[str, str]:
@@ -108,7 +119,7 @@ def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
             start = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
-            start += f" significantly {word} than {base}"
+            start += f" significantly {word} than {base}, by these differences"
             yield [_largest(start, found.size), *_told(one, found), "."]
 
 
@@ -123,7 +134,7 @@ def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cit
     for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
         first, second = _name(one, k)
         yield "; " if place else ""
-        yield f"{first} by " if one.baselines else f"{first} minus {second} "
+        yield f"{first} " if one.baselines else f"{first} minus {second} "
         yield from _pair(one, k)
 
 

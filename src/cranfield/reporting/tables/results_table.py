@@ -59,9 +59,10 @@ def table(
         Whether the best value of each measure is bold, and the second best underlined. Values that
         look the same are treated the same.
     percent
-        Whether means are shown times 100, with two decimals less.
+        Whether means are shown times 100.
     places
-        Decimals; by default four, or more where all values are small.
+        Decimals that are shown; by default four, or more where all values are small, and two less
+        of percentages.
     options
         Of the test: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
 

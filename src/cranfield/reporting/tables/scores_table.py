@@ -141,10 +141,8 @@ def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) ->
     known = values[~np.isnan(values)]
     if scores.aggregate == "sum" and (known == np.round(known)).all():
         return ["" if np.isnan(one) else f"{one:,.0f}" for one in values]
-    least = decimals(values) if places is None else places
-    factor = 1
-    if percent and scores.aggregate != "sum":
-        least, factor = max(0, least - 2), 100
+    factor = 100 if percent and scores.aggregate != "sum" else 1
+    least = max(0, decimals(values) - (2 if factor > 1 else 0)) if places is None else places
     return ["" if np.isnan(one) else f"{factor * one:.{least}f}" for one in values]
 
 

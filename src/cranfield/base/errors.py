@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from cranfield.base.escape import one_line, plain
 
@@ -67,6 +67,15 @@ class InputError(CranfieldError):
         ]
         text = f"{where}: {reason}" if where else reason
         super().__init__(f"{text} ({', '.join(about)})" if about else text)
+
+
+Kind = TypeVar("Kind", bound=InputError)
+
+
+def told_again(error: InputError, kind: type[Kind], source: str | None = None) -> Kind:
+    """Make an error of another kind of one of input, or say that it is of another source."""
+    source = error.source if source is None else source
+    return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
 
 
 class MeasureError(CranfieldError, ValueError):

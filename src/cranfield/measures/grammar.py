@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted, warn
 from cranfield.base.words import did_you_mean
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
@@ -110,6 +110,7 @@ def parse_measures(
     elif not isinstance(texts, Iterable):
         raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
     found: dict[Measure, None] = {}
+    alone: dict[Measure, str] = {}
     for text in texts:
         if isinstance(text, Measure):
             text.require_complete()
@@ -118,8 +119,15 @@ def parse_measures(
             foreign = _of_ir_measures(text)
             given = from_ir_measures(str(text)) if foreign else str(text).strip()
             for one in _split(given):
-                for made in _labelled(one, compat):
-                    found.setdefault(made)
+                made = _labelled(one, compat)
+                if len(made) == 1 and (first := alone.setdefault(made[0], one)) != one:
+                    warn(
+                        f"{quoted(first)} and {quoted(one)} are one measure, which is shown as the"
+                        " first",
+                        stacklevel=3,
+                    )
+                for each in made:
+                    found.setdefault(each)
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:

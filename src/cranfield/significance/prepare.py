@@ -14,8 +14,8 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import side_by_side
 from cranfield.scores.labels import place_of
+from cranfield.scores.one_measure import side_by_side
 from cranfield.significance.registry import MISSING
 from cranfield.significance.tests.catalogue import TESTS
 from cranfield.significance.tests.declaration import TestInfo
@@ -42,9 +42,10 @@ class Ready:
 def as_scores(scores: Any) -> Scores:
     """Take scores as they are, or make them from a mapping, a data frame or an array.
 
-    A mapping names the systems, also those that were evaluated one by one. The scores of each are a mapping or a series by topic, or a list in
-    order of topics; lists of different lengths are of different topics, and filled up with NaN. An
-    array has shape (topics, systems), or (topics, systems, shards); its systems are numbered.
+    A mapping names the systems, also those that were evaluated one by one. The scores of each are a
+    mapping or a series by topic, or a list in order of topics; lists of different lengths are of
+    different topics, and filled up with NaN. An array has shape (topics, systems), or (topics,
+    systems, shards); its systems are numbered.
     """
     if isinstance(scores, Scores):
         return scores

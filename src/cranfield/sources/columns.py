@@ -63,7 +63,7 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(data, source), source)
     if is_frame(data):
-        return columns_of_frame(data, source)
+        return columns_of_frame(_with_index(data), source)
     rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if rows and schema.tuples is not None:
         return columns_of_records(list(data), schema, source)
@@ -74,6 +74,13 @@ def read_columns(data: Any, schema: Schema) -> Columns:
 def is_frame(data: Any) -> bool:
     # Asking a lazy frame itself for its columns would cost, and warn.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def _with_index(data: Any) -> Any:
+    """Make columns of the index of a pandas frame, where all of its levels have names."""
+    levels = list(getattr(getattr(data, "index", None), "names", None) or ())
+    named = levels and all(isinstance(level, str) for level in levels)
+    return data.reset_index() if named and not {*levels} & {*data.columns} else data
 
 
 def columns_of_frame(data: Any, source: str) -> Columns:

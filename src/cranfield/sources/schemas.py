@@ -146,6 +146,8 @@ def _of_head(names: Sequence[object]) -> str:
     texts = [name for name in names if isinstance(name, str)]
     if len(texts) == 1 and ";" in texts[0]:
         return "; they are separated by semicolons, and commas or tabs are wanted"
+    if len(texts) == 1 and texts[0].count(",") > 1:
+        return "; they are separated by commas, as those of a file that is called .csv"
     return ""
 
 

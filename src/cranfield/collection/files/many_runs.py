@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import has_magic
@@ -17,13 +17,22 @@ from typing import IO, Any, overload
 import polars as pl
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import (
+    CranfieldWarning,
+    InputError,
+    PolicyError,
+    quoted,
+    told_again,
+    warn,
+)
 from cranfield.base.words import counted
+from cranfield.collection.files.named_columns import RUN
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
-from cranfield.collection.files.reading import read_run, systems_table
+from cranfield.collection.files.reading import OPENED, read_run, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import is_frame
 from cranfield.sources.patterns import asks, matches
 from cranfield.sources.remote import is_url, listed, shown
 from cranfield.sources.values import is_number
@@ -48,12 +57,6 @@ BAD_RUNS = {
 
 class BadRunError(InputError):
     """A run that cannot be read, where such runs are skipped."""
-
-    @classmethod
-    def of(cls, error: InputError) -> BadRunError:
-        return cls(
-            error.reason, source=error.source, line=error.line, topic=error.topic, doc=error.doc
-        )
 
 
 class Runs(Sequence[Run]):
@@ -84,9 +87,11 @@ class Runs(Sequence[Run]):
         try:
             return read_run(data, name=name, **self._options)
         except InputError as error:
+            if name is not None and error.source == RUN.called:
+                error = told_again(error, InputError, f"run {quoted(name)}")
             if self.bad_runs == "error":
-                raise
-            raise BadRunError.of(error) from None
+                raise error from None
+            raise told_again(error, BadRunError) from None
 
     def for_now(self, index: int) -> Run:
         """Read a run that is not kept: it may hold dicts that their owner changes later."""
@@ -206,9 +211,10 @@ def read_runs(
     ----------
     data
         A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
-        a run in memory, a dict `{system: run}`, or an iterable of any of these. What names several
-        files gives them in order of name. A table with a column of systems (usual names: `system`,
-        `run`, `model`, `tag`, ...) is a run of each, in order of appearance.
+        a run in memory, a dict `{system: run}` or pairs of these, or an iterable of any of these.
+        What names several files gives them in order of name. A table with a column of systems
+        (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
+        appearance.
     format, encoding, columns, duplicates
         As for :func:`read_run`.
     system
@@ -282,6 +288,7 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
     systems = table.systems()
     if len(systems) > 1:
         return systems
+    table.tell_of_systems()
     # A file that can be read again is not kept meanwhile.
     return [table if path is None or path == "-" or is_url(path) else item]
 
@@ -310,15 +317,27 @@ def _items(data: Any) -> Iterator[Any]:
         yield data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
+    elif hasattr(data, "read"):
+        raise InputError(OPENED)
     elif isinstance(data, Iterable) and not hasattr(data, "columns"):
         items = list(data)
         if items and _is_row(items[0]):
             yield items
             return
         for item in items:
-            yield from _items(item)
+            if _is_named(item):
+                yield str(item[0]), item[1]
+            else:
+                yield from _items(item)
     else:
         yield data
+
+
+def _is_named(item: Any) -> bool:
+    """Tell whether this is a run, but no path of one, with the name of its system before it."""
+    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], Hashable):
+        return False
+    return isinstance(item[1], Mapping) or is_frame(item[1])
 
 
 def _is_row(item: Any) -> bool:

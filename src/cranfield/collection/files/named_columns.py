@@ -21,6 +21,11 @@ SYSTEM = optional(
     "run_tag system system_id system_name run run_id runid run_name model model_id model_name",
 )
 
+GRADED = Column("grade", GRADE, "relevance label rel judgment judgement score")
+"""Of BEIR and ranx, `score` is the grade."""
+
+_VALUES = {"score": SCORE, "grade": GRADED}
+
 Values = Callable[[int], Sequence[float]]
 
 
@@ -29,7 +34,8 @@ def is_listed(inside: Any) -> bool:
     if not _is_list(inside) or not len(inside):
         return False
     first = inside[0]
-    return isinstance(first, (str, int)) or hasattr(first, "dtype") or _is_pair(first)
+    plain = isinstance(first, (str, int)) or hasattr(first, "dtype")
+    return plain or _is_pair(first) or _is_hit(first)
 
 
 def _is_list(inside: Any) -> bool:
@@ -41,6 +47,18 @@ def _is_list(inside: Any) -> bool:
 def _holds_runs(inside: Any) -> bool:
     """Tell whether documents are a level deeper than where a run has them."""
     return isinstance(inside, Mapping) and isinstance(next(iter(inside.values()), None), Mapping)
+
+
+def _is_hit(value: Any) -> bool:
+    """Tell whether this is a document without a topic, such as a search engine returns."""
+    return isinstance(value, Mapping) and _key(value, TOPIC) is None is not _key(value, DOC)
+
+
+def _key(row: Mapping[Any, Any], column: Column) -> Any:
+    """Find the key of a mapping that is called like a column; None where none is."""
+    usual = [*map(spelt, column.names)]
+    found = [key for key in row if spelt(key) in usual]
+    return min(found, key=lambda key: usual.index(spelt(key)), default=None)
 
 
 def _is_pair(value: Any) -> bool:
@@ -65,6 +83,14 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
             given = inside.tolist() if hasattr(inside, "tolist") else list(inside)
             if given and all(map(_is_pair, given)):
                 return [doc for doc, _ in given], [number for _, number in given]
+            if given and all(map(_is_hit, given)):
+                doc, number = (_key(given[0], column) for column in (DOC, _VALUES[value]))
+                if any(doc not in hit or (number is not None) > (number in hit) for hit in given):
+                    raise InputError(
+                        f"topic {quoted(topic)} has documents with different keys", source=source
+                    )
+                values = listed(len(given)) if number is None else [hit[number] for hit in given]
+                return [hit[doc] for hit in given], values
             return given, listed(len(given))
         else:
             reason = type(inside).__name__
@@ -108,8 +134,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        # Of BEIR and ranx, `score` is the grade.
-        Column("grade", GRADE, "relevance label rel judgment judgement score"),
+        GRADED,
         optional("subtopic", ID, "subtopic_id iteration iter"),
         optional("class", ID, "equivalence_class ec"),
         optional("stratum", ID),

@@ -142,6 +142,9 @@ def read_qrels(
         raise given.about_repeats(error, "qrels") from None
 
 
+OPENED = "this is an open file: give its path, as text or as a Path"
+
+
 def _tell_unjudged(data: Any) -> None:
     """Tell which topics of a mapping have no judgment, as judgments cannot hold these."""
     if not isinstance(data, Mapping):
@@ -150,11 +153,11 @@ def _tell_unjudged(data: Any) -> None:
         topic for topic, inside in data.items() if isinstance(inside, Sized) and not len(inside)
     ]
     if empty:
-        listed = some_of(map(quoted, empty), 3)
+        has = "has" if len(empty) == 1 else "have"
         warn(
-            f"{counted(len(empty), 'topic')} of the judgments {'has' if len(empty) == 1 else 'have'} none"
-            f" ({listed}) and cannot count; a"
-            " document with grade 0 lets a topic count",
+            f"{counted(len(empty), 'topic')} of the judgments {has} none"
+            f" ({some_of(map(quoted, empty), 3)}) and cannot count; a document with grade 0 lets a"
+            " topic count",
             stacklevel=3,
         )
 
@@ -352,6 +355,8 @@ def _read(
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
     check_choice("format", layout, FORMATS)
+    if hasattr(data, "read"):
+        raise InputError(OPENED)
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     asked = None

@@ -14,6 +14,7 @@ import polars as pl
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
@@ -63,6 +64,21 @@ class SystemTable:
         lines = None if self.table.lines is None else np.asarray(self.table.lines)[rows]
         table = replace(self.table, frame=self.table.frame[rows], lines=lines)
         return replace(self, table=table, rows=rows)
+
+    def tell_of_systems(self) -> None:
+        """Warn of a column that may name systems, and is not read."""
+        for name, cells in self.others.items():
+            if spelt(name) not in _LIKE_SYSTEMS:
+                continue
+            values = _text(cells()).drop_nulls().unique(maintain_order=True)
+            if 2 <= len(values) <= _FEW:
+                some = some_of(map(quoted, values), 3)
+                warn(
+                    f"{self.table.source}: column {quoted(name)} ({some}) is not read;"
+                    f" system={name!r} makes a system of each value",
+                    stacklevel=5,
+                )
+                return
 
     def telling_apart(self) -> tuple[str, list[str], str] | None:
         """Find a column of few values, in none of which a document is twice in a topic.

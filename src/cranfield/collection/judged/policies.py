@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from numbers import Integral
 from typing import Any, Literal
 
 from cranfield.base.checks import check_choice
@@ -72,11 +73,14 @@ class Policies:
             value = getattr(self, name)
             check_choice(name, value, choices)
         depth = self.depth
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, Integral)):
             raise PolicyError(f"depth {quoted(depth)} is not an integer")
         if depth is not None and not 1 <= depth <= DEEPEST:
             what = "less than 1" if depth < 1 else f"more than {DEEPEST}"
             raise PolicyError(f"depth {quoted(depth).strip(chr(39))} is {what}")
+        if depth is not None:
+            # Of NumPy too, but settings are written as JSON.
+            object.__setattr__(self, "depth", int(depth))
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from studies.newcomers.habits import HABITS
 from studies.newcomers.inputs import INPUTS
 from studies.newcomers.mistakes import MISTAKES
 from studies.newcomers.tasks import TASKS
 
-TABLES = {"mistakes": MISTAKES, "inputs": INPUTS, "tasks": TASKS}
+TABLES = {"mistakes": MISTAKES, "habits": HABITS, "inputs": INPUTS, "tasks": TASKS}
 CASES = [case for table in TABLES.values() for case in table]

@@ -76,6 +76,8 @@ def write_files(folder: Path) -> None:
             for doc, score in docs.items()
         ),
         "ap.csv": "topic,A,B\nq1,0.5,1\nq2,1,1\nq3,0.25,0.75\nq4,0,0.5\n",
+        "few.csv": "topic,A,B\nq1,0.5,1\nq2,1,1\nq3,0.25,0.75\n",
+        "again.run": trec(A, "again"),
         "nocolumn.csv": "topic,doc,weight\nq1,d1,3\n",
         "unnamed.csv": "query,result,value\nq1,d2,0.9\nq1,d1,0.8\nq2,d3,0.7\n",
     }

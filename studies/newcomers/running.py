@@ -69,6 +69,8 @@ def python(code: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.simplefilter("always", cf.CranfieldWarning)
+            warnings.showwarning = _shown
             tree = ast.parse(code)
             *lines, last = tree.body
             exec(compile(ast.Module(lines, []), "<case>", "exec"), names)
@@ -84,6 +86,10 @@ def python(code: str) -> str:
         print(f"{type(error).__name__}: {error}")
         return "traceback"
     return "works"
+
+
+def _shown(message: Warning | str, *where: object, **more: object) -> None:
+    print(f"warning: {message}")
 
 
 def run_all(cases: list[Case]) -> list[dict[str, str]]:

@@ -70,3 +70,29 @@ def test_the_digest_of_a_file(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "a") == expected
     with pytest.raises(InputError, match="is missing"):
         file_sha256(tmp_path / "b")
+
+
+@posix
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to("target")
+    with whole_file(link) as out:
+        out.write(b"new")
+    assert link.is_symlink() and target.read_bytes() == b"new"
+    # A store gives names of its own: what somebody put there is not followed.
+    with whole_file(link, synced=True) as out:
+        out.write(b"own")
+    assert not link.is_symlink() and target.read_bytes() == b"new"
+
+
+@posix
+def test_a_link_to_a_stream_is_written_to(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    link = tmp_path / "stdout"
+    link.symlink_to("/dev/fd/1")
+    print("before", flush=True)
+    with whole_file(link) as out:
+        out.write(b"new\n")
+    assert link.is_symlink() and capfd.readouterr().out == "before\nnew\n"

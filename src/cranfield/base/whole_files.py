@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,11 @@ from typing import IO
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 
+_LINKS = 40
+"""Links that are followed, as systems do."""
+
+_STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
+
 
 @contextmanager
 def whole_file(
@@ -20,16 +27,25 @@ def whole_file(
 ) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name only when it is complete.
 
+    Where a link has the name, it stays, and what it names is written; but a `private`, `synced` or
+    `new` file takes the place of a link.
+
     A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
-    this returns, and stays there when the power fails. A
-    `new` one leaves a file as it is that another process has made meanwhile.
+    this returns, and stays there when the power fails. A `new` one leaves a file as it is that
+    another process has made meanwhile.
     """
     target = Path(fspath(path))
-    name = None
+    name = stream = None
     try:
-        # A pipe or a device is written to as it is; nothing can take its place.
-        if target.exists() and not target.is_file():
-            file: IO[bytes] = target.open("wb")
+        if not (private or synced or new):
+            target, stream = _followed(target)
+        # A stream of this process, a pipe or a device is written to as it is: nothing can take its
+        # place.
+        if stream is not None:
+            sys.stdout.flush()
+            file: IO[bytes] = os.fdopen(os.dup(stream), "wb")
+        elif target.exists() and not target.is_file():
+            file = target.open("wb")
         else:
             handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
             file = os.fdopen(handle, "wb")
@@ -54,6 +70,18 @@ def whole_file(
     finally:
         if name is not None:
             Path(name).unlink(missing_ok=True)
+
+
+def _followed(path: Path) -> tuple[Path, int | None]:
+    """Follow links to what is to be written: a path, or a stream such as `/dev/stdout`."""
+    for _ in range(_LINKS):
+        if not path.is_symlink():
+            break
+        stream = _STREAM.fullmatch(str(path))
+        if stream:
+            return path, int(stream[1])
+        path = path.parent / path.readlink()
+    return path, None
 
 
 @contextmanager

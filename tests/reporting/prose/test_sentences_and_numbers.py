@@ -94,7 +94,7 @@ class Reader:
         # Two digits of half the width, and more only where a limit would be shown as 0.
         places = len(difference.partition(".")[2])
         least = min(abs(low), abs(high))
-        assert 9.5 <= (high - low) / 2 * 10**places
+        assert (high - low) / 2 * 10**places >= 9.5
         assert (high - low) / 2 * 10**places < 100 or least * 10 ** (places - 1) <= 0.5
         assert float(shown_low) != 0 or abs(low) < 1e-9
         # What stands before the interval is what it is of, or else it is said what that is.
@@ -283,7 +283,7 @@ class Comparison(Reader):
 
     @matches(
         rf"Within a margin of ({N}), by 95% intervals of the .+, ({WORD}) of ({N}) pairs (?:is|are)"
-        rf" equivalent, and in ({WORD}) the first system is not inferior to the second\."
+        rf" equivalent; the first system is shown to be non-inferior to the second in ({WORD})\."
     )
     def see_equivalence(self, found: re.Match[str]) -> None:
         low, high = self.one.interval

@@ -269,7 +269,8 @@ def _covered(row: SystemCoverage) -> list[Fault]:
     if row.retrieved:
         judged_10 = 1 - row.unjudged_10 / row.retrieved_10
         judged = 1 - row.unjudged / row.retrieved
-        said = f"judged@10 is {judged_10:.1%}, of all {row.retrieved:,} documents {judged:.1%}"
+        said = f"{judged_10:.1%} of the first 10 documents of all topics are judged, and"
+        said += f" {judged:.1%} of all {row.retrieved:,} documents"
         severity = "warning" if judged_10 < FEW_JUDGED else "note"
         faults.append(Fault("judged", severity, said))
     return faults

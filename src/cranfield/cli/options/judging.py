@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
@@ -210,10 +210,14 @@ def evaluated(
     **judging: Any,
 ) -> Evaluation:
     """Read, judge and score; warn of what the judgments do not cover."""
+    from cranfield.collection.shards.judging_by_shard import lowest_relevant
     from cranfield.evaluation.evaluation import score
 
     wanted = wanted_measures(asked, rel, compat)
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
     evaluation.coverage.warn()
+    least = max(map(lowest_relevant, wanted))
+    if judged.max_grade < least:
+        warn(f"no judgment has grade {least} or more, which is what counts as relevant")
     return evaluation

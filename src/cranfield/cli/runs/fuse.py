@@ -12,7 +12,6 @@ from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.fusion.names import METHODS, NORMS
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 EPILOG = """\b
 Examples:
@@ -48,6 +47,11 @@ Examples:
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores in RUN.", "trec")
 @gathered(Reading, "reading", in_group("Input", reading_options))
 @option("--jobs", type=click.IntRange(1), help="Runs read at a time; it changes no result.")
+@option(
+    "--metadata",
+    is_flag=True,
+    help="Begin with a header that says how it was made; other programs may not read that.",
+)
 @option("--list", "listed", is_flag=True, help="List the methods there are.")
 @output_option
 def fuse(
@@ -60,13 +64,14 @@ def fuse(
     ties: str,
     reading: Reading,
     jobs: int | None,
+    metadata: bool,
     listed: bool,
     output: str | None,
 ) -> None:
     """Make one run of several, by their ranks, scores or votes.
 
-    RUN is a file, a folder or a quoted pattern, two or more. The fused run is a TREC file, packed
-    if its suffix says so, with a header that names the method and the runs.
+    RUN is a file, a folder or a quoted pattern, two or more. The fused run is a TREC file, or what
+    its suffix says, such as .csv and .parquet; .gz and the like are packed.
     """
     import cranfield as cf
 
@@ -91,8 +96,7 @@ def fuse(
             jobs=jobs,
             progress=progress,
         )
-    table = output is not None and Source(output).suffix in FORMAT_OF_SUFFIX
-    cf.write_run(fused, output or "-", metadata=not table)
+    cf.write_run(fused, output or "-", metadata=metadata)
 
 
 def _numbers(text: str) -> list[float]:

@@ -108,6 +108,9 @@ class DiscriminativePower(
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
         if first["power"] is None:
             return ()
+        if first["power"] == 0:
+            best = f"No measure tells any of {counted(first['pairs'], 'pair')} of systems apart"
+            return (f"{best}, by {self.test} with {self.correction} at {self.alpha:g}.",)
         told = f"{first['significant']:,} of {counted(first['pairs'], 'pair')}"
         told += f" ({percent(first['power'])})"
         least = f"; the fewest, {last['significant']:,}, does {last['measure'] or 'it'}"

@@ -41,10 +41,10 @@ class Given:
         """Sizes of two disjoint sets of topics: half of them, rounded up, at most."""
         topics = len(self.scores.topics)
         most = (topics + 1) // 2
+        if topics < 4:
+            raise CranfieldError(f"{topics} topics are too few to be split into two sets of 2")
         if asked is None:
             found = tuple(size for size in SIZES if size <= most)
-            if most < 2:
-                raise CranfieldError(f"{topics} topics are too few to be split into two sets of 2")
             return found or (most,)
         return checked_sizes(asked, most, f"half of the {topics} topics")
 

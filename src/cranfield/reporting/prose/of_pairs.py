@@ -149,10 +149,12 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
         ((one.first == best) & (one.second == next_best))
         | ((one.first == next_best) & (one.second == best))
     )
+    differs = f"it differs significantly from {_of_others(better, len(one.systems) - 1)}"
+    differs += f", and not from {listing(top)}" if top else ""
+    if not better:
+        differs = "it is not found to differ from any other system"
     yield [
-        f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, int(k))}; it differs"
-        f" significantly from {_of_others(better, len(one.systems) - 1)}"
-        f"{f', and not from {listing(top)}' if top else ''}."
+        f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, int(k))}; {differs}."
     ]
     a, b = _name(one, int(k))
     yield [
@@ -165,7 +167,7 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
 def _of_others(number: int, others: int) -> str:
     """Name so many of the other systems."""
     if number < others:
-        return f"{number or 'none'} of the {counted(others, 'other system')}"
+        return f"{number} of the {counted(others, 'other system')}"
     few = {1: "the other system", 2: "both other systems"}
     return few.get(others, f"all {others:,} other systems")
 
@@ -200,8 +202,8 @@ def equivalence_of(one: PairwiseComparison, margin: float | str) -> Iterator[Sen
     if len(one) > 1:
         total = counted(len(one), "pair")
         yield [
-            f"{first}, {same or 'none'} of {total} {'is' if same == 1 else 'are'} equivalent,"
-            f" and in {worse or 'none'} the first system is not inferior to the second."
+            f"{first}, {same or 'none'} of {total} {'is' if same == 1 else 'are'} equivalent; the"
+            f" first system is shown to be non-inferior to the second in {worse or 'none'}."
         ]
         return
     places = places_for(float(low[0]), float(high[0]), one.places)

@@ -286,7 +286,19 @@ def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, percentage = read_margin(margin)
     if not percentage:
+        _check_width(found, size)
         return np.full(len(found), size)
     if found.mean_of != "mean":
         raise PolicyError(f"{found.info.title} compares ranks: its margin is no percentage")
     return size / 100 * np.abs(found.means[found.second])
+
+
+def _check_width(found: ComparedPairs, size: float) -> None:
+    """Refuse a margin that no two scores can be apart by."""
+    known = found.scores.definition
+    low, high = (-np.inf, np.inf) if known is None else known.info.range
+    if found.mean_of == "mean" and size >= high - low:
+        raise PolicyError(
+            f"a margin of {size:g} is as wide as all that {found.measure} can be, {low:g} to"
+            f" {high:g}; a percentage is written as '{size:g}%'"
+        )

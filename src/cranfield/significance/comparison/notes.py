@@ -113,6 +113,8 @@ def out_of_reach(
         cure = "draw more, or correct otherwise"
     elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
+        if topics == 0:
+            return ["no topic has different scores: there is nothing to test"]
         least = 0.5 ** (topics - options.two_sided)
         by, cure = counted(topics, "difference"), "take more topics, or correct otherwise"
     else:

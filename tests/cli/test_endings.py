@@ -34,4 +34,7 @@ def test_topics_that_are_not_in_all_runs_are_shown_as_text(tmp_path: Path) -> No
 
 def test_an_option_in_place_of_a_command(tmp_path: Path) -> None:
     _, said = cranfield(tmp_path, "--", "-q", status=2)
-    assert said == "cranfield: error: No such option '-q'.\n"
+    # The words are those of click, whose versions differ.
+    assert said.startswith("cranfield: error: No such option") and said.endswith(
+        ("-q\n", "'-q'.\n")
+    )

@@ -284,3 +284,23 @@ def test_moving_a_better_document_up_never_hurts(grades: list[int], data: Any) -
     after = cf.evaluate({"q": swapped(scores, names[high], names[low])}, qrels, measures)
     for measure in before:
         assert after[measure].values[0, 0] >= before[measure].values[0, 0] - 1e-12, measure
+
+
+def test_systems_of_which_nothing_is_judged_are_told() -> None:
+    run = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}}
+    qrels = {"q1": {"d1": 1}, "q2": {"d3": 0}}
+    other = {"q1": {"D1": 2.0}, "q2": {"D3": 1.0}}
+    strange = {"1": {"d1": 2.0}, "2": {"d3": 1.0}}
+    with pytest.warns(cf.CranfieldWarning, match="no document that 'case', 'topics' retrieved is"):
+        cf.judge({"case": other, "topics": strange, "run": run}, qrels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # That of one topic nothing is judged is usual, and so is an irrelevant document.
+        cf.judge({"run": run, "one": {"q1": {"d9": 1.0}}}, qrels)
+        cf.judge(run, {"q1": {"d1": 0, "d2": 0}, "q2": {"d3": 0}})
+
+
+def test_topics_without_judgments_are_told() -> None:
+    for empty in ({"q1": {"d1": 1}, "q2": {}}, {"q1": ["d1"], "q2": []}):
+        with pytest.warns(cf.CranfieldWarning, match="1 topic of the judgments has none"):
+            assert cf.read_qrels(empty).topics == ("q1",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -121,9 +122,11 @@ def _judgments() -> st.SearchStrategy[dict[Any, Any]]:
 
 
 def _told(ask: Callable[[], Any]) -> Any:
-    """Return what is answered, or which error is raised."""
+    """Return what is answered, or which error is raised; of what is warned of is another matter."""
     try:
-        return ask()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cf.CranfieldWarning)
+            return ask()
     except cf.CranfieldError as error:
         return type(error), str(error)
 

@@ -91,7 +91,10 @@ def test_families_of_trec_eval() -> None:
     assert len(cf.parse_measures("official")) == 9 + 11 + 9
     assert len(cf.parse_measures("all_trec")) == 93
     assert len(cf.parse_measures("all_trec", compat="trec_eval-10")) == 98
-    assert cf.parse_measures(["map", "AP", nDCG @ 5, "ndcg_cut.5"]) == [AP, nDCG @ 5]
+    with pytest.warns(cf.CranfieldWarning, match="'map' and 'AP' are one measure"):
+        assert cf.parse_measures(["map", "AP", nDCG @ 5, "ndcg_cut.5"]) == [AP, nDCG @ 5]
+    # Who names all of a family and one of them means both.
+    assert cf.parse_measures(["official", "map"]) == cf.parse_measures("official")
 
 
 def test_names_go_back_to_trec_eval() -> None:

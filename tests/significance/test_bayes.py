@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -162,6 +162,7 @@ def test_interval_and_probability_agree(seed: int, n: int, level: float) -> None
 
 
 @settings(max_examples=25)
+@example(0, 10, 0.0, "hierarchical")
 @given(
     st.integers(0, 50),
     st.integers(2, 15),

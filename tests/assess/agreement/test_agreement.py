@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -247,6 +247,7 @@ def test_too_many_grades_are_refused_before_memory_is_gone() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
+@example(843)
 @settings(max_examples=80, deadline=None)
 def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -268,7 +269,9 @@ def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
     assert (value <= 1 + 1e-9).all()
     known = ~np.isnan(found.low)
     assert (found.low[known] <= found.high[known]).all() and (found.high[known] <= 1).all()
-    assert (found.low[known] >= np.minimum(-1, found.value[known])).all()
+    # AC2 is the only one that can be below -1.
+    least = np.where([one.startswith("AC2") for one in found.measures], -np.inf, -1)
+    assert (found.low >= np.minimum(least, found.value))[known].all()
     assert np.isnan(found.value).any() == any("not defined:" in note for note in found.notes)
     assert "\x1b" not in str(found)
     json.dumps(found.to_polars().fill_nan(None).to_dicts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -76,7 +77,8 @@ COEFFICIENTS: dict[str, Declared] = {
         laws.krippendorff_alpha, "Krippendorff's alpha", "Krippendorff 2011", distance="ordinal"
     ),
     "AC1": Declared(laws.gwet_ac, "Gwet's AC1", "Gwet 2008"),
-    "AC2": Declared(laws.gwet_ac, "Gwet's AC2", "Gwet 2014", distance="quadratic"),
+    # What is expected by chance comes near 1 where most grades are near each other.
+    "AC2": Declared(laws.gwet_ac, "Gwet's AC2", "Gwet 2014", distance="quadratic", least=-math.inf),
 }
 """Coefficients by name."""
 

@@ -28,7 +28,7 @@ from cranfield.base.errors import (
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import RUN
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
-from cranfield.collection.files.reading import OPENED, read_run, systems_table
+from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -311,14 +311,13 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
 
 
 def _items(data: Any) -> Iterator[Any]:
+    refuse_open(data)
     if isinstance(data, (str, PathLike)):
         yield from files_of(fspath(data))
     elif isinstance(data, Run):
         yield data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
-    elif hasattr(data, "read"):
-        raise InputError(OPENED)
     elif isinstance(data, Iterable) and not hasattr(data, "columns"):
         items = list(data)
         if items and _is_row(items[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
+from io import IOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +143,10 @@ def read_qrels(
         raise given.about_repeats(error, "qrels") from None
 
 
-OPENED = "this is an open file: give its path, as text or as a Path"
+def refuse_open(data: Any) -> None:
+    """Refuse an open file: it may be looked at twice, and its name says what it is."""
+    if isinstance(data, IOBase):
+        raise InputError("this is an open file: give its path, as text or as a Path")
 
 
 def _tell_unjudged(data: Any) -> None:
@@ -355,8 +359,7 @@ def _read(
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
     check_choice("format", layout, FORMATS)
-    if hasattr(data, "read"):
-        raise InputError(OPENED)
+    refuse_open(data)
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     asked = None

@@ -71,7 +71,9 @@ class SystemTable:
             if spelt(name) not in _LIKE_SYSTEMS:
                 continue
             values = _text(cells()).drop_nulls().unique(maintain_order=True)
-            if 2 <= len(values) <= _FEW:
+            # Where a document is twice in a topic, that is an error, and says this too.
+            repeats = self.table.frame.select("topic", "doc").is_duplicated().any()
+            if 2 <= len(values) <= _FEW and not repeats:
                 some = some_of(map(quoted, values), 3)
                 warn(
                     f"{self.table.source}: column {quoted(name)} ({some}) is not read;"

@@ -274,7 +274,8 @@ def chances(apart: Floats, rope: float, lower_is_better: bool) -> tuple[Floats, 
     """Return shares of samples where the first is worse, where it is equivalent, and better."""
     below, above = (apart < -rope).mean(axis=0), (apart > rope).mean(axis=0)
     worse, better = (above, below) if lower_is_better else (below, above)
-    return worse, 1 - worse - better, better
+    # Counted, as what is left of 1 may be a little below 0.
+    return worse, (np.abs(apart) <= rope).mean(axis=0), better
 
 
 def sampling_notes(rhat: Floats, effective: Floats) -> tuple[str, ...]:

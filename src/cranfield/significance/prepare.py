@@ -51,8 +51,11 @@ def as_scores(scores: Any) -> Scores:
         if len(scores) == 1:
             [only] = scores.values()
             return only  # type: ignore[no-any-return]
-        names = ", ".join(map(str, scores))
-        raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
+        first, names = next(iter(scores)), ", ".join(map(str, scores))
+        raise PolicyError(
+            f"this takes the scores of one measure: choose among {names}, as in"
+            f" evaluation[{str(first)!r}]"
+        )
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or not np.issubdtype(scores.dtype, np.number):
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
@@ -61,9 +64,7 @@ def as_scores(scores: Any) -> Scores:
     if isinstance(scores, Mapping) or hasattr(scores, "columns"):
         return read_scores(scores)
     kind = type(scores).__name__
-    raise PolicyError(
-        f"compare takes Scores, scores by system, a data frame or an array, not {kind}"
-    )
+    raise PolicyError(f"scores are Scores, scores by system, a data frame or an array, not {kind}")
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:

@@ -77,6 +77,8 @@ def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
         ("F1", "SetF is"),
         ("rbp.95", "RBP(p=0.95)"),
         ("rbp@95", "RBP or RBP(gains='graded', p=0.9)"),
+        ("RBP@0.8", "a cutoff is a whole number, not 0.8; did you mean RBP(p=0.8)?"),
+        ("rouge2", "did you mean RougeN(n=2)?"),
         ("precision", "P needs a cutoff, such as P@10"),
         ("sdcg@10", "'sdcg' may be SDCG or sDCG"),
         ("gap", "'gap' may be GAP or gAP"),

@@ -115,8 +115,10 @@ def parse_measures(
         elif isinstance(text, str) or _of_ir_measures(text):
             foreign = _of_ir_measures(text)
             given = from_ir_measures(str(text)) if foreign else str(text).strip()
+            # What is rewritten is none of the caller's texts.
+            read = _of_program if foreign else _labelled
             for one in _split(given):
-                for made in _labelled(one, compat):
+                for made in read(one, compat):
                     found.setdefault(made)
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")

@@ -65,7 +65,10 @@ def test_charts_are_held_against_their_arguments() -> None:
     scores = EVALUATION["AP"]
     cases: tuple[tuple[Any, str], ...] = (
         (lambda: scores.plot.box("b.svg"), "plot.box takes no argument without a name"),
-        (lambda: scores.plot.box(title="x"), "plot.box takes no argument 'title'"),
+        (
+            lambda: scores.plot.box(title="x"),
+            r"'title'; did you mean chart.properties\(title=...\)",
+        ),
         (lambda: scores.plot.differences(), "missing a required argument: 'first'"),
         (lambda: EVALUATION.plot.box(measure="AP", sistems="x"), "did you mean systems=…?"),
     )

@@ -29,6 +29,7 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     ("places", "decimals digits precision round ndigits", ""),
     ("best", "bold highlight", ""),
     ("places", "format style", "to_latex(), to_markdown() or to_html() of the table"),
+    ("systems", "title", "chart.properties(title=...)"),
     ("self", "axis dtype out", "its array, as in np.mean(scores.values)"),
     # Attributes.
     ("means", "mean average averages aggregate aggregated", ""),

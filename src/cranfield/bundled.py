@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.showing import Hinting
 from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -20,7 +21,7 @@ _DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Collection:
+class Collection(Hinting):
     """Judgments, runs, and what is known of them.
 
     Attributes

@@ -44,10 +44,107 @@ WRONG_NAMES = [
         ("a parameter out of range", "RBP(p=1.5)", "1.5|p", "RBP(p=0.5)"),
         ("an open parenthesis", "RBP(p=0.8", "RBP", "RBP(p=0.8)"),
         ("a measure of intents", "alpha_nDCG@10", "subtopic|intent", "nDCG@10"),
+        ("p of RBP as a cutoff", "RBP@0.8", r"RBP\(p=0\.8\)", "RBP(p=0.8)"),
     ]
 ]
 
 ORDER = "cf.evaluate(SYSTEMS, QRELS, 'AP')"
+
+HABITS = [
+    refused(title, code, says, then)
+    for title, code, says, then in [
+        (
+            "metrics for measures",
+            "cf.evaluate(A, QRELS, metrics=['AP'])",
+            "measures=",
+            "cf.evaluate(A, QRELS, measures=['AP'])",
+        ),
+        (
+            "threads for jobs",
+            "cf.evaluate(A, QRELS, 'AP', threads=2)",
+            "jobs=",
+            "cf.evaluate(A, QRELS, 'AP', jobs=2)",
+        ),
+        (
+            "the lowest relevant grade as an argument",
+            "cf.evaluate(A, QRELS, 'AP', relevance_level=2)",
+            r"measures='AP\(rel=2\)'",
+            "cf.evaluate(A, QRELS, measures='AP(rel=2)')",
+        ),
+        (
+            "the grade that is said of shards",
+            "cf.evaluate(A, QRELS, 'AP', rel=2)",
+            r"'AP\(rel=2\)'",
+            "cf.evaluate(A, QRELS, 'AP(rel=2)')",
+        ),
+        (
+            "a cutoff as an argument",
+            "cf.evaluate(A, QRELS, 'nDCG', k=10)",
+            "measures='nDCG@10'",
+            "cf.evaluate(A, QRELS, measures='nDCG@10')",
+        ),
+        (
+            "a parameter of RRF as an argument",
+            "cf.fuse(SYSTEMS, k=10)",
+            r"method='RRF\(k=10\)'",
+            "cf.fuse(SYSTEMS, method='RRF(k=10)')",
+        ),
+        (
+            "runs one by one",
+            "cf.fuse(A, B)",
+            "one list",
+            "cf.fuse({'bm25': A, 'dense': B})",
+        ),
+        (
+            "Qrels as in ranx",
+            "cf.Qrels(QRELS)",
+            r"read_qrels\(\)",
+            "cf.read_qrels(QRELS)",
+        ),
+        (
+            "Run as in ranx",
+            "cf.Run(A, name='bm25')",
+            r"read_run\(\)",
+            "cf.read_run(A, name='bm25')",
+        ),
+        (
+            "a measure called with its cutoff",
+            "cf.measures.P(10)",
+            r"P @ 10",
+            "cf.measures.P @ 10",
+        ),
+        (
+            "the test without a name",
+            "cf.compare(pl.read_csv('ap.csv'), 't')",
+            "test=",
+            "cf.compare(pl.read_csv('ap.csv'), test='t')",
+        ),
+        (
+            "decimals of a table",
+            f"cf.table({ORDER}, decimals=3)",
+            "places=",
+            f"cf.table({ORDER}, places=3)",
+        ),
+        (
+            "a system for a measure",
+            f"{ORDER}['A']",
+            r"evaluation\['AP'\]\['A'\]",
+            f"{ORDER}['AP']['A']",
+        ),
+        (
+            "a topic for a system",
+            f"{ORDER}['AP']['q1']",
+            r"select\(topics='q1'\)",
+            f"{ORDER}['AP'].select(topics='q1')",
+        ),
+        (
+            "a name for a file of a chart",
+            f"{ORDER}['AP'].plot.box('box.svg')",
+            "plot.box takes no argument without a name",
+            "",
+        ),
+    ]
+]
 
 PYTHON = [
     refused(
@@ -335,6 +432,14 @@ SURPRISES = [
     Case("map is called so", "cranfield evaluate qrels.txt a.run -m map", r"map"),
     Case("D#-nDCG@10 is understood", "print(cf.parse_measure('D#-nDCG@10'))", r"D#-nDCG@10|Sharp"),
     Case("a plain dict", f"{ORDER}.to_dict()", r"'AP'.*'A': 0\.75"),
+    Case("a plain dict by topic", f"{ORDER}['AP'].to_dict()", r"'A': .*'q1': 0\.5"),
+    Case("a run by its name", "cf.read_runs(SYSTEMS)['A']", r"Run\('A'"),
+    Case("a measure that there may be", f"{ORDER}.get('foo', 3)", "3"),
+    Case(
+        "a pair by its names",
+        "cf.compare(pl.read_csv('ap.csv'), test='t')['B', 'A'].difference",
+        r"0\.375",
+    ),
     Case("fusion as in ranx", 'cf.fuse(SYSTEMS, "rrf")', r"Run\("),
     Case(
         "the table of a study by a shorter name",
@@ -366,4 +471,4 @@ SURPRISES = [
     ),
 ]
 
-MISTAKES = [*NAMES, *WRONG_NAMES, *PYTHON, *COMMANDS, *SURPRISES]
+MISTAKES = [*NAMES, *WRONG_NAMES, *HABITS, *PYTHON, *COMMANDS, *SURPRISES]

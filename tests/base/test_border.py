@@ -25,6 +25,9 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (cf.evaluate, {"aspects": object}, "evaluate(aspects=…) is a dict of text to anything or None"),
     (cf.evaluate, {"tie": "doc"}, "evaluate takes no argument 'tie'; did you mean ties=…?"),
     (cf.evaluate, {"nonsense": 1}, "evaluate takes no argument 'nonsense'"),
+    # By letters these are nearer to others.
+    (cf.evaluate, {"threads": 2}, "evaluate takes no argument 'threads'; did you mean jobs=…?"),
+    (cf.evaluate, {"results": 2}, "evaluate takes no argument 'results'; did you mean runs=…?"),
 ]
 
 
@@ -41,6 +44,61 @@ def test_wrong_arguments_are_named(
 def test_an_argument_that_is_missing() -> None:
     with pytest.raises(cf.ArgumentError, match="evaluate: missing a required argument: 'qrels'"):
         cf.evaluate(RUN)  # type: ignore[call-arg]
+
+
+def test_names_of_other_tools_come_before_near_ones() -> None:
+    for given, said in (
+        ({"metrics": ["AP"]}, "did you mean measures="),
+        ({"measures": "AP", "min_rel": 2}, r"as in measures='AP\(rel=2\)'"),
+        ({"measures": "AP", "k": 2}, "as in measures='nDCG@10'"),
+        ({"measures": "AP", "judged_docs_only_flag": True}, "mean unjudged='condensed'"),
+        ({"measures": "AP", "format": "csv"}, r"runs=cf.read_runs\(..., format=...\)"),
+    ):
+        with pytest.raises(cf.ArgumentError, match=said):
+            cf.evaluate(RUN, QRELS, **given)
+    with pytest.raises(cf.ArgumentError, match=r"as in method='RRF\(k=10\)'"):
+        cf.fuse({"a": RUN, "b": RUN}, k=10)  # type: ignore[call-arg]
+    with pytest.raises(cf.PolicyError, match="; did you mean trec_eval-9?"):
+        cf.evaluate(RUN, QRELS, "AP", compat="pytrec_eval")  # type: ignore[arg-type]
+
+
+def test_arguments_that_have_no_place() -> None:
+    said = r"compare takes 1 argument without a name \(scores\); others have names, such as test=…$"
+    with pytest.raises(cf.ArgumentError, match=said):
+        cf.compare(SCORES, "t")  # type: ignore[call-arg]
+    with pytest.raises(cf.ArgumentError, match=r"^PairwiseComparison.count takes 1 .*\(alpha\)$"):
+        cf.compare(SCORES).count(0.1, 0.2)  # type: ignore[call-arg]
+    with pytest.raises(cf.ArgumentError, match=r"Scores.mean takes .*np.mean\(scores.values\)"):
+        np.mean(SCORES)  # type: ignore[call-overload]
+    for measure, said in ((cf.measures.P, "P @ 10"), (cf.measures.IA("P@5"), "IA @ 10")):
+        with pytest.raises(cf.ArgumentError, match=f"stands behind @, as in {said}"):
+            measure(10)
+
+
+def test_what_makes_an_object_is_said_by_its_class() -> None:
+    for call, said in (
+        (lambda: cf.Run("bm25", RUN), r"^Run: missing .*; read_run\(\) makes one$"),  # type: ignore[call-arg]
+        (lambda: cf.Qrels(QRELS), r"read_qrels\(\) makes one"),  # type: ignore[call-arg]
+        (lambda: cf.write_run(RUN, "x"), r"not a dict; read_run\(\) makes one"),
+        (lambda: cf.score(RUN, "AP"), r"not a dict; judge\(\) makes one"),
+    ):
+        with pytest.raises(cf.ArgumentError, match=said):
+            call()
+
+
+def test_names_that_packages_lack() -> None:
+    for name, said in (
+        ("nDCG", "'cranfield' has no attribute 'nDCG'; did you mean measures.nDCG?"),
+        ("MAP", "did you mean measures.AP?"),
+        ("ttest", "did you mean compare(scores, test='t')?"),
+        ("plot", "did you mean charts?"),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(cf, name)
+        assert str(caught.value).endswith(said)
+    with pytest.raises(AttributeError, match="did you mean AP?"):
+        _ = cf.measures.MAP
+    assert not hasattr(cf, "__wrapped__")
 
 
 def test_methods_and_constructors_are_held_against_their_annotations() -> None:

@@ -292,11 +292,32 @@ def test_many_runs(tmp_path: Path) -> None:
     assert len(cf.read_runs({"x": {"q": {"d": 1.0}}, "y": {"q": {"d": 1.0}}})) == 2
     assert len(cf.read_runs({"q": {"d": 1.0}, "r": {"d": 1.0}})) == 1
     assert repr(cf.read_runs(tmp_path)[:1]) == "Runs(1 run)"
+    assert cf.read_runs(tmp_path)["b"].name == "b"
+    with pytest.raises(cf.PolicyError, match="there is no run 'bb'; did you mean 'b'?"):
+        cf.read_runs(tmp_path)["bb"]
     with pytest.raises(cf.InputError, match="no file matches"):
         cf.read_runs(f"{tmp_path}/*.xz")
     with pytest.raises(cf.InputError, match="holds no file"):
         (tmp_path / "empty").mkdir()
         cf.read_runs(tmp_path / "empty")
+
+
+def test_runs_of_one_tag_are_found_by_the_names_of_their_files(tmp_path: Path) -> None:
+    """So an evaluation calls them."""
+    for name, score in (("b", 1), ("a", 2)):
+        (tmp_path / f"{name}.run").write_text(f"q Q0 d 1 {score} mine\n")
+    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+        assert cf.read_runs(tmp_path)["b"].scores.tolist() == [1.0]
+    covid = cf.bundled.trec_covid()
+    assert covid.runs[covid.runs[3].name].name == covid.runs[3].name
+
+
+def test_a_name_that_is_given_is_kept() -> None:
+    """An empty one, too: no other is made up."""
+    run, qrels = {"q": {"d": 1.0}}, {"q": {"d": 1}}
+    assert cf.evaluate({"": run, "b": run}, qrels, "AP").systems == ("", "b")
+    for form in (run, [("q", "d", 1.0)]):
+        assert cf.read_run(form, name="").name == ""
 
 
 def test_memory_is_columnar(tmp_path: Path) -> None:

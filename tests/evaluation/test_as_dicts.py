@@ -32,9 +32,28 @@ def test_scores_of_one_system() -> None:
         list(ev["RR"])  # type: ignore[call-overload]
 
 
+def test_what_is_no_measure_is_no_key() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    assert ev.get("foo") is ev.get("nDCG") is None
+    assert "foo" not in ev
+    for error in (KeyError, cf.MeasureError):
+        with pytest.raises(error, match=r"^there is no measure 'foo'$"):
+            ev["foo"]
+
+
+def test_systems_and_topics_that_are_asked_for_elsewhere() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    with pytest.raises(KeyError, match=r"'x' is a system.*: evaluation\['RR'\]\['x'\] has"):
+        ev["x"]
+    with pytest.raises(KeyError, match=r"evaluation\['RR'\].select\(topics='q1'\)"):
+        ev["q1"]
+    with pytest.raises(cf.PolicyError, match=r"'q1' is a topic.*: say select\(topics='q1'\)"):
+        ev["RR"]["q1"]
+
+
 def test_scores_by_shard_are_no_dict() -> None:
     ev = cf.evaluate(RUNS, QRELS, "RR", shards={"a": "l", "b": "l", "c": "r"})
-    for asked in (lambda: ev["RR"]["x"], ev.to_dict, lambda: ev.to_dict("x")):
+    for asked in (lambda: ev["RR"]["x"], ev["RR"].to_dict, ev.to_dict, lambda: ev.to_dict("x")):
         with pytest.raises(cf.PolicyError, match="average them over shards first"):
             asked()
 

@@ -249,7 +249,11 @@ def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
     [
         (RANX["runs"], {"method": "rff"}, "did you mean RRF"),
         (RANX["runs"], {"norm": "max"}, "RRF goes by ranks"),
-        (RANX["runs"], {"method": "CombSUM", "norm": "minmax"}, "is none of min-max, max"),
+        (RANX["runs"], {"method": "CombSUM", "norm": "minmax"}, "none; did you mean min-max?"),
+        (RANX["runs"], {"method": "CombSUM", "norm": "zmuv"}, "did you mean z-score?"),
+        (RANX["runs"], {"method": "weighted_sum"}, "did you mean CombSUM with weights?"),
+        (RANX["runs"], {"method": RANX["runs"]["a"]}, "several runs go into one list, or into a d"),
+        (RANX["runs"], {"weights": [1]}, "there is 1 weight of 3 runs; each has one"),
         (RANX["runs"], {"weights": [1, 2]}, "there are 2 weights of 3 runs"),
         (RANX["runs"], {"weights": [1, 2, 0]}, "numbers above 0"),
         (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "there is no run 'z'"),

@@ -59,6 +59,12 @@ def test_a_name_of_a_tool_has_the_number_of_that_tool(tool: str, name: str) -> N
     assert found == pytest.approx(FOUND[tool][name], abs=6e-6)
 
 
+def test_an_object_of_ir_measures_is_called_by_the_text_of_the_measure() -> None:
+    """What its text is made into on the way has a comma too many."""
+    [made] = cf.parse_measures([Foreign("ERR@20")])  # type: ignore[list-item]
+    assert made.label == str(made) == "ERR(max_grade=4)@20"
+
+
 @pytest.mark.parametrize("text", FOUND["ir_measures"])
 def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
     assert overall(Foreign(text)) == pytest.approx(FOUND["ir_measures"][text], abs=6e-6)
@@ -77,6 +83,8 @@ def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
         ("F1", "SetF is"),
         ("rbp.95", "RBP(p=0.95)"),
         ("rbp@95", "RBP or RBP(gains='graded', p=0.9)"),
+        ("RBP@0.8", "a cutoff is a whole number, not 0.8; did you mean RBP(p=0.8)?"),
+        ("rouge2", "did you mean RougeN(n=2)?"),
         ("precision", "P needs a cutoff, such as P@10"),
         ("sdcg@10", "'sdcg' may be SDCG or sDCG"),
         ("gap", "'gap' may be GAP or gAP"),

@@ -205,7 +205,10 @@ def test_topics() -> None:
         ({"alpha": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "baseline": "c"}, "no more than 5 symbols"),
         ({"baseline": "f"}, "no system 'f'"),
         ({"resamples": 10}, "resamples is an option of a test; name one"),
-        ({"test": "t", "colour": 1}, "no option 'colour'"),
+        ({"test": "t", "colour": 1}, "no option 'colour'; there are baseline, test, correction"),
+        ({"decimals": 3}, "no option 'decimals'; did you mean places=…?"),
+        ({"test": "t", "bold": True}, "no option 'bold'; did you mean best=…?"),
+        ({"format": "latex"}, r"did you mean to_latex\(\), to_markdown\(\) or to_html\(\) of the"),
         ({"marks": "beaten", "alternative": "greater", "test": "t"}, "two-sided"),
     ],
 )

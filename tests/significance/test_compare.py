@@ -583,3 +583,46 @@ def test_a_correction_of_many_systems_goes_with_two() -> None:
     assert (found.test, found.correction) == ("anova-2", "tukey")
     by_t = cf.compare(scores, test="t")
     np.testing.assert_allclose(found.adjusted_pvalues, by_t.adjusted_pvalues, rtol=1e-9)
+
+
+@pytest.mark.parametrize("test", ["t", "sign", "rank-sum", "anova-2", "friedman"])
+def test_one_pair_by_the_names_of_its_systems(some: cf.Scores, test: str) -> None:
+    found = cf.compare(some, test=test)
+    one, other = some.systems[:2]
+    pair, turned = found[one, other], found[other, one]
+    low, high = (ends[0] for ends in found.interval)
+    assert (pair.difference, pair.interval, pair.effect) == (
+        found.difference[0],
+        (low, high),
+        found.effect[0],
+    )
+    assert (turned.difference, turned.interval, turned.effect) == (
+        -found.difference[0],
+        (-high, -low),
+        -found.effect[0],
+    )
+    assert pair.pvalue == turned.pvalue == found.adjusted_pvalues[0]
+    assert pair.significant is turned.significant is bool(found.is_significant()[0])
+
+
+def test_effects_and_limits_turn_with_the_pair(some: cf.Scores) -> None:
+    """What the other order says is what the other order computes."""
+    turned = some.select(systems=list(reversed(some.systems)))
+    for test in ("t", "signed-rank", "rank-sum", "welch", "anova-2", "friedman"):
+        one = cf.compare(some, test=test, correction="none")[some.systems[1], some.systems[0]]
+        same = cf.compare(turned, test=test, correction="none")[some.systems[1], some.systems[0]]
+        for name in ("difference", "interval", "effect", "pvalue"):
+            np.testing.assert_allclose(getattr(one, name), getattr(same, name), rtol=1e-9)
+
+
+def test_pairs_that_are_none(some: cf.Scores) -> None:
+    found = cf.compare(some, test="t", baseline=some.systems[0])
+    with pytest.raises(PolicyError, match="were not compared"):
+        found[some.systems[1], some.systems[2]]
+    with pytest.raises(PolicyError, match="there is no system 'zz'"):
+        found["zz", some.systems[0]]
+    for odd in ("a", 0, ("a", "b", "c")):
+        with pytest.raises(cf.ArgumentError, match="a pair is two systems, as in comparison"):
+            found[odd]  # type: ignore[index]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(found)  # type: ignore[call-overload]

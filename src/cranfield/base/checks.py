@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,8 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     if not isinstance(value, str) or value not in choices:
-        raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
+        hint = did_you_mean(value, choices, 1)
+        raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}{hint}")
 
 
 def check_share(name: str, value: Any) -> None:

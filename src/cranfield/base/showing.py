@@ -1,10 +1,13 @@
-"""How a result is shown, found at the result: charts, `scores.plot.box()`, and a paragraph."""
+"""What is found at a result: charts, `scores.plot.box()`, a paragraph, names that are near."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from cranfield.base.border import explained
+from cranfield.base.words import did_you_mean
 
 CATALOGUE = "cranfield.reporting.charts.catalogue"
 """Where charts are declared; it is loaded only when a chart is asked for."""
@@ -38,7 +41,7 @@ class Plots:
         if name.startswith("_"):
             raise AttributeError(name)
         found: Callable[..., Any] = import_module(CATALOGUE).drawing(self._thing, name)
-        return found
+        return explained(found, f"plot.{name}")
 
     def __dir__(self) -> list[str]:
         return [*import_module(CATALOGUE).names_of(self._thing)]
@@ -48,7 +51,35 @@ class Plots:
         return text
 
 
-class Plotted:
+class Hinting:
+    """Something that names what it has where it is asked for what it has not.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.Scores([[0.5]], ["q"], ["a"]).means()
+    Traceback (most recent call last):
+    AttributeError: 'Scores' object has no attribute 'means'; did you mean mean()?
+    """
+
+    # For type checkers, what it has not is not there.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)
+            # Protocols ask for private names, often, and go on without. What has failed, such as a
+            # property, says why once more.
+            if name.startswith("_") or hasattr(kind, name):
+                return object.__getattribute__(self, name)
+            said = f"{kind.__name__!r} object has no attribute {name!r}"
+            there = [one for one in dir(self) if not one.startswith("_")]
+            hint = did_you_mean(
+                name, there, 1, shown=lambda one: one + "()" * callable(getattr(kind, one, None))
+            )
+            raise AttributeError(f"{said}{hint}")
+
+
+class Plotted(Hinting):
     """Something that charts can be drawn of."""
 
     @property

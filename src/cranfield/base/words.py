@@ -50,13 +50,23 @@ def did_you_mean(
 ) -> str:
     """Ask whether the nearest names were meant; where there are none, say something else.
 
+    What another tool calls by that name comes before all that is near by letters.
+
     Examples
     --------
     >>> did_you_mean("bm52", ["bm25", "dense"])
     '; did you mean bm25?'
     >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
     '; there are bm25, dense'
+    >>> did_you_mean("metrics", ["topics", "measures"])
+    '; did you mean measures?'
     """
+    # It is only needed when something is wrong.
+    from cranfield.base.border.habits import meant
+
+    known = list(known)
+    if said := meant(name, known, shown):
+        return f"; did you mean {said}?"
     near = dict.fromkeys(map(shown, nearest(name, known, most)))
     if near:
         return f"; did you mean {' or '.join(near)}?"

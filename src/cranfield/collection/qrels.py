@@ -19,10 +19,11 @@ from cranfield.collection.pairs import Pairs
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
+from cranfield.tabular.frames import Framed
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels(Pairs):
+class Qrels(Pairs, Framed):
     """Relevance judgments; made by :func:`read_qrels`.
 
     Attributes

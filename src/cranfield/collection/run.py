@@ -18,13 +18,14 @@ from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Pairs
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
+from cranfield.tabular.frames import Framed
 
 if TYPE_CHECKING:
     from cranfield.collection.metadata.metadata import Metadata
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Pairs):
+class Run(Pairs, Framed):
     """One system's ranking for every topic; made by :func:`read_run`.
 
     Attributes

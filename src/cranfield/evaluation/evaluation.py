@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+class NotEvaluatedError(MeasureError, KeyError):
+    """A key of an evaluation that is none of its measures; mappings go by `KeyError`."""
+
+    # That of KeyError is the text in quotes.
+    __str__ = Exception.__str__
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
@@ -72,20 +79,26 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         found = self.scores.get(str(measure))
         if found is None:
             # Another name finds its measure too.
-            [asked, *more] = parse_measures(measure, compat=self.compat)
+            try:
+                [asked, *more] = parse_measures(measure, compat=self.compat)
+            except (MeasureError, PolicyError) as error:
+                raise NotEvaluatedError(self._is_label(str(measure)) or error) from None
             if not more:
                 same = (one for one in self.scores.values() if one.definition == asked)
                 found = next(same, None)
         if found is None:
             some = ", ".join([*self.scores][:10]) + (", …" if len(self.scores) > 10 else "")
-            raise KeyError(f"{measure} was not evaluated; {some} were")
+            raise NotEvaluatedError(f"{measure} was not evaluated; {some} were")
         return found
 
-    def __contains__(self, measure: object) -> bool:
-        try:
-            return self[measure] is not None  # type: ignore[index]
-        except (KeyError, MeasureError, PolicyError):
-            return False
+    def _is_label(self, name: str) -> str:
+        """Say where a system or a topic stands that was asked for as a measure; or nothing."""
+        first = f"evaluation[{next(iter(self))!r}]"
+        if name in self.systems:
+            return f"{name!r} is a system, not a measure: {first}[{name!r}] has its scores"
+        if name in self.topics:
+            return f"{name!r} is a topic, not a measure: say {first}.select(topics={name!r})"
+        return ""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores)

@@ -113,7 +113,8 @@ def evaluate(
     if shards is None:
         for name in ("unmapped", "rel", "seed"):
             if name in judging:
-                raise PolicyError(f"{name} is said of shards: give shards=..., too")
+                of_measure = "; of a measure it is a parameter: 'AP(rel=2)'" * (name == "rel")
+                raise PolicyError(f"{name} is said of shards: give shards=..., too{of_measure}")
         return score(judge(runs, qrels, compat=compat, **judging), wanted, compat=compat)
     from cranfield.collection.shards.sharding import as_sharding
 

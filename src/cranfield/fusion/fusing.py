@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, without_noise
 from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import ArgumentError, InputError, PolicyError, quoted
 from cranfield.base.threads import as_they_come, own_threads
+from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.policies import TIES
@@ -123,6 +124,11 @@ def fuse(
     >>> weighted.to_polars()["score"].to_list()
     [0.91, 0.3, 0.0, 0.0]
     """
+    if not isinstance(method, (str, Fusion)):
+        raise ArgumentError(
+            f"{type(method).__name__} is neither a method of fusion nor its text; several runs go"
+            " into one list, or into a dict by name: cf.fuse({'bm25': one, 'dense': other})"
+        )
     chosen = FUSIONS.parse(method)
     if norm is not None:
         check_choice("norm", norm, NORMS)
@@ -206,7 +212,10 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Seque
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
-        raise PolicyError(f"there are {len(weights)} weights of {len(names)} runs")
+        there = "is" if len(weights) == 1 else "are"
+        raise PolicyError(
+            f"there {there} {counted(len(weights), 'weight')} of {len(names)} runs; each has one"
+        )
     try:
         found = np.array([float(one) for one in weights])
     except (TypeError, ValueError):

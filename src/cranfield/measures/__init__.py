@@ -11,7 +11,7 @@ parameters.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.border import at_border
+from cranfield.base.border import at_border, no_name
 from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
     if name in _TOOLS:
         return at_border(getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name), __name__)
     if name not in __all__:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
+        raise no_name(__name__, name, {one: one for one in __all__})
     from cranfield.measures.base import REGISTRY
 
     kind = REGISTRY[name]

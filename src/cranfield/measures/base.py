@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Never, Self, TypeVar
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError
+from cranfield.base.errors import ArgumentError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.declared import Declared, text_of
@@ -157,9 +157,21 @@ class Measure(Declared):
                 f"{self.info.name} needs a {self.info.at}, such as {self.info.name}@{example}"
             )
 
+    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
+        if at:
+            raise ArgumentError(
+                f"parameters of {self.name} have names; a cutoff stands behind @, as in"
+                f" {self.name} @ {at[0]}"
+            )
+        return super().__call__(**parameters)
+
     def __matmul__(self, at: Any) -> Self:
         if self.info.at_wanted == "none":
             raise MeasureError(f"{self.info.name} takes no cutoff")
+        if isinstance(at, float) and self.info.at == "cutoff" and "p" in self.parameters:
+            raise MeasureError(
+                f"a cutoff is a whole number, not {at}; did you mean {self.name}(p={at})?"
+            )
         return self._with({self.info.at: at})
 
     @classmethod

@@ -118,8 +118,10 @@ def parse_measures(
         elif isinstance(text, str) or _of_ir_measures(text):
             foreign = _of_ir_measures(text)
             given = from_ir_measures(str(text)) if foreign else str(text).strip()
+            # What is rewritten is none of the caller's texts.
+            read = _of_program if foreign else _labelled
             for one in _split(given):
-                made = _labelled(one, compat)
+                made = read(one, compat)
                 if len(made) == 1 and (first := alone.setdefault(made[0], one)) != one:
                     warn(
                         f"{quoted(first)} and {quoted(one)} are one measure, which is shown as the"

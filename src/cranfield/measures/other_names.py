@@ -154,8 +154,8 @@ _ALL = {
 _NO_EFFORT = "the {} model does not tell whether a click satisfies; {} is its utility"
 
 _SET_F = (
-    "SetF is that of all that was retrieved, with beta=1 by default; SetF@10 is that of the first"
-    " ten, whose precision is over what is there, not over ten"
+    "SetF is F of all that is retrieved; with a cutoff, such as SetF@10, its precision is over what"
+    " is there, not over the cutoff"
 )
 
 NO_MEASURES = {

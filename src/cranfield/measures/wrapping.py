@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Never, Self, TypeVar
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
@@ -83,8 +83,10 @@ class Wrapping(Measure):
     def __matmul__(self, at: Any) -> Self:
         return type(self)(self.inner @ at, **self.options())
 
-    def __call__(self, /, **parameters: Any) -> Self:
+    def __call__(self, /, *at: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the measure inside."""
+        if at:
+            return super().__call__(*at)
         own = set(self.option_names())
         inside = {name: value for name, value in parameters.items() if name not in own}
         chosen = {name: value for name, value in parameters.items() if name in own}

@@ -139,6 +139,9 @@ class Scores(Averages, Plotted):
         >>> scores["a"], scores["b"]
         ({'q1': 0.5, 'q2': 0.0}, {'q1': 1.0})
         """
+        if system not in self.systems and system in self.topics:
+            name = quoted(system)
+            raise PolicyError(f"{name} is a topic, not a system: say select(topics={name})")
         column = self.flat(NO_TABLE)[:, place_of(system, self.systems)]
         known = ~np.isnan(column)
         return dict(zip(compress(self.topics, known), column[known].tolist(), strict=True))
@@ -273,6 +276,16 @@ class Scores(Averages, Plotted):
                 "std": of.std(),
             }
         )
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return the scores, `{system: {topic: score}}`; a topic without a score is not in it.
+
+        Examples
+        --------
+        >>> Scores([[0.5, 1.0], [0.0, np.nan]], ["q1", "q2"], ["a", "b"]).to_dict()
+        {'a': {'q1': 0.5, 'q2': 0.0}, 'b': {'q1': 1.0}}
+        """
+        return {system: self[system] for system in self.systems}
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with a row a topic and a column a system; no score is null."""

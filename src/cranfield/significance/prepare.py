@@ -61,14 +61,12 @@ def as_scores(scores: Any) -> Scores:
         first, *more = of
         if more:
             raise PolicyError(
-                f"compare takes the scores of one measure, and there are {', '.join(of)}:"
+                f"this takes the scores of one measure, and there are {', '.join(of)}:"
                 f" read_scores(data, measure={first!r}) takes one"
             )
         return of[first]
     kind = type(scores).__name__
-    raise PolicyError(
-        f"compare takes Scores, scores by system, a data frame or an array, not {kind}"
-    )
+    raise PolicyError(f"scores are Scores, scores by system, a data frame or an array, not {kind}")
 
 
 def _holds_scores(given: Any) -> bool:
@@ -85,8 +83,8 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     several = next((str(name) for name, one in given.items() if _measures(one) > 1), None)
     if several is not None:
         raise PolicyError(
-            f"{quoted(several)} holds several measures, where compare takes one: choose it of each,"
-            f" as in {{{several!r}: evaluation['AP'], ...}}"
+            f"{quoted(several)} holds several measures, where one is wanted: choose it of each, as"
+            f" in {{{several!r}: evaluation['AP'], ...}}"
         )
     of = {
         name: next(iter(one.values())) if isinstance(one, Mapping) else one
@@ -94,7 +92,10 @@ def _of_mapping(given: Mapping[Any, Any]) -> Scores:
     }
     one_by_one = all(isinstance(one, Scores) and len(one.systems) == 1 for one in of.values())
     if not one_by_one or len({one.measure for one in of.values()}) > 1:
-        raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
+        raise PolicyError(
+            f"this takes the scores of one measure: choose among {names}, as in"
+            f" evaluation[{str(next(iter(given)))!r}]"
+        )
     return side_by_side(of)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.showing import Hinting
 from cranfield.base.words import capitalised, counted
 
 
@@ -42,7 +43,7 @@ def as_cell(content: str | Cell) -> Cell:
 
 
 @dataclass(frozen=True, repr=False)
-class Content:
+class Content(Hinting):
     """What a table shows; :class:`~cranfield.tabular.table.Table` is this with ways to write it.
 
     Attributes

@@ -7,6 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import optional_module
+from cranfield.base.showing import Hinting
 from cranfield.base.words import counted
 from cranfield.tabular.table import SHOWN, Table
 
@@ -63,7 +64,7 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: 
     return whole.to_html(limit=limit)
 
 
-class Framed:
+class Framed(Hinting):
     """What has a table: as a pandas data frame, and in a notebook below its first line."""
 
     def to_polars(self) -> pl.DataFrame:

@@ -59,8 +59,9 @@ def test_results_have_their_charts() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("intervals", "is drawn of PairwiseComparison, not of Scores, which has box, difficulty"),
-        ("bix", "there is no chart 'bix'; there are box"),
+        ("intervals", "is cf.charts.intervals_chart, drawn of PairwiseComparison; Scores has box"),
+        ("hasse", "hasse is cf.charts.hasse_chart, drawn of a length; Scores has box, difficulty"),
+        ("bix", "there is no chart 'bix'; Scores has box, difficulty, differences, score_scatter$"),
     ],
 )
 def test_other_charts_are_told(name: str, message: str) -> None:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import update_wrapper
+from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Any
@@ -23,6 +24,7 @@ import lazy_loader  # type: ignore[import-untyped]
 
 from cranfield.base.border.forks import check_fork
 from cranfield.base.errors import ArgumentError, CranfieldError
+from cranfield.base.words import did_you_mean
 
 _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
 """The methods without a name of their own that take what users write."""
@@ -71,11 +73,30 @@ def attach_public(package: str, file: str) -> tuple[Callable[[str], Any], Any, l
     load, listed, names = lazy_loader.attach_stub(package, file)
 
     def found(name: str) -> Any:
+        if name not in names and not name.startswith("_"):
+            # It is only needed when something is wrong.
+            from pkgutil import iter_modules
+
+            modules = {one.name: one.ispkg for one in iter_modules([str(Path(file).parent)])}
+            # Python asks here for modules, too, before it looks for their files.
+            rooms = [] if name in modules else [one for one in names if modules.get(one)]
+            inside = {word: f"{one}.{word}" for one in rooms for word in load(one).__all__}
+            raise no_name(package, name, inside | {one: one for one in names})
         shown = at_border(load(name), package)
         vars(sys.modules[package])[name] = shown
         return shown
 
     return found, listed, names
+
+
+def no_name(package: str, name: str, known: Mapping[str, str]) -> AttributeError:
+    """Make the error of a name that a package has not; `known` are those that it has, as written.
+
+    >>> print(no_name("cranfield", "nDGC", {"nDCG": "measures.nDCG"}))
+    module 'cranfield' has no attribute 'nDGC'; did you mean measures.nDCG?
+    """
+    hint = did_you_mean(name, known, 1, shown=known.__getitem__)
+    return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
 
 
 def close_border(package: str, names: Iterable[str]) -> None:
@@ -91,7 +112,7 @@ def at_border(thing: Any, package: str) -> Any:
     elif isinstance(thing, FunctionType):
         with _LOCK:
             if thing not in _SHOWN:
-                shown = _explained(thing, thing.__name__)
+                shown = explained(thing, thing.__name__)
                 # Under this name it is pickled, and found again.
                 shown.__module__ = package
                 _SHOWN[thing] = _SHOWN[shown] = shown
@@ -99,7 +120,7 @@ def at_border(thing: Any, package: str) -> Any:
     return thing
 
 
-def _explained(raw: FunctionType, name: str) -> FunctionType:
+def explained(raw: Any, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
     fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
@@ -169,8 +190,9 @@ def _explain(
     if isinstance(error, MemoryError):
         # What does not fit is refused before it is made: there is room to say so.
         raise CranfieldError(f"{name}: not enough memory. {error}".rstrip(". ")) from error
-    from cranfield.base.border.misfits import misfit, of_its_own
+    from cranfield.base.border.misfits import called, misfit, of_its_own
 
+    name = called(name, args)
     said = misfit(raw, name, args, kwargs)
     if said:
         raise ArgumentError(said) from None
@@ -208,6 +230,6 @@ def _explain_methods(kind: type) -> None:
                     not name.startswith("_") or name in _OPERATORS
                 ):
                     title = each.__name__ if name == "__init__" else f"{each.__name__}.{name}"
-                    shown = _explained(raw, title)
+                    shown = explained(raw, title)
                     setattr(each, name, type(member)(shown) if held else shown)
         _SHOWN[kind] = kind

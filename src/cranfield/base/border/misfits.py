@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, fields, is_dataclass
@@ -52,6 +53,14 @@ _ARRAYS = {"f": "biuf", "i": "iu", "u": "iu", "b": "b"}
 _CALLED = {"__call__", "__next__"}
 """What fails in these is work that the caller wrote, and its error stays what it is."""
 
+_TOO_MANY = "too many positional arguments"
+"""What Python says of arguments that have no place."""
+
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+_MADE = re.compile(r"made by\s+:func:`(?:\w+\.)*(\w+)`", re.IGNORECASE)
+"""How the text of a class says which function makes its objects."""
+
 _WORDS: dict[Any, str] = {
     str: "text",
     int: "a whole number",
@@ -92,7 +101,8 @@ def misfit(
     try:
         bound = signature.bind(*args, **given)
     except TypeError as error:
-        return _unbound(signature, name, given, str(error))
+        made_by = _maker(type(args[0])) if function.__name__ == "__init__" else ""
+        return _unbound(signature, name, given, str(error)) + made_by
     kept = _fields(args[0]) if made else {}
     handed_on = _handed_on(function)
     first = next(iter(bound.arguments.values()), None)
@@ -115,7 +125,7 @@ def misfit(
                 wrong = f"a {type(one).__name__} that cannot be read ({type(error).__name__})"
                 beyond = False
             if wrong:
-                return f"{name}({key}=…) is {words(kind)}, not {wrong}"
+                return f"{name}({key}=…) is {words(kind)}, not {wrong}{_maker(kind)}"
             if isinstance(one, np.ndarray) and not one.ndim:
                 return f"{name}({key}=…) is an array without a dimension"
             if beyond:
@@ -150,10 +160,31 @@ def of_its_own(error: Exception) -> str:
     return f"a {kind.__name__} fails when asked for its {asked}: {type(error).__name__}: {error}"
 
 
+def called(name: str, args: tuple[Any, ...]) -> str:
+    """Name a method by the class of its object, rather than by the one that defines it."""
+    owner, _, method = name.rpartition(".")
+    kind = args[0] if args and isinstance(args[0], type) else type(args[0] if args else None)
+    mine = owner in (one.__name__ for one in kind.__mro__)
+    return f"{kind.__name__}.{method}" if mine else name
+
+
+def _maker(wanted: Any) -> str:
+    """Say which function makes what is wanted, as far as its class says so; or nothing."""
+    found = (_MADE.search(getattr(one, "__doc__", "") or "") for one in _alternatives(wanted))
+    return next((f"; {one[1]}() makes one" for one in found if one), "")
+
+
 def _unbound(signature: inspect.Signature, name: str, given: dict[str, Any], why: str) -> str:
     parameters = signature.parameters.values()
     names = [one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY]
     unknown = [key for key in given if key not in names]
+    if why == _TOO_MANY and not unknown:
+        placed = [one.name for one in parameters if one.kind in _PLACED and one.name != "self"]
+        others = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+        listed = f" ({', '.join(placed)})" if placed else ""
+        named = f"; others have names, such as {others[0]}=…" if others else ""
+        number = counted(len(placed), "argument") if placed else "no argument"
+        return f"{name} takes {number} without a name{listed}{named}"
     if not unknown or any(one.kind is one.VAR_KEYWORD for one in parameters):
         return f"{name}: {why}"
     hint = did_you_mean(unknown[0], names, 1, shown="{}=…".format)

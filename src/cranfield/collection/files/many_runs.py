@@ -25,12 +25,14 @@ from cranfield.base.errors import (
     told_again,
     warn,
 )
+from cranfield.base.showing import Hinting
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import RUN
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
+from cranfield.scores.labels import place_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
 from cranfield.sources.patterns import asks, matches
@@ -59,10 +61,18 @@ class BadRunError(InputError):
     """A run that cannot be read, where such runs are skipped."""
 
 
-class Runs(Sequence[Run]):
+class Runs(Hinting, Sequence[Run]):
     """A sequence of runs, each read when it is asked for and not kept.
 
-    So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`.
+    So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`. A run is
+    also found by the name that an evaluation gives it.
+
+    Examples
+    --------
+    >>> from cranfield import read_runs
+    >>> runs = read_runs({"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d2": 1.0}}})
+    >>> runs["b"], runs[0]
+    (Run('b': 1 topic, 1 document), Run('a': 1 topic, 1 document))
     """
 
     def __init__(self, items: Sequence[Any], *, bad_runs: str = "error", **options: Any) -> None:
@@ -76,13 +86,13 @@ class Runs(Sequence[Run]):
         return len(self._items)
 
     @overload
-    def __getitem__(self, index: int) -> Run: ...
+    def __getitem__(self, index: int | str) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> Runs: ...
-    def __getitem__(self, index: int | slice) -> Run | Runs:
+    def __getitem__(self, index: int | str | slice) -> Run | Runs:
         if isinstance(index, slice):
             return self._of(self._items[index])
-        item = self._items[index]
+        item = self._items[self._place(index) if isinstance(index, str) else index]
         name, data = item if isinstance(item, tuple) else (None, item)
         try:
             return read_run(data, name=name, **self._options)
@@ -93,6 +103,14 @@ class Runs(Sequence[Run]):
                 raise error from None
             raise told_again(error, BadRunError) from None
 
+    def _place(self, name: str) -> int:
+        """Find a run by its name; runs that were given none are read, for their tags."""
+        given = [item[0] if isinstance(item, tuple) else None for item in self._items]
+        if name in given:
+            return given.index(name)
+        tags = [self[i].name if one is None else one for i, one in enumerate(given)]
+        return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
+
     def for_now(self, index: int) -> Run:
         """Read a run that is not kept: it may hold dicts that their owner changes later."""
         item = self._items[index]
@@ -100,7 +118,7 @@ class Runs(Sequence[Run]):
         if isinstance(data, dict) and self._options.items() <= _USUAL.items():
             from cranfield.collection.files.nested import run_of_dicts
 
-            run = run_of_dicts(data, name or "run", None)
+            run = run_of_dicts(data, "run" if name is None else name, None)
             if run is not None:
                 return run
         return self[index]

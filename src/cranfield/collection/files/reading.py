@@ -231,7 +231,7 @@ def read_run(
     if isinstance(data, dict) and usual:
         from cranfield.collection.files.nested import run_of_dicts
 
-        run = run_of_dicts(data, name or "run", _described(None, metadata, None))
+        run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
         if run is not None:
             return run.kept()
     given = _read(data, "run", format, encoding, columns, system)
@@ -256,7 +256,7 @@ def read_run(
         )
     tag = tags[0] if len(tags) == 1 else None
     rest: dict[str, Any] = {
-        "name": name or tag or given.stem,
+        "name": tag or given.stem if name is None else name,
         "topics": topics,
         "codes": codes,
         "scores": scores,

@@ -19,7 +19,8 @@ class Scorable:
     """What a way in makes of its input: judged runs, answers, sessions.
 
     It has the labels `topics` and `systems`; measures know what else. What it says otherwise than
-    here, such as which cells have no score, it overrides.
+    here, such as which cells have no score, it overrides. Of runs it is made by
+    :func:`cranfield.judge`.
     """
 
     if TYPE_CHECKING:

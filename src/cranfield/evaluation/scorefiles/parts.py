@@ -63,7 +63,7 @@ def part_of(source: str, entries: Iterable[Entry]) -> ScorePart:
     if not kept:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
-            " cranfield with --by-topic",
+            " cranfield evaluate with --by-topic",
             source=source,
         )
     return ScorePart(source, kept)

@@ -125,8 +125,8 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
     if named and not (others and others[0] == 0 and not table.names[0]):
         raise InputError(
             f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
-            " topics; values over all topics cannot be compared (cranfield writes those by topic"
-            " with --by-topic)",
+            " topics; values over all topics cannot be compared: a row is a topic, as in write_csv"
+            " of Scores or in cranfield evaluate --by-topic",
             source=table.source,
         )
     if not others or others[0] != 0:

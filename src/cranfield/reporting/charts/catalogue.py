@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.scores import Scores
 
-MEASURES, LENGTH = "measures", "length"
+MEASURES, LENGTH = "measures", "a length"
 """What charts are drawn of that need no result: measures, and a length of runs."""
 
 BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
@@ -212,15 +212,14 @@ def listed(thing: Any) -> str:
 def drawing(thing: Any, name: str) -> Callable[..., Any]:
     """Return the function that draws a chart of a result; it takes the options of the chart."""
     of = charts_of(thing)
+    has = f"{type(thing).__name__} has {', '.join(names_of(thing)) or 'no charts'}"
     try:
         found = find_chart(name)
-    except PolicyError as error:
-        raise AttributeError(str(error)) from None
+    except PolicyError:
+        raise AttributeError(f"there is no chart {name!r}; {has}") from None
     if found not in of:
-        raise AttributeError(
-            f"{found} is drawn of {CHARTS[found].of}, not of {type(thing).__name__}, which has"
-            f" {', '.join(of) or 'no charts'}"
-        )
+        one = CHARTS[found]
+        raise AttributeError(f"{name} is cf.charts.{one.function}, drawn of {one.of}; {has}")
     draw, way = CHARTS[found].draw, of[found]
     own = tuple(inspect.signature(way).parameters)[1:]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import ArgumentError, PolicyError
+from cranfield.base.words import did_you_mean
 from cranfield.reporting.kinds_of_marks import kind_of, levels_of
 from cranfield.reporting.tables.marks import Marks, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
@@ -104,6 +106,7 @@ def table(
     \end{tabular}
     \end{table}
     """
+    _check_names(options)
     chosen = {
         "baseline": baseline is not None,
         "test": test is not None,
@@ -137,7 +140,7 @@ def table(
                 correction=correction,
                 alpha=levels[0],
                 baseline=baseline,
-                **_known(options),
+                **options,
             )
             for name, one in scores.items()
         }
@@ -145,7 +148,7 @@ def table(
         # What was tested is what is shown, also where missing scores were filled in or left out.
         scores = {name: one.scores for name, one in found.items()}
     elif options:
-        raise PolicyError(f"{next(iter(options))} is an option of a test; name one")
+        raise PolicyError(f"{next(iter(options))} is an option of a test; name one, as in test='t'")
     return evaluation_table(
         scores, made, sort=sort, best=best, second=second, percent=percent, places=places
     )
@@ -166,11 +169,14 @@ def _check_options(places: int | None, **flags: bool) -> None:
             raise PolicyError(f"{name} is True or False, not {value!r}")
 
 
-def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
-            raise PolicyError(f"a table has no option {name!r}; of a test: {', '.join(OPTIONS)}")
-    return options
+            parameters = inspect.signature(table).parameters.values()
+            known = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *OPTIONS]
+            otherwise = f"there are {', '.join(known)}"
+            hint = did_you_mean(name, known, 1, otherwise=otherwise, shown="{}=…".format)
+            raise ArgumentError(f"a table has no option {name!r}{hint}")
 
 
 def _ready(results: Any, places: int | None, chosen: Sequence[str]) -> Table:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import ArgumentError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.showing import Plotted, Told
 from cranfield.base.words import counted
+from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.groups import shortened
+from cranfield.significance.comparison.one_pair import OnePair
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import shown_p
 from cranfield.tabular.content import Cell
@@ -120,6 +123,36 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         """Whether the pairs are shown, rather than the ranking of all systems."""
         one_sided = self.alternative != "two-sided"
         return bool(self.baselines) or len(self.systems) == 2 or one_sided
+
+    def __getitem__(self, names: tuple[str, str]) -> OnePair:
+        """Return what was found of two systems, in either order.
+
+        Raises
+        ------
+        PolicyError
+            For systems that are not there, and for two that were not compared.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
+        >>> pair = cf.compare(scores, test="t")["dense", "bm25"]
+        >>> pair
+        OnePair('dense' minus 'bm25': 0.15, from 0.05813 to 0.2419, p = 0.0138)
+        >>> pair.significant, round(pair.effect, 4)
+        (True, 2.5981)
+        """
+        asked: Any = names
+        if not isinstance(asked, tuple) or len(asked) != 2:
+            raise ArgumentError("a pair is two systems, as in comparison['bm25', 'dense']")
+        one, other = (place_of(name, self.systems) for name in names)
+        found = np.isin(self.first, [one, other]) & np.isin(self.second, [one, other])
+        if not found.any():
+            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared")
+        return OnePair(*names, self, int(found.argmax()))
+
+    __iter__: ClassVar[None] = None
+    """Pairs are found by two names; `to_polars` has them in rows."""
 
     def equivalence(self, margin: float | str) -> Equivalence:
         """Say which systems are as good as each other within a margin, or at least no worse.

@@ -6,11 +6,13 @@ import hashlib
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
 from release.conda_recipe import line_of, recipe_of
+from release.metadata_hook import CustomMetadataHook
 from tests.conftest import ROOT
 
 
@@ -34,6 +36,31 @@ def test_what_no_recipe_can_say(tmp_path: Path) -> None:
         line_of("x; sys_platform == 'win32'")
     with pytest.raises(SystemExit, match="no source distribution"):
         recipe_of(tmp_path / "cranfield-1.0-py3-none-any.whl")
+
+
+def test_links_of_the_index_lead_to_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROJECT_URL", "https://example.org/some/project/")
+    monkeypatch.setenv("PROJECT_EMAIL", "someone@example.org")
+    metadata: dict[str, Any] = {"version": "1.2.3"}
+    CustomMetadataHook(str(ROOT), {}).update(metadata)
+    assert metadata["urls"]["Homepage"] == "https://example.org/some/project"
+    assert metadata["urls"]["Source"].endswith("/project/tree/v1.2.3")
+    assert metadata["authors"][0]["email"] == "someone@example.org"
+    text = metadata["readme"]["text"]
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 30 and all(one.startswith("https://") for one in links)
+    assert "(https://example.org/some/project/raw/v1.2.3/docs/images/report.png)" in text
+
+
+def test_links_of_the_readme_lead_to_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROJECT_URL", raising=False)
+    monkeypatch.delenv("PROJECT_EMAIL", raising=False)
+    metadata: dict[str, Any] = {"version": "1.2.3"}
+    CustomMetadataHook(str(ROOT), {}).update(metadata)
+    assert "urls" not in metadata and "email" not in metadata["authors"][0]
+    assert metadata["readme"]["text"] == (ROOT / "README.md").read_text()
+    for link in re.findall(r"\]\(([^)]+)\)", metadata["readme"]["text"]):
+        assert (ROOT / link).exists(), link
 
 
 def test_the_paper_cites_works_that_are_known() -> None:

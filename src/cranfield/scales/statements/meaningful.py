@@ -119,9 +119,21 @@ class Meaning:
                 "the test finds the same under every increasing transformation of all scores alike,"
                 " as it goes by their order"
             )
-        start = "whether the test finds them then is another matter"
+        them = "it" if one.count() == 1 else "them"
+        start = f"whether the test finds {them} then is another matter"
         if one.options["resamples"] * len(one) > SOON and _draws(one):
             return f"{start}; with so many random samples it is left to decisions_kept()"
+        if one.count() == 1:
+            yes, no = (
+                [f"{power:g}" for power, kept in self.kept.items() if kept.any() == found]
+                for found in (True, False)
+            )
+            parts = [
+                f"{does} for p = {', '.join(powers)}"
+                for does, powers in (("does", yes), ("does not", no))
+                if powers
+            ]
+            return f"{start}: with x^p for each score x it {', and '.join(parts)}"
         counts = [f"{kept.sum():,} for p = {power:g}" for power, kept in self.kept.items()]
         every = np.logical_and.reduce(list(self.kept.values())).sum()
         return (

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.base.border import at_border
 
 RUN: Any = {"1": {"a": 1.0, "b": 2.0}}
 QRELS: Any = {"1": {"a": 1}}
@@ -211,3 +212,12 @@ def test_what_is_no_place_no_folder_and_no_number() -> None:
         cf.campaign.open("x" * 10_000)
     with pytest.raises(cf.InputError, match="is not a finite number"):
         cf.read_scores({"a": {"1": np.complex64(1)}})
+
+
+@pytest.mark.parametrize("odd", [np.zeros(0), np.zeros(2), FRAME, FRAME["x"], pl.col("x")])
+def test_what_is_neither_true_nor_false_is_named(odd: Any) -> None:
+    def share(part: object, of: object = None) -> object:
+        return part or of
+
+    with pytest.raises(cf.ArgumentError, match=r"^share\(part=…\): an array or a table stands"):
+        at_border(share, __name__)(odd)

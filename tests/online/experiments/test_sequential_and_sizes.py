@@ -199,3 +199,9 @@ def test_replays_of_a_log_keep_the_level() -> None:
     assert table["test"].to_list() == ["CTR", "Abandonment", "(sample ratio)"]
     assert (table["low"] < 0.05).all()
     assert (table["high"] > 0.05).all()
+
+
+@pytest.mark.parametrize("odd", [np.array([True, False]), np.zeros(0), {}])
+def test_weights_of_replays_are_shares_by_variant(odd: Any) -> None:
+    with pytest.raises(PolicyError, match="weights are shares by variant|two variants or more"):
+        replay_aa(simulated_log(), "CTR", replays=2, weights=odd)

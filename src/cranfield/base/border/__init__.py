@@ -29,6 +29,8 @@ _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
 
 _TOO_LARGE = "a number is too large"
 
+_UNDECIDED = "an array or a table stands where only one value can"
+
 _REASONS: dict[type[Exception], str] = {
     RecursionError: "an argument is nested too deep, or holds itself",
     OverflowError: _TOO_LARGE,
@@ -47,6 +49,7 @@ _TELLING = {
     r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"
     r"|out of bounds for (axis|array of)|indices are out of bounds"
     r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument",
+    _UNDECIDED: r"truth value of an? \w+|boolean value of NA",
 }
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
 
@@ -169,7 +172,7 @@ def _explain(
     if isinstance(error, MemoryError):
         # What does not fit is refused before it is made: there is room to say so.
         raise CranfieldError(f"{name}: not enough memory. {error}".rstrip(". ")) from error
-    from cranfield.base.border.misfits import misfit, of_its_own
+    from cranfield.base.border.misfits import misfit, of_its_own, undecided
 
     said = misfit(raw, name, args, kwargs)
     if said:
@@ -180,13 +183,14 @@ def _explain(
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             raise ArgumentError(f"{name}: {reason}") from error
-    own = of_its_own(error)
-    if own:
-        raise ArgumentError(f"{name}: {own}") from error
     text = str(error)
     for reason, pattern in _TELLING.items():
         if re.search(pattern, text):
-            raise ArgumentError(f"{name}: {reason}") from error
+            which = undecided(raw, args, kwargs) if reason is _UNDECIDED else ""
+            raise ArgumentError(f"{name}{which}: {reason}") from error
+    own = of_its_own(error)
+    if own:
+        raise ArgumentError(f"{name}: {own}") from error
     if type(error).__name__ == "ColumnNotFoundError":
         raise ArgumentError(f"{name}: a data frame lacks a column: {text}") from error
 

@@ -29,6 +29,13 @@ LARGEST = 1e100
 """Of scores that can be squared and added up."""
 
 
+def squarable(scores: Scores) -> Scores:
+    """Return scores, none of them infinite or too large for its square to be a number."""
+    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > LARGEST:
+        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
+    return scores
+
+
 @dataclass(frozen=True, eq=False)
 class Ready:
     """Scores that a test can take, `flat` over shards, and what was left out or filled in."""
@@ -78,9 +85,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
         raise PolicyError(f"{info.name} needs scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
-    scores.finite()
-    if np.nanmax(np.abs(scores.values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
+    squarable(scores)
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")

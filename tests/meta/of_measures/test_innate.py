@@ -95,6 +95,6 @@ def test_what_is_said(judged: cf.JudgedRuns) -> None:
 
 
 def test_no_measures_may_be_an_array(judged: cf.JudgedRuns) -> None:
-    assert innate_orders(judged, 2, np.array([], "U")).agreement.is_empty()  # type: ignore[arg-type]
-    found = innate_orders(judged, 2, np.array(["P@2", "AP@2"]))  # type: ignore[arg-type]
+    assert innate_orders(judged, 2, np.array([], "U")).agreement.is_empty()
+    found = innate_orders(judged, 2, np.array(["P@2", "AP@2"]))
     assert found.agreement["measure"].to_list() == ["P@2", "AP@2"]

@@ -20,7 +20,7 @@ from cranfield.significance.bayes.hierarchical import CHAINS, expected_scores
 from cranfield.significance.bayes.score_cells import cells_of
 from cranfield.significance.comparison.result import MOST_ROWS
 from cranfield.significance.pairs import all_pairs
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, squarable
 from cranfield.tabular.frames import Framed, from_frame
 from cranfield.tabular.text import grid
 
@@ -95,7 +95,7 @@ def fit_bayes(
     check_whole("the seed", seed, 0)
     given = as_scores(scores)
     given.flat("scores by shard are not compared so")
-    ready, _ = given.finite().complete(missing)
+    ready, _ = squarable(given).complete(missing)
     topics, systems = ready.values.shape
     if systems < 2 or topics < 2:
         some = f"{counted(systems, 'system')} and {counted(topics, 'topic')}"

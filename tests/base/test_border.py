@@ -91,8 +91,11 @@ def test_lists_without_end_do_not_end_the_process() -> None:
     """NumPy and Polars follow lists in lists until the stack is used up."""
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(cf.ArgumentError, match="nested too deep, or holds itself"):
-        cf.evaluate(endless, QRELS, "AP")
+    itself: dict[str, Any] = {}
+    itself["x"] = itself
+    for odd in (endless, itself, {"x": endless, "y": 1}, {"y": 1, "x": itself}):
+        with pytest.raises(cf.ArgumentError, match="nested too deep, or holds itself"):
+            cf.evaluate(odd, QRELS, "AP")
 
 
 def test_options_of_shards_without_shards() -> None:

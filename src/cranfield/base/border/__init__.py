@@ -4,7 +4,7 @@ Inside, functions trust one another, and nothing is checked before it is needed.
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
 whatever works by likeness (a list where a tuple is declared) goes on working.
-Two things are refused besides: lists in lists without end, and an object that users made of what
+Two things are refused besides: lists and dicts without end, and an object that users made of what
 does not fit in it, which would fail later, and elsewhere.
 """
 
@@ -54,7 +54,7 @@ _TELLING = {
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
 
 _DEEPEST = 32
-"""Lists in lists that are followed; nothing here has more than three."""
+"""Lists and dicts that are followed; nothing here has more than three."""
 
 _LONGEST = 1 << 31
 """Numbers of a range; all that is done with one makes a list of it."""
@@ -147,15 +147,20 @@ def _check_made(
 
 
 def _check_depth(name: str, value: Any) -> None:
-    """Refuse lists in lists without end, which would end the process, and ranges without end."""
+    """Refuse lists and dicts without end, which would end the process, and ranges without end."""
     for one in value.values() if type(value) is dict else (value,):
         if type(one) is range and abs(one.stop - one.start) > _LONGEST * abs(one.step):
             raise ArgumentError(f"{name}: a range is too long")
-    for _ in range(_DEEPEST):
-        if type(value) is not list or not value:
-            return
-        value = value[0]
-    raise ArgumentError(f"{name}: {_REASONS[RecursionError]}")
+        inner = one
+        for _ in range(_DEEPEST):
+            if type(inner) is list and inner:
+                inner = inner[0]
+            elif type(inner) is dict and inner:
+                inner = next(iter(inner.values()))
+            else:
+                break
+        else:
+            raise ArgumentError(f"{name}: {_REASONS[RecursionError]}")
 
 
 def _explain(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_share, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole, numbers
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
@@ -168,6 +168,7 @@ class SystemsPosterior(Framed):
     def limits(self, samples: Floats) -> Floats:
         """Return equal-tailed limits of quantities, shape (2, quantities)."""
         tail = (1 - self.level) / 2
+        samples = numbers(samples, "samples")
         with np.errstate(invalid="ignore"):
             found = np.quantile(samples, [tail, 1 - tail], axis=0)
         return np.asarray(found, dtype=np.float64)

@@ -224,3 +224,28 @@ def test_what_is_neither_true_nor_false_is_named(odd: Any) -> None:
 
     with pytest.raises(cf.ArgumentError, match=r"^share\(part=…\): an array or a table stands"):
         at_border(share, __name__)(odd)
+
+
+NUMPY = [np.int8(3), np.uint64(2**64 - 1), np.float16(0.5), np.float32(0.5), np.longdouble(1)]
+
+
+@pytest.mark.parametrize("number", NUMPY)
+def test_numbers_of_numpy_become_those_of_python(number: Any) -> None:
+    """Those of NumPy overflow in few bits."""
+    shown = at_border(lambda one, other=0: (one, other), __name__)
+    assert shown(number, other=number) == (number, number)
+    assert {type(one) for one in shown(number, other=number)} <= {int, float}
+
+
+@pytest.mark.parametrize("odd", [np.timedelta64("NaT"), np.complex128(1j)])
+def test_times_and_complex_numbers_are_held_against_annotations(odd: Any) -> None:
+    """NumPy computes with them, and warns at most."""
+    with pytest.raises(cf.ArgumentError, match=r"top\(cutoff=…\) is a whole number, not a"):
+        cf.judge(RUN, QRELS).top(odd)
+    with pytest.raises(cf.ArgumentError, match=r"studentised_range_sf\(q=…\) is an array or a n"):
+        cf.significance.studentised_range_sf(odd, groups=2, df=3)
+
+
+def test_arrays_without_a_length() -> None:
+    with pytest.raises(cf.CranfieldError):
+        cf.evaluate({"s": {"1": np.array(3)}}, QRELS, "AP")

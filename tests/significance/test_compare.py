@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -583,3 +584,18 @@ def test_a_correction_of_many_systems_goes_with_two() -> None:
     assert (found.test, found.correction) == ("anova-2", "tukey")
     by_t = cf.compare(scores, test="t")
     np.testing.assert_allclose(found.adjusted_pvalues, by_t.adjusted_pvalues, rtol=1e-9)
+
+
+def test_frames_that_are_lazy_are_asked_for_no_columns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(CranfieldError):
+            cf.compare(pl.LazyFrame({"x": [1.0, 2.0]}))
+
+
+def test_the_floor_of_a_geometric_mean_is_no_negative_number() -> None:
+    scores = cf.read_scores({"x": {"1": 0.2, "2": -0.4}})
+    for floor in (-1, float("nan")):
+        with pytest.raises(PolicyError, match="floor is a number from 0"):
+            scores.geometric_mean(floor)
+    assert scores.geometric_mean(0).tolist() == [0.0]

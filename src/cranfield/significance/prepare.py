@@ -65,7 +65,7 @@ def as_scores(scores: Any) -> Scores:
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(scores.astype(np.float64), topics, systems)
-    if isinstance(scores, Mapping) or hasattr(scores, "columns"):
+    if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         return read_scores(scores)
     kind = type(scores).__name__
     raise PolicyError(

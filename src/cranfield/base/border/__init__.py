@@ -48,7 +48,8 @@ _TELLING = {
     "arrays or lists have lengths that do not go together": r"could not be broadcast"
     r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"
     r"|out of bounds for (axis|array of)|indices are out of bounds"
-    r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument",
+    r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument"
+    r"|len\(\) of unsized object",
     _UNDECIDED: r"truth value of an? \w+|boolean value of NA",
 }
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
@@ -61,6 +62,13 @@ _LONGEST = 1 << 31
 
 _CONTAINERS = {list, range, dict}
 """What is looked at before a call."""
+
+_OF_NUMPY = {
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "longlong"),
+    *("ulonglong", "float16", "float32", "longdouble"),
+    *("complex64", "complex128", "clongdouble", "timedelta64", "datetime64"),
+}
+"""Numbers and times of NumPy, by name, as nothing here loads NumPy."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
@@ -106,13 +114,16 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
     fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
-    containers = _CONTAINERS
+    containers, of_numpy, as_python = _CONTAINERS, _OF_NUMPY, _as_python
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
         for value in (*args, *kwargs.values()):
-            if type(value) in containers:
+            kind = type(value)
+            if kind in containers:
                 shallow(name, value)
+            elif kind.__name__ in of_numpy:
+                args, kwargs = as_python(raw, name, args, kwargs)
         try:
             result = raw(*args, **kwargs)
         except failure as error:
@@ -127,6 +138,24 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     own = FunctionType(call.__code__, raw.__globals__, name, None, call.__closure__)
     update_wrapper(own, raw)
     return own
+
+
+def _as_python(
+    raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments with numbers of Python for those of NumPy, which overflow.
+
+    Complex numbers and times, with which NumPy computes too, are held against annotations.
+    """
+    from cranfield.base.border.misfits import misfit, python_number
+
+    args = tuple(map(python_number, args))
+    kwargs = {key: python_number(one) for key, one in kwargs.items()}
+    if any(type(one).__name__ in _OF_NUMPY for one in (*args, *kwargs.values())):
+        said = misfit(raw, name, args, kwargs)
+        if said:
+            raise ArgumentError(said)
+    return args, kwargs
 
 
 def _check_made(

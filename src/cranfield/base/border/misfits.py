@@ -137,6 +137,13 @@ def _fields(made: Any) -> dict[str, Any]:
     return {name: getattr(made, name) for name in names if hasattr(made, name)}
 
 
+def python_number(value: Any) -> Any:
+    """Return Python's number for one of NumPy; anything else as it is."""
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
+        return int(value)
+    return float(value) if isinstance(value, np.floating) else value
+
+
 def undecided(function: FunctionType, args: tuple[Any, ...], given: dict[str, Any]) -> str:
     """Name the first argument that is neither true nor false, as arrays and tables are.
 

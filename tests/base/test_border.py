@@ -249,3 +249,15 @@ def test_times_and_complex_numbers_are_held_against_annotations(odd: Any) -> Non
 def test_arrays_without_a_length() -> None:
     with pytest.raises(cf.CranfieldError):
         cf.evaluate({"s": {"1": np.array(3)}}, QRELS, "AP")
+
+
+def test_numbers_of_numpy_stay_inside() -> None:
+    """What one of our functions hands to another is as it was made."""
+    human = [1.0, 0.0, 1.0, 0.0, np.nan, np.nan]
+    found = cf.assess.stratified_mean(human, [*"aabbab"], seed=np.int64(3))  # type: ignore[arg-type]
+    assert repr(found).startswith("CorrectedMeans(")
+
+
+def test_names_that_are_too_long() -> None:
+    with pytest.raises(cf.CranfieldError, match="history: a name is too long"):
+        cf.campaign.history("x" * 100_000, "AP")

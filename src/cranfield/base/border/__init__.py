@@ -43,6 +43,7 @@ _TELLING = {
     r"|larger than the maximum|array is too big|Maximum allowed (size|dimension) exceeded"
     r"|has no callable \w+ method|Exceeds the limit \(\d+ digits\)|Too many decimal digits"
     r"|precision too big|won't fit into a C int",
+    "a name is too long": r"File name too long",
     "a name holds a null character": r"embedded null (byte|character)",
     "a number of decimal places is negative": r"Format specifier missing precision",
     "arrays or lists have lengths that do not go together": r"could not be broadcast"
@@ -140,6 +141,15 @@ def _explained(raw: FunctionType, name: str) -> FunctionType:
     return own
 
 
+def _maker() -> str:
+    """Name the module that calls what asks this, by itself or through `dataclasses`."""
+    frame = sys._getframe(3)
+    maker: str = frame.f_globals.get("__name__", "")
+    if maker == "dataclasses" and frame.f_back:
+        maker = frame.f_back.f_globals.get("__name__", "")
+    return maker
+
+
 def _as_python(
     raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -147,6 +157,8 @@ def _as_python(
 
     Complex numbers and times, with which NumPy computes too, are held against annotations.
     """
+    if _maker().startswith("cranfield"):
+        return args, kwargs
     from cranfield.base.border.misfits import misfit, python_number
 
     args = tuple(map(python_number, args))
@@ -162,11 +174,7 @@ def _check_made(
     raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse an object that was made outside of what does not fit in it."""
-    frame = sys._getframe(2)
-    maker = frame.f_globals.get("__name__", "")
-    if maker == "dataclasses" and frame.f_back:
-        maker = frame.f_back.f_globals.get("__name__", "")
-    if maker.startswith("cranfield"):
+    if _maker().startswith("cranfield"):
         return
     from cranfield.base.border.misfits import misfit
 

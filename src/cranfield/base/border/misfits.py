@@ -141,7 +141,9 @@ def python_number(value: Any) -> Any:
     """Return Python's number for one of NumPy; anything else as it is."""
     if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return int(value)
-    return float(value) if isinstance(value, np.floating) else value
+    # Those of 64 bits are numbers of Python already.
+    few = isinstance(value, np.floating) and not isinstance(value, float)
+    return float(value) if few else value
 
 
 def undecided(function: FunctionType, args: tuple[Any, ...], given: dict[str, Any]) -> str:

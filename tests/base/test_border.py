@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.base.border import at_border
 
 RUN: Any = {"1": {"a": 1.0, "b": 2.0}}
 QRELS: Any = {"1": {"a": 1}}
@@ -148,8 +149,11 @@ def test_lists_without_end_do_not_end_the_process() -> None:
     """NumPy and Polars follow lists in lists until the stack is used up."""
     endless: list[Any] = []
     endless.append(endless)
-    with pytest.raises(cf.ArgumentError, match="nested too deep, or holds itself"):
-        cf.evaluate(endless, QRELS, "AP")
+    itself: dict[str, Any] = {}
+    itself["x"] = itself
+    for odd in (endless, itself, {"x": endless, "y": 1}, {"y": 1, "x": itself}):
+        with pytest.raises(cf.ArgumentError, match="nested too deep, or holds itself"):
+            cf.evaluate(odd, QRELS, "AP")
 
 
 def test_options_of_shards_without_shards() -> None:
@@ -269,3 +273,49 @@ def test_what_is_no_place_no_folder_and_no_number() -> None:
         cf.campaign.open("x" * 10_000)
     with pytest.raises(cf.InputError, match="is not a finite number"):
         cf.read_scores({"a": {"1": np.complex64(1)}})
+
+
+@pytest.mark.parametrize("odd", [np.zeros(0), np.zeros(2), FRAME, FRAME["x"], pl.col("x")])
+def test_what_is_neither_true_nor_false_is_named(odd: Any) -> None:
+    def share(part: object, of: object = None) -> object:
+        return part or of
+
+    with pytest.raises(cf.ArgumentError, match=r"^share\(part=…\): an array or a table stands"):
+        at_border(share, __name__)(odd)
+
+
+NUMPY = [np.int8(3), np.uint64(2**64 - 1), np.float16(0.5), np.float32(0.5), np.longdouble(1)]
+
+
+@pytest.mark.parametrize("number", NUMPY)
+def test_numbers_of_numpy_become_those_of_python(number: Any) -> None:
+    """Those of NumPy overflow in few bits."""
+    shown = at_border(lambda one, other=0: (one, other), __name__)
+    assert shown(number, other=number) == (number, number)
+    assert {type(one) for one in shown(number, other=number)} <= {int, float}
+
+
+@pytest.mark.parametrize("odd", [np.timedelta64("NaT"), np.complex128(1j)])
+def test_times_and_complex_numbers_are_held_against_annotations(odd: Any) -> None:
+    """NumPy computes with them, and warns at most."""
+    with pytest.raises(cf.ArgumentError, match=r"top\(cutoff=…\) is a whole number, not a"):
+        cf.judge(RUN, QRELS).top(odd)
+    with pytest.raises(cf.ArgumentError, match=r"studentised_range_sf\(q=…\) is an array or a n"):
+        cf.significance.studentised_range_sf(odd, groups=2, df=3)
+
+
+def test_arrays_without_a_length() -> None:
+    with pytest.raises(cf.CranfieldError):
+        cf.evaluate({"s": {"1": np.array(3)}}, QRELS, "AP")
+
+
+def test_numbers_of_numpy_stay_inside() -> None:
+    """What one of our functions hands to another is as it was made."""
+    human = [1.0, 0.0, 1.0, 0.0, np.nan, np.nan]
+    found = cf.assess.stratified_mean(human, [*"aabbab"], seed=np.int64(3))  # type: ignore[arg-type]
+    assert repr(found).startswith("CorrectedMeans(")
+
+
+def test_names_that_are_too_long() -> None:
+    with pytest.raises(cf.CranfieldError, match="history: a name is too long"):
+        cf.campaign.history("x" * 100_000, "AP")

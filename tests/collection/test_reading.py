@@ -384,3 +384,8 @@ def test_numbers_that_no_rank_can_be_are_scores(tmp_path: Path) -> None:
     run = cf.read_run(tmp_path / "a.run")
     assert run.ranks is None
     assert run.scores.tolist() == [1, 1e23]
+
+
+def test_the_name_of_a_run_is_text() -> None:
+    with pytest.raises(cf.PolicyError, match="the name of a run is text, not a list"):
+        cf.read_run({"1": {"a": 1.0}}).renamed(["x"])  # type: ignore[arg-type]

@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection.words import ids_of
 from cranfield.fusion import fusing
 from cranfield.fusion.names import METHODS, NORMS
+from cranfield.fusion.rankings import Rankings
 from tests.cli.running import cranfield
 
 RANX = json.loads((Path(__file__).parent.parent / "data/fusion/ranx.json").read_text("utf-8"))
@@ -291,3 +293,8 @@ def test_command(tmp_path: Path) -> None:
         ((*files, "--weights", "a,b"), "--weights takes numbers such as 0.3,0.7"),
     ):
         assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]
+
+
+def test_topics_of_rankings_are_texts() -> None:
+    with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
+        Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)

@@ -238,3 +238,9 @@ def test_floats_over_topics_are_said_to_be_floats() -> None:
     assert not found.exact
     assert "values are floats; those within 2^-40 of the largest count as equal" in str(found)
     assert "floats" not in str(scale_over_topics("DCG", 3, 2))
+
+
+def test_the_highest_grade_is_one_that_64_bits_hold() -> None:
+    assert cf.scales.score_runs("P", [[0, 1]], grades=2**63 - 1).tolist() == [0.5]
+    with pytest.raises(PolicyError, match="the highest grade must be a whole number from 1 to"):
+        cf.scales.score_runs("P", [[0, 1]], grades=2**63)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
@@ -287,3 +289,15 @@ def test_wrong_scores() -> None:
         compare_bayes(pair([0.1, np.inf], [0.2, 0.3]), "a", "b")
     with pytest.raises(CranfieldError, match="by shard"):
         compare_bayes(Scores(np.zeros((2, 2, 2)), ("1", "2"), ("a", "b")), "a", "b")
+
+
+def test_limits_of_what_is_masked_are_those_of_its_numbers() -> None:
+    scores = cf.read_scores({"x": {"1": 0.2, "2": 0.4}, "y": {"1": 0.4, "2": 0.5}})
+    found = cf.significance.fit_bayes(scores, samples=400)
+    samples = np.arange(100.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        masked = found.limits(np.ma.array(samples, mask=samples > 1))
+    assert masked.tolist() == found.limits(samples).tolist()
+    with pytest.raises(CranfieldError, match="samples are numbers"):
+        found.limits(["x"])  # type: ignore[arg-type]

@@ -86,3 +86,14 @@ def test_what_has_no_clusters() -> None:
     lacking = of_rows(np.array([[0.1, np.nan]]), [1])
     with pytest.raises(CranfieldError, match="has no score; clusters need them all"):
         by_cluster(lacking, str)
+
+
+def test_scores_whose_squares_are_no_numbers() -> None:
+    large = Scores(np.array([[1e308], [-1e308], [1e308], [1e308]]), tuple("abcd"), ("x",))
+    for asked in (
+        lambda: by_cluster(large, str.upper),
+        lambda: cf.significance.fit_simulator(large),
+        lambda: cf.significance.fit_bayes(large),
+    ):
+        with pytest.raises(CranfieldError, match="beyond 1e\\+100, whose squares are no numbers"):
+            asked()

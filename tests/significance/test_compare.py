@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -626,3 +627,18 @@ def test_pairs_that_are_none(some: cf.Scores) -> None:
             found[odd]  # type: ignore[index]
     with pytest.raises(TypeError, match="not iterable"):
         list(found)  # type: ignore[call-overload]
+
+
+def test_frames_that_are_lazy_are_asked_for_no_columns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(CranfieldError):
+            cf.compare(pl.LazyFrame({"x": [1.0, 2.0]}))
+
+
+def test_the_floor_of_a_geometric_mean_is_no_negative_number() -> None:
+    scores = cf.read_scores({"x": {"1": 0.2, "2": -0.4}})
+    for floor in (-1, float("nan")):
+        with pytest.raises(PolicyError, match="floor is a number from 0"):
+            scores.geometric_mean(floor)
+    assert scores.geometric_mean(0).tolist() == [0.0]

@@ -101,6 +101,8 @@ class Run(Pairs, Framed):
 
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
+        if not isinstance(name, str):
+            raise PolicyError(f"the name of a run is text, not a {type(name).__name__}")
         copy = object.__new__(type(self))
         # The rows are known to be free of repeats, so they are not checked again.
         copy.__dict__.update(self.__dict__, name=name)

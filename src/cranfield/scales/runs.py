@@ -222,7 +222,7 @@ def score_runs(
     [0.5, 0.25]
     """
     length = width(runs)
-    check_whole("the highest grade", grades, 1)
+    check_whole("the highest grade", grades, 1, np.iinfo(np.int64).max)
     table = checked_runs(runs, length, int(grades))
     chosen = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)

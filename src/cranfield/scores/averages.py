@@ -59,8 +59,8 @@ class Averages:
 
     def geometric_mean(self, floor: float = FLOOR) -> Floats:
         """Geometric mean, scores below `floor` taken as `floor`; shape (systems,)."""
-        if isinstance(floor, bool) or not isinstance(floor, Real):
-            raise PolicyError(f"floor is a number, not {floor!r}")
+        if isinstance(floor, bool) or not isinstance(floor, Real) or not floor >= 0:
+            raise PolicyError(f"floor is a number from 0, not {floor!r}")
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(self.values, floor))
         return np.exp(Averages(logs).mean())

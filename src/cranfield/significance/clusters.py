@@ -11,6 +11,7 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.scores import Scores
+from cranfield.significance.prepare import squarable
 
 WEIGHTS = ("cluster", "row")
 """What counts as much as another: clusters, or the rows in them."""
@@ -57,7 +58,7 @@ def by_cluster(
     PolicyError
         For an unknown weight, or scores by shard.
     CranfieldError
-        For a row without a cluster or a score, or infinite scores.
+        For a row without a cluster or a score, or infinite scores, or beyond 1e100.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def by_cluster(
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = scores.finite().flat("scores by shard have no clusters of rows")
+    values = squarable(scores).flat("scores by shard have no clusters of rows")
     if np.isnan(values).any():
         place = scores.cell(np.argwhere(np.isnan(values))[0])
         raise CranfieldError(f"{place} has no score; clusters need them all")

@@ -30,6 +30,13 @@ LARGEST = 1e100
 """Of scores that can be squared and added up."""
 
 
+def squarable(scores: Scores) -> Scores:
+    """Return scores, none of them infinite or too large for its square to be a number."""
+    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > LARGEST:
+        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
+    return scores
+
+
 @dataclass(frozen=True, eq=False)
 class Ready:
     """Scores that a test can take, `flat` over shards, and what was left out or filled in."""
@@ -56,7 +63,7 @@ def as_scores(scores: Any) -> Scores:
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(scores.astype(np.float64), topics, systems)
-    if isinstance(scores, Mapping) or hasattr(scores, "columns"):
+    if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         of = read_scores_by_measure(scores)
         first, *more = of
         if more:
@@ -115,9 +122,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
         raise PolicyError(f"{info.name} needs scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
-    scores.finite()
-    if np.nanmax(np.abs(scores.values), initial=0.0) > LARGEST:
-        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
+    squarable(scores)
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")

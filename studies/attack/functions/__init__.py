@@ -10,47 +10,45 @@ in a result goes together: its constructor is given wrong types only, and is not
 
 Right is any result, as what an odd argument should give is seldom known; refused is one printable
 line by an error of ours. A finding is any other exception, a warning of NumPy, Polars or Python,
-what takes longer than `PATIENCE`, and the end of the process. A case follows from the seed and its
-number alone: `--case NUMBER` does it again.
+what takes too long, and the end of the process.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
-from threading import Timer
+import os
+import random
+import tempfile
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
 
-from studies.attack import Outcome
-from studies.attack.functions.cases import PATIENCE
+from studies.attack.functions.calls import Pool, Target, noted
+from studies.attack.functions.cases import case, outcome
+from studies.attack.work.workers import Cases
 
 
-def attack(seed: int, cases: int, first: int = 0) -> Iterator[Outcome]:
-    """Yield what became of so many cases; another process does them, and may end."""
-    done = first
-    while done < cases:
-        command = [sys.executable, "-m", "studies.attack.functions", str(seed), str(done)]
-        with subprocess.Popen([*command, str(cases)], stdout=subprocess.PIPE, text=True) as worker:
-            assert worker.stdout is not None
-            begun = "the examples"
-            # What hangs outside of Python hears no alarm.
-            guard = Timer(600, worker.kill)
-            guard.start()
-            for line in worker.stdout:
-                guard.cancel()
-                kind, *told = json.loads(line)
-                if kind == "all":
-                    return
-                if kind == "begun":
-                    [begun] = told
-                    guard = Timer(3 * PATIENCE, worker.kill)
-                    guard.start()
-                else:
-                    done += 1
-                    yield Outcome(begun, kind, *told)
-            guard.cancel()
-        if worker.returncode == 1:
-            raise RuntimeError(f"the attack itself failed after {begun}")
-        yield Outcome(begun, "finding", f"the process ended with {worker.returncode}")
-        done += 1
+@cache
+def _known() -> tuple[list[Target], Pool]:
+    with patch.object(tempfile, "tempdir", str(Path.cwd())):
+        targets, pool = noted()
+    return [one for one in targets if one.calls], pool
+
+
+def function_case(rng: random.Random, folder: Path) -> bool:
+    targets, pool = _known()
+    own = os.getpid()
+    # Copies of campaigns are large.
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as place,
+        patch.object(tempfile, "tempdir", place),
+    ):
+        made, run = case(rng.choice(targets), pool, rng)
+        try:
+            return outcome(made, run)
+        finally:
+            if os.getpid() != own:
+                # A process that was forked in a case has no cases to do.
+                os._exit(1)
+
+
+attack = Cases("functions", function_case, _known)

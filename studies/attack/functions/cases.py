@@ -6,8 +6,6 @@ import contextlib
 import inspect
 import io
 import random
-import signal
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -15,9 +13,7 @@ from typing import Any
 
 from studies.attack.functions.calls import Pool, Target
 from studies.attack.functions.values import OwnError, copied, extreme, named, one_of_hostile
-
-PATIENCE = 20
-"""Seconds."""
+from studies.attack.work.cases import FindingError, HangError
 
 LONGEST = 500
 """Characters of a message."""
@@ -159,20 +155,11 @@ def look(result: Any, chance: random.Random) -> None:
             raise
 
 
-class LateError(BaseException):
-    """A case takes too long."""
-
-
-def outcome(run: Callable[[], Any]) -> tuple[str, str]:
-    """Do a case, and say what became of it."""
+def outcome(made: str, run: Callable[[], Any]) -> bool:
+    """Do a case: True where it is right, False where it is refused; anything else is a finding."""
     from cranfield import CranfieldError, CranfieldWarning
 
-    def late(*_: object) -> None:
-        raise LateError
-
     silent, said = io.StringIO(), ""
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE)
     try:
         with (
             contextlib.redirect_stdout(silent),
@@ -184,26 +171,25 @@ def outcome(run: Callable[[], Any]) -> tuple[str, str]:
     except CranfieldError as error:
         line = str(error)
         if len(line) > LONGEST or not line.isprintable():
-            return "finding", f"a message that is no short printable line: {ascii(line)[:100]}"
-        return "refused", ""
+            raise FindingError(ascii(line)[:100], made, "no short printable line") from None
+        return False
     except OwnError:
-        return "right", ""
-    except LateError:
-        return "finding", f"takes more than {PATIENCE} s, in {_place(sys.exc_info()[2])}"
+        return True
+    except (HangError, KeyboardInterrupt):
+        raise
     except BaseException as error:
         place = " of ".join([*getattr(error, "__notes__", []), _place(error.__traceback__)])
         with contextlib.suppress(Exception):
             said = ascii(str(error))[:120]
-        return "finding", f"{type(error).__name__} in {place}: {said}"
-    finally:
-        signal.alarm(0)
+        raise FindingError(said, made, f"{type(error).__name__} in {place}") from None
     for one in warned:
         # Names that are old are said to be so to who uses them: here, that is us.
         ours = "studies" in one.filename and issubclass(one.category, DeprecationWarning)
         if not ours and not issubclass(one.category, CranfieldWarning | ResourceWarning):
             where = f"{one.filename.rpartition('site-packages/')[2][-60:]} {one.lineno}"
-            return "finding", f"{one.category.__name__} in {where}: {ascii(str(one.message))[:120]}"
-    return "right", ""
+            said = ascii(str(one.message))[:120]
+            raise FindingError(said, made, f"{one.category.__name__} in {where}")
+    return True
 
 
 def _place(traceback: Any) -> str:

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import studies
 from studies.attack import Outcome
@@ -33,7 +33,9 @@ from studies.attack.work.cases import FindingError, HangError, passed, shown
 LIMIT = 20.0
 """Seconds after which a case counts as hanging; all take milliseconds."""
 GRACE = 20.0
-"""Seconds on top for those that hang where Python cannot be interrupted, and for imports."""
+"""Seconds on top for those that hang where Python cannot be interrupted."""
+START = 600.0
+"""Seconds until a worker is ready for its first case."""
 SHORT = {"right": "+", "refused": "-"}
 
 Make = Callable[[random.Random, Path], bool]
@@ -43,8 +45,10 @@ Make = Callable[[random.Random, Path], bool]
 class Cases:
     """A kind of attack, any of whose cases can be done again alone."""
 
-    def __init__(self, kind: str, make: Make) -> None:
+    def __init__(self, kind: str, make: Make, ready: Callable[[], object] = dict) -> None:
         self.kind, self.make = kind, make
+        self.ready = ready
+        """Does, in each worker and before its cases, what may take longer than a case."""
         self.peak = 0
         """Memory that the largest worker has needed, in MiB."""
 
@@ -97,13 +101,13 @@ class _Worker:
         assert self.process.stdout is not None
         self.out = self.process.stdout
         self.rest = b""
-        self.last = time.monotonic()
+        self.last, self.patience = time.monotonic(), START
 
     def watched(self, selector: selectors.BaseSelector) -> None:
         selector.register(self.out, selectors.EVENT_READ, self)
 
     def heard(self, selector: selectors.BaseSelector) -> Iterator[Outcome]:
-        self.last = time.monotonic()
+        self.last, self.patience = time.monotonic(), LIMIT + GRACE
         said = os.read(self.out.fileno(), 1 << 16)
         *lines, self.rest = (self.rest + said).split(b"\n")
         for line in lines:
@@ -118,7 +122,7 @@ class _Worker:
 
     def late(self, selector: selectors.BaseSelector, slept: bool) -> Iterator[Outcome]:
         self.last = time.monotonic() if slept else self.last
-        if time.monotonic() - self.last > LIMIT + GRACE:
+        if time.monotonic() - self.last > self.patience:
             self.process.kill()
             yield from self.ended(selector, "hang")
 
@@ -129,6 +133,8 @@ class _Worker:
         self.printed.seek(0)
         said = self.printed.read()[-300:].decode(errors="replace")
         self.printed.close()
+        if self.patience == START:
+            raise RuntimeError(f"no case is begun, {how}: {said}")
         left = self.numbers[self.done :]
         if left:
             case = f"--kind {self.cases.kind} --seed {self.seed} --case {left[0]}"
@@ -165,6 +171,8 @@ def work(kind: str, seed: int, numbers: range) -> None:
         folder.mkdir()
         # Command lines name files as people do: from where they are.
         os.chdir(folder)
+        cases.ready()
+        _tell_memory(out)
         for number in numbers:
             before = os.fstat(2).st_size
             one = cases.one(seed, number, folder)
@@ -174,6 +182,10 @@ def work(kind: str, seed: int, numbers: range) -> None:
             line = SHORT.get(one.verdict) or json.dumps([one.case, one.verdict, one.said])
             print(line, file=out, flush=True)
         os.chdir("/")
+    _tell_memory(out)
+
+
+def _tell_memory(out: TextIO) -> None:
     print(f"m{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}", file=out, flush=True)
 
 

@@ -305,6 +305,8 @@ def test_allocation_is_near_the_best(strata: list[tuple[int, float]], data: Any)
         (([5, 5], [1, 1], 3), "labels must be a whole number from 4 to 10, not 3"),
         (([5, 5], [1], 4), "do not fit spreads"),
         (([5, 0.5], [1, 1], 4), "sizes of strata are whole numbers from 1"),
+        (([5, 1e308], [1, 2], 4), "sizes of strata are whole numbers from 1 to"),
+        (([5, 2], [1, 1e308], 4), r"spreads of strata are finite numbers from 0 to 1e\+100"),
         (([5, 5], [1, NONE], 4), "finite numbers from 0"),
         (([], [], 0), "do not fit"),
     ],

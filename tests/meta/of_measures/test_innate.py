@@ -92,3 +92,9 @@ def test_what_is_said(judged: cf.JudgedRuns) -> None:
     alone = cf.judge({"q": {"d": 1.0}}, {"q": {"d": 1}})
     with pytest.raises(CranfieldError, match="there is 1"):
         innate_orders(alone)
+
+
+def test_no_measures_may_be_an_array(judged: cf.JudgedRuns) -> None:
+    assert innate_orders(judged, 2, np.array([], "U")).agreement.is_empty()
+    found = innate_orders(judged, 2, np.array(["P@2", "AP@2"]))
+    assert found.agreement["measure"].to_list() == ["P@2", "AP@2"]

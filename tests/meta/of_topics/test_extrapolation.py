@@ -134,3 +134,9 @@ def test_what_is_refused() -> None:
     for sizes in ([1], [], 5, [2.5]):
         with pytest.raises(PolicyError):
             extrapolate(values, sizes)  # type: ignore[arg-type]
+
+
+def test_a_confidence_next_to_1_has_no_limit() -> None:
+    found = extrapolate(made(0.84, 0.5, 0.04, 6, 20), [5], confidence=1 - 2**-53)
+    assert row(found, 5, "normal")["tau truth"] > 0.5
+    assert np.isfinite(found.table["tau truth"].to_numpy()).all()

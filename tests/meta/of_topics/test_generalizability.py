@@ -269,3 +269,9 @@ def test_it_takes_scores_and_shows_itself() -> None:
     found = generalizability(scores)
     assert repr(found).startswith("Generalizability(AP: 3 systems, 2 topics, relative 0.")
     assert found.table()["topics"].to_list()[:3] == [2, 5, 10]
+
+
+def test_a_confidence_next_to_1_has_no_limit() -> None:
+    found = generalizability(made(0.15074, 0.85296, 0.010152, 30, 50), confidence=1 - 2**-53)
+    assert found.relative().high == 1.0
+    assert np.isfinite(found.relative().value)

@@ -20,6 +20,11 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.streams import stream
 from cranfield.collection.judged.segments import places, ratio
 
+MOST_ITEMS = 10**15
+"""Of a stratum; larger whole numbers are no floats."""
+WIDEST = 1e100
+"""A spread that can be multiplied by a size."""
+
 
 def stratified_mean(
     human: Any,
@@ -195,10 +200,10 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     spread = numbers(spreads, "spreads of strata")
     if size.ndim != 1 or size.shape != spread.shape or not size.size:
         raise PolicyError(f"sizes of shape {size.shape} do not fit spreads of {spread.shape}")
-    if not (np.isfinite(size) & (size >= 1) & (size == np.trunc(size))).all():
-        raise PolicyError("sizes of strata are whole numbers from 1")
-    if not (np.isfinite(spread) & (spread >= 0)).all():
-        raise PolicyError("spreads of strata are finite numbers from 0")
+    if not ((size >= 1) & (size <= MOST_ITEMS) & (size == np.trunc(size))).all():
+        raise PolicyError(f"sizes of strata are whole numbers from 1 to {MOST_ITEMS:,}")
+    if not ((spread >= 0) & (spread <= WIDEST)).all():
+        raise PolicyError(f"spreads of strata are finite numbers from 0 to {WIDEST:g}")
     check_whole("least", least, 0)
     low = np.minimum(least, size)
     check_whole("labels", labels, int(low.sum()), int(size.sum()))

@@ -4,7 +4,7 @@ Inside, functions trust one another, and nothing is checked before it is needed.
 function or a method fails by an error that is none of ours, its arguments are held against its
 annotations: an argument that does not fit is what went wrong, and is said. Nothing is slower, and
 whatever works by likeness (a list where a tuple is declared) goes on working.
-Two things are refused besides: lists in lists without end, and an object that users made of what
+Two things are refused besides: lists and dicts without end, and an object that users made of what
 does not fit in it, which would fail later, and elsewhere.
 """
 
@@ -31,6 +31,8 @@ _OPERATORS = {"__init__", "__call__", "__getitem__", "__matmul__"}
 
 _TOO_LARGE = "a number is too large"
 
+_UNDECIDED = "an array or a table stands where only one value can"
+
 _REASONS: dict[type[Exception], str] = {
     RecursionError: "an argument is nested too deep, or holds itself",
     OverflowError: _TOO_LARGE,
@@ -43,23 +45,33 @@ _TELLING = {
     r"|larger than the maximum|array is too big|Maximum allowed (size|dimension) exceeded"
     r"|has no callable \w+ method|Exceeds the limit \(\d+ digits\)|Too many decimal digits"
     r"|precision too big|won't fit into a C int",
+    "a name is too long": r"File name too long",
     "a name holds a null character": r"embedded null (byte|character)",
     "a number of decimal places is negative": r"Format specifier missing precision",
     "arrays or lists have lengths that do not go together": r"could not be broadcast"
     r"|don't have the same length|shape mismatch|not aligned|array dimensions|0-d array"
     r"|out of bounds for (axis|array of)|indices are out of bounds"
-    r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument",
+    r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument"
+    r"|len\(\) of unsized object",
+    _UNDECIDED: r"truth value of an? \w+|boolean value of NA",
 }
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
 
 _DEEPEST = 32
-"""Lists in lists that are followed; nothing here has more than three."""
+"""Lists and dicts that are followed; nothing here has more than three."""
 
 _LONGEST = 1 << 31
 """Numbers of a range; all that is done with one makes a list of it."""
 
 _CONTAINERS = {list, range, dict}
 """What is looked at before a call."""
+
+_OF_NUMPY = {
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "longlong"),
+    *("ulonglong", "float16", "float32", "longdouble"),
+    *("complex64", "complex128", "clongdouble", "timedelta64", "datetime64"),
+}
+"""Numbers and times of NumPy, by name, as nothing here loads NumPy."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
@@ -124,13 +136,16 @@ def explained(raw: Any, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
     fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
-    containers = _CONTAINERS
+    containers, of_numpy, as_python = _CONTAINERS, _OF_NUMPY, _as_python
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
         for value in (*args, *kwargs.values()):
-            if type(value) in containers:
+            kind = type(value)
+            if kind in containers:
                 shallow(name, value)
+            elif kind.__name__ in of_numpy:
+                args, kwargs = as_python(raw, name, args, kwargs)
         try:
             result = raw(*args, **kwargs)
         except failure as error:
@@ -147,15 +162,40 @@ def explained(raw: Any, name: str) -> FunctionType:
     return own
 
 
+def _maker() -> str:
+    """Name the module that calls what asks this, by itself or through `dataclasses`."""
+    frame = sys._getframe(3)
+    maker: str = frame.f_globals.get("__name__", "")
+    if maker == "dataclasses" and frame.f_back:
+        maker = frame.f_back.f_globals.get("__name__", "")
+    return maker
+
+
+def _as_python(
+    raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments with numbers of Python for those of NumPy, which overflow.
+
+    Complex numbers and times, with which NumPy computes too, are held against annotations.
+    """
+    if _maker().startswith("cranfield"):
+        return args, kwargs
+    from cranfield.base.border.misfits import misfit, python_number
+
+    args = tuple(map(python_number, args))
+    kwargs = {key: python_number(one) for key, one in kwargs.items()}
+    if any(type(one).__name__ in _OF_NUMPY for one in (*args, *kwargs.values())):
+        said = misfit(raw, name, args, kwargs)
+        if said:
+            raise ArgumentError(said)
+    return args, kwargs
+
+
 def _check_made(
     raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse an object that was made outside of what does not fit in it."""
-    frame = sys._getframe(2)
-    maker = frame.f_globals.get("__name__", "")
-    if maker == "dataclasses" and frame.f_back:
-        maker = frame.f_back.f_globals.get("__name__", "")
-    if maker.startswith("cranfield"):
+    if _maker().startswith("cranfield"):
         return
     from cranfield.base.border.misfits import misfit
 
@@ -165,15 +205,20 @@ def _check_made(
 
 
 def _check_depth(name: str, value: Any) -> None:
-    """Refuse lists in lists without end, which would end the process, and ranges without end."""
+    """Refuse lists and dicts without end, which would end the process, and ranges without end."""
     for one in value.values() if type(value) is dict else (value,):
         if type(one) is range and abs(one.stop - one.start) > _LONGEST * abs(one.step):
             raise ArgumentError(f"{name}: a range is too long")
-    for _ in range(_DEEPEST):
-        if type(value) is not list or not value:
-            return
-        value = value[0]
-    raise ArgumentError(f"{name}: {_REASONS[RecursionError]}")
+        inner = one
+        for _ in range(_DEEPEST):
+            if type(inner) is list and inner:
+                inner = inner[0]
+            elif type(inner) is dict and inner:
+                inner = next(iter(inner.values()))
+            else:
+                break
+        else:
+            raise ArgumentError(f"{name}: {_REASONS[RecursionError]}")
 
 
 def _explain(
@@ -190,7 +235,7 @@ def _explain(
     if isinstance(error, MemoryError):
         # What does not fit is refused before it is made: there is room to say so.
         raise CranfieldError(f"{name}: not enough memory. {error}".rstrip(". ")) from error
-    from cranfield.base.border.misfits import called, misfit, of_its_own
+    from cranfield.base.border.misfits import called, misfit, of_its_own, undecided
 
     name = called(name, args)
     said = misfit(raw, name, args, kwargs)
@@ -202,13 +247,14 @@ def _explain(
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             raise ArgumentError(f"{name}: {reason}") from error
-    own = of_its_own(error)
-    if own:
-        raise ArgumentError(f"{name}: {own}") from error
     text = str(error)
     for reason, pattern in _TELLING.items():
         if re.search(pattern, text):
-            raise ArgumentError(f"{name}: {reason}") from error
+            which = undecided(raw, args, kwargs) if reason is _UNDECIDED else ""
+            raise ArgumentError(f"{name}{which}: {reason}") from error
+    own = of_its_own(error)
+    if own:
+        raise ArgumentError(f"{name}: {own}") from error
     if type(error).__name__ == "ColumnNotFoundError":
         raise ArgumentError(f"{name}: a data frame lacks a column: {text}") from error
 

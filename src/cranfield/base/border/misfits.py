@@ -147,6 +147,32 @@ def _fields(made: Any) -> dict[str, Any]:
     return {name: getattr(made, name) for name in names if hasattr(made, name)}
 
 
+def python_number(value: Any) -> Any:
+    """Return Python's number for one of NumPy; anything else as it is."""
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
+        return int(value)
+    # Those of 64 bits are numbers of Python already.
+    few = isinstance(value, np.floating) and not isinstance(value, float)
+    return float(value) if few else value
+
+
+def undecided(function: FunctionType, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """Name the first argument that is neither true nor false, as arrays and tables are.
+
+    Examples
+    --------
+    >>> def share(part: object, of: object = None) -> None: ...
+    >>> undecided(share, (1,), {"of": np.zeros(2)})
+    '(of=…)'
+    """
+    for key, one in inspect.signature(function).bind(*args, **given).arguments.items():
+        try:
+            bool(one)
+        except Exception:
+            return f"({key}=…)"
+    return ""
+
+
 def of_its_own(error: Exception) -> str:
     """Say which operator of an object of the caller's failed, if that is the error; or nothing."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)

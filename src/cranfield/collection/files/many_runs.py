@@ -336,7 +336,7 @@ def _items(data: Any) -> Iterator[Any]:
         yield data
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
-    elif isinstance(data, Iterable) and not hasattr(data, "columns"):
+    elif isinstance(data, Iterable) and not hasattr(type(data), "columns"):
         items = list(data)
         if items and _is_row(items[0]):
             yield items

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.checks import check_whole
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 
@@ -44,6 +45,7 @@ class Judgments:
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
+        check_whole("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
         found: Ints | None = self.kept.get(key)
         if found is None:

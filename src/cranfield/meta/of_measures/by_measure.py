@@ -29,13 +29,15 @@ def by_measure(data: Any) -> dict[str, Scores]:
     if isinstance(data, Mapping):
         found = {}
         for name, one in data.items():
-            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(one, "columns"):
+            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(
+                type(one), "columns"
+            ):
                 kind = type(one).__name__
                 raise PolicyError(f"the scores of {quoted(name)} are of no known kind: {kind}")
             if str(name) in found:
                 raise PolicyError(f"the measure {quoted(name)} is there twice")
             found[str(name)] = as_scores(one)
-    elif isinstance(data, (str, PathLike)) or hasattr(data, "columns"):
+    elif isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
         found = read_scores_by_measure(data)
     else:
         kind = type(data).__name__

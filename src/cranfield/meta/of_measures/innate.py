@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,7 +171,8 @@ def innate_orders(
     names = pl.Series(judged.systems, dtype=pl.String)
     pairs = {"first": names.gather(first), "second": names.gather(second)}
     pairs |= dict(zip(("better", "worse", "same", "open"), counts, strict=True))
-    evaluation = score(judged, measures) if measures else {}
+    none = isinstance(measures, Sized) and not len(measures)
+    evaluation = {} if none else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
         values = -scores.values if scores.lower_is_better else scores.values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -226,9 +227,9 @@ def extrapolate(
     shrunk = means.mean() + np.sqrt(found.relative().value) * (means - means.mean())
     # The ratio of variances behind a coefficient r of one topic is r / (1 - r).
     single = found.relative(1)
-    ratios = dict(
-        zip(MEANS[2:], (r / (1 - r) for r in (single.value, single.low, single.high)), strict=True)
-    )
+    # Without a limit there is no ratio: a coefficient next to 1 has one.
+    shares = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
+    ratios = dict(zip(MEANS[2:], (r / (1 - r) for r in shares), strict=True))
     rows: list[dict[str, Any]] = []
     for size in wanted:
         critical = _critical(correct, alpha, m, (size - 1) * (m - 1))

@@ -164,7 +164,8 @@ class Generalizability(
         most = _f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
         if mean <= most * error:
             return 0.0
-        return (mean / error / most - 1) / self.topics if error > 0 else math.inf
+        # A share so near 1 that it is 1 has no limit.
+        return (mean / error / most - 1) / self.topics if error * most > 0 else math.inf
 
     def _absolute_limit(self, tail: float) -> float:
         mean, of_topics, error = self.components["mean square"].to_list()

@@ -144,7 +144,8 @@ def replay_aa(
     check_whole("replays", replays, 1, 10**6)
     check_choice("theta", theta, THETAS)
     check_share("alpha", alpha)
-    shares = np.array([*checked_weights(weights or ("control", "treatment")).values()])
+    given = ("control", "treatment") if weights is None else weights
+    shares = np.array([*checked_weights(given).values()])
     if shares.size != 2:
         raise PolicyError(f"replays have two variants, not {shares.size}")
     units = _units(data, metrics, unit, missing)

@@ -144,7 +144,7 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
     elif isinstance(results, Sequence) and not isinstance(results, str):
         for one in results:
             yield from _items(one)
-    elif isinstance(results, (Mapping, np.ndarray)) or hasattr(results, "columns"):
+    elif isinstance(results, (Mapping, np.ndarray)) or hasattr(type(results), "columns"):
         yield as_scores(results)
     else:
         kind = type(results).__name__

@@ -86,7 +86,9 @@ def dominance(scores: Any, first: Numbers, second: Numbers) -> Dominance:
     >>> found.holds.tolist(), found.threshold.tolist()
     ([True, False], [nan, 0.0])
     """
-    if not isinstance(scores, (Scores, Mapping, np.ndarray)) and not hasattr(scores, "columns"):
+    if not isinstance(scores, (Scores, Mapping, np.ndarray)) and not hasattr(
+        type(scores), "columns"
+    ):
         raise PolicyError(
             "dominance takes Scores, scores by system, a data frame or an array, not"
             f" {type(scores).__name__}"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_share, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole, numbers
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
@@ -20,7 +20,7 @@ from cranfield.significance.bayes.hierarchical import CHAINS, expected_scores
 from cranfield.significance.bayes.score_cells import cells_of
 from cranfield.significance.comparison.result import MOST_ROWS
 from cranfield.significance.pairs import all_pairs
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, squarable
 from cranfield.tabular.frames import Framed, from_frame
 from cranfield.tabular.text import grid
 
@@ -95,7 +95,7 @@ def fit_bayes(
     check_whole("the seed", seed, 0)
     given = as_scores(scores)
     given.flat("scores by shard are not compared so")
-    ready, _ = given.finite().complete(missing)
+    ready, _ = squarable(given).complete(missing)
     topics, systems = ready.values.shape
     if systems < 2 or topics < 2:
         some = f"{counted(systems, 'system')} and {counted(topics, 'topic')}"
@@ -168,6 +168,7 @@ class SystemsPosterior(Framed):
     def limits(self, samples: Floats) -> Floats:
         """Return equal-tailed limits of quantities, shape (2, quantities)."""
         tail = (1 - self.level) / 2
+        samples = numbers(samples, "samples")
         with np.errstate(invalid="ignore"):
             found = np.quantile(samples, [tail, 1 - tail], axis=0)
         return np.asarray(found, dtype=np.float64)

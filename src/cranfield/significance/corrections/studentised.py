@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
 
 Tail = Callable[[Floats], Floats]
@@ -223,7 +224,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     0.0397
     """
     _check(groups, df)
-    values = np.asarray(q, dtype=np.float64)
+    values = numbers(q, "q")
     if groups == 2:
         # The range of two is their difference: Student's t-test.
         tail = 2 * _t_tail(np.maximum(values, 0) / np.sqrt(2), df)

@@ -17,7 +17,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.scores.labels import place_of
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import as_scores, squarable
 from cranfield.significance.simulation.margins import CRITERIA, best, continuous, discrete
 
 COPULAS = ("gaussian", "t", "empirical")
@@ -280,8 +280,7 @@ def fit_simulator(
     given = as_scores(scores)
     if given.shards:
         raise PolicyError("scores by shard are not simulated")
-    given.finite()
-    given, _ = given.complete("error")
+    given, _ = squarable(given).complete("error")
     values = given.values
     if len(values) < FEWEST:
         some = counted(len(values), "topic")

@@ -155,8 +155,8 @@ def experiment_size(
         by, wanted = lift or 0.0, power or 0.0
         check_positive(lift=abs(by))
         units = _least(lambda number: reached(number, by) >= wanted)
-    elif units < 4:
-        raise PolicyError(f"an experiment has 4 units or more, not {units:,}")
+    elif not 4 <= units <= LARGEST:
+        raise PolicyError(f"an experiment has from 4 to {LARGEST:,} units, not {units:,}")
     elif lift is None:
         wanted, number = power or 0.0, units
         if wanted <= reached(units, 0.0):
@@ -169,9 +169,10 @@ def experiment_size(
     assert lift is not None
     control = round(units * (1 - share))
     return ExperimentSize(
-        mean=mean,
+        # Whole numbers may be larger than those of a column.
+        mean=float(mean),
         deviation=float(left),
-        lift=lift,
+        lift=float(lift),
         power=reached(units, lift),
         units=units,
         control_units=control,

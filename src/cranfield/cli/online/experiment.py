@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
+  cranfield online experiment users.csv --metric revenue --control current
   cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country --time day
@@ -67,7 +68,11 @@ KEYS = {
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @option("--unit", help="Column of what was randomised; of a log user, session or query.")
 @option("--variant", default="variant", show_default=True, help="Column of the variant.")
-@option("--control", help="The variant that the others are compared with.")
+@option(
+    "--control",
+    help="The variant that the others are compared with.",
+    detail="By default the one called control, baseline, old, a or 0.",
+)
 @option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
 @one_of("--srm", ("stop", "warn"), "What a sample ratio mismatch does to the verdict.", "stop")
 @one_of("--mixed", ("drop", "error"), "Units in two variants.", "drop")
@@ -213,7 +218,17 @@ def _findings(found: ExperimentReport) -> Findings:
     tables = [
         from_frame(one, name.replace("-", " ").capitalize()) for name, (one, _) in keyed.items()
     ]
-    plain = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential", "stopped")
+    plain = (
+        "source",
+        "unit",
+        "control",
+        "alpha",
+        "correction",
+        "errors",
+        "theta",
+        "sequential",
+        "stopped",
+    )
     about = {name: getattr(found, name) for name in (*plain, "resamples", "seed")}
     about |= {"lift limits": found.lift_method, "sample ratio p": found.sample_ratio.pvalue}
     return Findings(found.heading(), tables, keyed, {**about, "notes": list(found.notes)})

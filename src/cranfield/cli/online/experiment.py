@@ -145,7 +145,8 @@ def experiment(
     def report() -> None:
         if page is not None:
             shown = command_of(click.get_current_context(), "--report")
-            files = [one for one in data if Path(one).is_file()]
+            parts = [part for one in data for part in (one, one.partition("=")[2]) if part]
+            files = [one for one in parts if Path(one).is_file()]
             write_report(made, page, inputs=files, command=shown)
 
     write(written(found, format, table), output, report)
@@ -218,17 +219,7 @@ def _findings(found: ExperimentReport) -> Findings:
     tables = [
         from_frame(one, name.replace("-", " ").capitalize()) for name, (one, _) in keyed.items()
     ]
-    plain = (
-        "source",
-        "unit",
-        "control",
-        "alpha",
-        "correction",
-        "errors",
-        "theta",
-        "sequential",
-        "stopped",
-    )
-    about = {name: getattr(found, name) for name in (*plain, "resamples", "seed")}
+    plain = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential", "stopped")
+    about = {name: getattr(found, name) for name in (*plain, "control", "resamples", "seed")}
     about |= {"lift limits": found.lift_method, "sample ratio p": found.sample_ratio.pvalue}
     return Findings(found.heading(), tables, keyed, {**about, "notes": list(found.notes)})

@@ -161,6 +161,12 @@ def test_a_file_is_refused_where_its_reader_refuses_it(
             assert found.accepted, found
 
 
+def test_a_file_that_is_not_there_has_one_code(tmp_path: Path) -> None:
+    said = lines(tmp_path, "no.txt", "no.run", status=1)
+    for name in ("no.txt", "no.run"):
+        assert f"{name}: cannot be read: no such file or directory [unreadable]" in said
+
+
 @pytest.mark.parametrize("kind", ["trec", "csv"])
 def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
     if kind == "trec":

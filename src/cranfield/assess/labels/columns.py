@@ -63,7 +63,7 @@ def of_lines(
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         name = source.name
         raise InputError(
-            f"looks like judgments; name the assessor: NAME={name} (in Python {{'NAME': '{name}'}});"
+            f"looks like judgments; name the assessor: NAME={name}, in Python {{'NAME': '{name}'}};"
             f" or, if these are labels, say columns='{_OF_WIDTH[width]}'",
             source=name,
         )

@@ -11,7 +11,7 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online.assign import weights_of
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
-from cranfield.cli.options.judging import alpha_option, one_of
+from cranfield.cli.options.judging import alpha_option, one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.meta.study import Findings
@@ -67,7 +67,13 @@ KEYS = {
 @option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @option("--unit", help="Column of what was randomised; of a log user, session or query.")
-@option("--variant", default="variant", show_default=True, help="Column of the variant.")
+@option(
+    "--variant",
+    default="variant",
+    show_default=True,
+    help="Column of the variant.",
+    goes_with="--metric",
+)
 @option(
     "--control",
     help="The variant that the others are compared with.",
@@ -76,7 +82,13 @@ KEYS = {
 @option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
 @one_of("--srm", ("stop", "warn"), "What a sample ratio mismatch does to the verdict.", "stop")
 @one_of("--mixed", ("drop", "error"), "Units in two variants.", "drop")
-@one_of("--missing", ("error", "drop", "zero"), "A unit without a value.", "error")
+@one_of(
+    "--missing",
+    ("error", "drop", "zero"),
+    "A unit without a value.",
+    "error",
+    goes_with="--metric",
+)
 @one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
 @one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
 @one_of("--errors", ("delta", "bootstrap"), "By the delta method, or drawing units.", "delta")
@@ -87,8 +99,15 @@ KEYS = {
 @option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
 @option("--looks", help="Numbers of units at which one looks, with commas.")
 @option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
-@option("--resamples", type=click.IntRange(1), default=2000, show_default=True)
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@resamples_option(2000, " of units, with --errors bootstrap", goes_with="--errors=bootstrap")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of draws.",
+    goes_with="--errors=bootstrap",
+)
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")

@@ -23,6 +23,9 @@ ODD = ("refuse", "count")
 logs_argument = click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
 """One log; or its pages, and results or clicks; or its pages, results and clicks."""
 
+_READ = ("LOG", "--measure")
+"""Where a log is read: an experiment may be of a table of units instead."""
+
 _NAMED = ("results", "clicks")
 _FORMS = "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
 
@@ -72,18 +75,26 @@ log_options = gathered(
     in_group(
         "Log",
         (
-            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto"),
-            one_of("--odd", ODD, "Pages or results twice, clicks before their page.", "refuse"),
+            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto", goes_with=_READ),
+            one_of(
+                "--odd",
+                ODD,
+                "Pages or results twice, clicks before their page.",
+                "refuse",
+                goes_with=_READ,
+            ),
             option(
                 "--max-queries",
                 type=click.IntRange(1),
                 metavar="N",
                 help="Leave out users with more pages: robots.",
+                goes_with=_READ,
             ),
             option(
                 "--session-timeout",
                 metavar="TIME",
                 help="Cut sessions where a user did nothing for so long, such as 30m.",
+                goes_with=_READ,
             ),
         ),
     ),

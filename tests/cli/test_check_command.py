@@ -58,7 +58,7 @@ def test_judgments_that_are_not_there_are_said_once(tmp_path: Path) -> None:
     write(tmp_path, run=GOOD_RUN)
     found = lines(tmp_path, "qrels", "run", status=1)
     assert found[:2] == [
-        "qrels: cannot be read: no such file or directory [archive]",
+        "qrels: cannot be read: no such file or directory [unreadable]",
         "qrels: refused: 1 error",
     ]
 

@@ -58,6 +58,20 @@ def test_a_log(tmp_path: Path) -> None:
     assert text.count("better") == 2
 
 
+def test_every_output_names_the_control(tmp_path: Path) -> None:
+    units, page = tmp_path / "u.csv", tmp_path / "page.html"
+    units.write_text("variant,revenue\nnew,3\nold,1\nnew,4\nold,2\nnew,5\nold,2\n")
+    command = ("experiment", str(units), "--metric", "revenue")
+    assert "\ncontrol: old\n" in said(*command)
+    assert "\ncontrol: old\n" in said(*command, "--format", "markdown")
+    found = json.loads(said(*command, "--control", "new", "--report", str(page), *JSON))
+    assert found["control"] == "new"
+    assert "new (control)" in page.read_text()
+    units.write_text(units.read_text().replace("old", "current"))
+    error = refused(*command)
+    assert "current, new; say which one is the control: --control ..." in error
+
+
 def test_assignment(tmp_path: Path) -> None:
     units = tmp_path / "units.txt"
     units.write_text("u1\nu2\n\nu 3\n")

@@ -64,6 +64,17 @@ def test_judgments_are_not_written_where_the_tables_cannot_be(labelled: Path) ->
     assert not (labelled / "made").exists()
 
 
+def test_judgments_of_nobody_are_no_labels(labelled: Path) -> None:
+    _, err = cranfield(labelled, "labels", "ann.qrels", status=2)
+    assert "ann.qrels: looks like judgments; name the assessor: NAME=ann.qrels" in err
+    columns = "topic doc worker grade"
+    assert f"--columns '{columns}'" in err
+    with pytest.raises(cf.InputError, match="name the assessor"):
+        cf.assess.read_labels(labelled / "ann.qrels")
+    out, _ = cranfield(labelled, "labels", "ann.qrels", "--columns", columns)
+    assert "Labels(3 labels" in out
+
+
 def test_judgments_of_several_by_name(labelled: Path) -> None:
     files = ("ann=ann.qrels", "bob=bob.qrels")
     measures = ("-m", "kappa", "-m", "overlap(rel=2)", "--interval", "none")

@@ -40,6 +40,27 @@ def test_values_are_those_of_the_library(logged: Path) -> None:
     assert json.loads(out)["measures"] == found.to_dicts()
 
 
+def test_a_second_table_is_results_or_clicks_by_what_it_holds(logged: Path) -> None:
+    command = ("online", "measure", "pages.csv")
+    out, err = cranfield(logged, *command, "results.csv")
+    assert "8 results, clicks not known" in out and "UCTR" not in out
+    assert "results.csv: has all ranks of its pages" in err and "is taken as the results" in err
+    out, err = cranfield(logged, *command, "clicks.csv", "-m", "UCTR")
+    assert "UCTR     0.5000" in out and err == ""
+    for one in ("results", "clicks"):
+        out, err = cranfield(logged, *command, f"{one}=results.csv")
+        assert f"8 {one}" in out and err == ""
+    swapped = ("clicks=clicks.csv", "results=results.csv", "-m", "CTR")
+    out, _ = cranfield(logged, *command, *swapped)
+    assert "CTR      0.2500" in out
+
+
+def test_clicks_on_first_results_are_clicks(logged: Path) -> None:
+    (logged / "clicks.csv").write_text("page,rank,doc\np1,1,d1\np2,1,d1\n")
+    out, err = cranfield(logged, "online", "measure", "pages.csv", "clicks.csv", "-m", "UCTR")
+    assert "UCTR     0.5000" in out and err == ""
+
+
 def test_by_query_and_variant(logged: Path) -> None:
     out, _ = cranfield(
         logged, "online", "measure", *TABLES, "-m", "CTR", "--by", "query", "--by", "variant",
@@ -98,6 +119,12 @@ def test_labels_and_list(logged: Path) -> None:
         ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
         ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages, which `labels` give"),
         (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs what was shown"),
+        (
+            ("pages.csv", "results=results.csv", "-m", "UCTR"),
+            "UCTR needs clicks, of which no table",
+        ),
+        (("pages.csv", "-m", "Abandonment"), "Abandonment needs clicks, of which no table"),
+        (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "a log is one file"),
         ((*TABLES, "-m", "QueriesPerUser", "--by", "query"), "is of users, and has no value by"),
         ((*TABLES, "--by", "session"), "values by session need the session of pages"),
         ((*TABLES, "-m", "CTR", "--survival"), "--survival is for times"),

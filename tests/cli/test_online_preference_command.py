@@ -56,6 +56,14 @@ def test_three_rankers_are_a_table_of_pairs(logs: Path) -> None:
     assert pl.read_csv(out.encode()).equals(made.to_polars())
 
 
+def test_a_correction_of_one_pair_has_no_effect(logs: Path) -> None:
+    start = ("online", "preference", "two.csv", "--unit", "user")
+    _, err = cranfield(logs, *start, "--correction", "bh")
+    assert "--correction has no effect: there is one pair of rankers" in err
+    _, err = cranfield(logs, *start, "--rankers", "a,z", status=2)
+    assert "no ranker 'z' in the log; there are a, b\n" in err
+
+
 def test_counts_need_no_log(logs: Path) -> None:
     out, _ = cranfield(logs, "online", "preference", "--counts", "40,109,374", "--expected", "0.28")
     assert "p 0.7852" in out

@@ -44,9 +44,9 @@ class Model:
 
     def submit(self, now: datetime, team: str, tag: str, data: bytes, replaces: str | None) -> str:
         accepted = self.in_state("accepted")
-        if any((run.team, run.tag, run.data) == (team, tag, data) for run in accepted):
-            return "again"
         old = [run for run in accepted if (run.team, run.tag) == (team, replaces)]
+        if any((run.team, run.tag, run.data) == (team, tag, data) for run in accepted):
+            return "error" if old and replaces != tag else "again"
         if replaces is not None and not old:
             return "error"
         day = now.date().isoformat()

@@ -153,6 +153,16 @@ def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: W
             opened.submit(write("c", "pq"), team=team, replaces=tag)
 
 
+def test_a_run_that_is_there_replaces_no_other(news: News, write: Write) -> None:
+    opened = news()
+    for tag, docs in (("dense", "ab"), ("fused", "ba")):
+        opened.submit(write(tag, docs), team="padua")
+    there = opened.submissions()
+    with pytest.raises(PolicyError, match="nothing is replaced: this is the run 'fused'"):
+        opened.submit(write("fused", "ba"), team="padua", replaces="dense")
+    assert opened.submissions() == there
+
+
 def test_bytes_that_change_while_they_are_read(
     news: News, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

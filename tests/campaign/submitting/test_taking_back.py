@@ -37,6 +37,18 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     assert opened.verify().ok
 
 
+def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, write: Write) -> None:
+    opened = news()
+    opened.submit(write(), team="padua")
+    opened.withdraw("bm25", "a bug")
+    assert not opened.submit(write(docs="aa"), team="delft").accepted
+    with pytest.raises(PolicyError, match="that of team 'padua' is withdrawn already"):
+        opened.withdraw("bm25", "again")
+    assert not opened.submit(write("dense", "aa"), team="delft").accepted
+    with pytest.raises(PolicyError, match="'dense'; what was handed in so was refused"):
+        opened.withdraw("dense", "again")
+
+
 def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     """The same bytes, withdrawn by one team and then another team's."""
     opened = news()

@@ -43,6 +43,10 @@ def test_pool(folder: Path) -> None:
     out, err = command(folder, "pool", "news", "--format", "trec", "-o", "-")
     assert err == pooled + "\n"
     assert len(out.splitlines()) == int(pooled.split()[2])
+    out, err = command(folder, "pool", "news", "--unjudged", "--format", "tsv")
+    assert err == f"{pooled}\n{lacks}\n" and out.splitlines() == rows
+    _, err = command(folder, "pool", "news", "--format", "trec", status=2)
+    assert err == "cranfield: error: --format goes with --output or --unjudged\n"
     _, err = command(folder, "pool", "news", "--judgments", "1", status=2)
     assert err == "cranfield: error: --judgments goes with --unjudged\n"
 

@@ -76,6 +76,8 @@ def test_mistakes() -> None:
 
 
 def test_an_empty_log() -> None:
-    moves = cf.online.click_moves(made_log(pl.DataFrame({"id": ["a"], "query": ["q"]})))
+    pages = pl.DataFrame({"id": ["a"], "query": ["q"]})
+    none = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
+    moves = cf.online.click_moves(made_log(pages, None, none))
     assert moves.counts.sum() == 0 and moves.pages == 0
     assert cf.parse_measure(str(moves.measure())) == moves.measure()

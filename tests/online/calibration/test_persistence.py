@@ -126,9 +126,11 @@ def test_mistakes_and_edges() -> None:
     first = geometric_log(0.5, 30, 1)
     with pytest.raises(CranfieldError, match="no page on which a user could go on"):
         cf.online.rbp_persistence(first)
-    silent = made_log(first.pages, first.results)
+    silent = made_log(first.pages, first.results, first.clicks[:0])
     with pytest.raises(CranfieldError, match="no page on which"):
         cf.online.rbp_persistence(silent)
+    with pytest.raises(CranfieldError, match="needs clicks"):
+        cf.online.rbp_persistence(made_log(first.pages, first.results))
     with pytest.raises(CranfieldError, match="session"):
         cf.online.rbp_persistence(one, unit="session")
     with pytest.raises(CranfieldError, match="do not read down"):

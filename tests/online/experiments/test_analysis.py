@@ -238,7 +238,7 @@ def test_units_in_two_variants_are_counted() -> None:
         "variant": ["x", "y", "x", "x", "y", "y", None, None],
         "n": [1.0] * 8,
     }
-    found = analyse_experiment(table, "n", unit="user")
+    found = analyse_experiment(table, "n", unit="user", control="x")
     assert found.units.tolist() == [2, 2]
     assert any("1 unit in more than one variant left out" in note for note in found.notes)
     assert any("1 user without a variant" in note for note in found.notes)
@@ -331,7 +331,7 @@ def test_reports_print_and_convert() -> None:
     found = analyse_experiment(USERS, METRICS, oec={"orders": 1.0})
     assert found.to_pandas().shape[0] == 4
     assert "\\toprule" in found.to_latex()
-    assert repr(found).startswith("ExperimentReport(4 metrics, 2 variants, 104 : 96 units")
+    assert repr(found).startswith("ExperimentReport(4 metrics, 2 variants, control '0', 104 : 96")
     assert "<table" in found._repr_html_()
 
 
@@ -410,6 +410,34 @@ def test_a_column_may_be_named_1() -> None:
     assert analyse_experiment(table, "1").means.tolist() == [[2.0, 3.5]]
     ratio = analyse_experiment({**table, "3": [8, 6, 4, 1]}, "3/1").means
     assert ratio.tolist() == [[3.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("names", "control"),
+    [
+        (("new", "old"), "old"),
+        (("A", "B"), "A"),
+        (("a", "b", "Control"), "Control"),
+        (("blue", "Baseline"), "Baseline"),
+        ((1, 0), "0"),
+    ],
+)
+def test_the_control_is_the_variant_whose_name_says_so(names: Any, control: str) -> None:
+    found = analyse_experiment({"variant": [*names] * 3, "x": [*range(3 * len(names))]}, "x")
+    assert found.control == control
+    assert f"control: {control}" in str(found).splitlines()
+    assert f"control '{control}'" in repr(found)
+
+
+@pytest.mark.parametrize("names", [("blue", "red"), ("old", "a"), ("control", "CONTROL")])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_no_control_is_guessed(names: tuple[str, str], weighed: bool) -> None:
+    table = {"variant": [*names] * 3, "x": [1, 2, 3, 5, 4, 4]}
+    weights = dict.fromkeys(names, 0.5) if weighed else None
+    both = ", ".join(names if weighed else sorted(names))
+    with pytest.raises(PolicyError, match=rf"are {both}; say which .*: control='\.\.\.'"):
+        analyse_experiment(table, "x", weights=weights)
+    assert analyse_experiment(table, "x", control=names[1]).control == names[1]
 
 
 def test_variants_may_be_numbers() -> None:

@@ -100,7 +100,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
     (folder / "blank.csv").write_text("page,query\ns 1,q1\n")
     wrong = {
         "by --impressions, or": (),
-        "by --impressions, or for": ("--impressions", "1", "--keys", "pages.csv"),
+        "--keys does not go with --impressions": ("--impressions", "1", "--keys", "pages.csv"),
         "no method of interleaving": ("--impressions", "1", "--method", "Draft"),
         "odd.csv: row 2: page 's1' twice": ("--keys", "odd.csv"),
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,6 +88,15 @@ def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:
     with TemporaryDirectory() as folder:
         log.write(folder, format=form)
         same(cf.online.read_log(folder), log)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "ubi"])
+def test_a_log_that_tells_of_no_clicks_is_read_back_as_one(tmp_path: Path, form: str) -> None:
+    shown = cf.online.read_log({"page": ["p"], "query": ["q"]}, {"page": ["p"], "doc": ["a"]})
+    for log in (shown, replace(shown, tells_clicks=True)):
+        folder = tmp_path / f"{log.tells_clicks}"
+        log.write(folder, format=form)
+        assert cf.online.read_log(folder).tells_clicks is log.tells_clicks
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -180,7 +180,7 @@ def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
     events.write_text(click + "}\n" + click + ', "query_id": "z"}\n')
     with pytest.warns(CranfieldWarning) as said:
         cf.online.read_log(queries, clicks=events)
-    assert [str(one.message) for one in said] == [f"{queries}: 2 clicks on no page, left out"]
+    assert [str(one.message) for one in said] == [f"{events}: 2 clicks on no page, left out"]
     queries.write_text('{"query_id": "q", "user_query": "a"}\n{"user_query": "b"}\n')
     with pytest.raises(InputError, match="q.jsonl:2: has no query_id"):
         cf.online.read_log(queries, clicks=events)

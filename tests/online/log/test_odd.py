@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -35,6 +36,31 @@ def test_clicks_off_the_list_are_counted_and_said() -> None:
     assert repr(log) == (
         "QueryLog(2 pages, 3 results, 1 click; 1 click on no page, 2 clicks on no result)"
     )
+
+
+def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> None:
+    tables = {
+        "pages.csv": "page,query\np,cats\n",
+        "results.csv": "page,rank,doc\np,1,a\nx,1,a\n",
+        "clicks.csv": "page,rank\np,9\nx,1\n",
+    }
+    for name, rows in tables.items():
+        (tmp_path / name).write_text(rows)
+    with pytest.warns(CranfieldWarning) as caught:
+        cf.online.read_log(*(tmp_path / name for name in tables))
+    said = [str(one.message).removeprefix(f"{tmp_path}/") for one in caught]
+    assert sorted(said) == [
+        "clicks.csv: 1 click on no page, left out",
+        "clicks.csv: 1 click on no result, left out",
+        "results.csv: 1 result of no page, left out",
+    ]
+
+
+def test_results_in_the_place_of_clicks_are_refused() -> None:
+    clicks = {"page": ["p", "q"], "rank": [2, 1], "doc": ["b", "c"]}
+    with pytest.raises(InputError, match="has more rows than .*: these are the results"):
+        cf.online.read_log(PAGES, clicks, RESULTS)
+    assert log_of(PAGES, RESULTS, RESULTS).clicks.height == 3
 
 
 def test_a_click_goes_to_the_document_that_it_names() -> None:

@@ -104,7 +104,8 @@ def test_pages_of_no_user_are_said() -> None:
 
 @pytest.mark.parametrize("pages", [1, 2])
 def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: int) -> None:
-    log = made_log(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}))
+    clicks = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
+    log = made_log(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}), None, clicks)
     found = cf.online.measure(log, ["Abandonment", "ClickRR", "ClickRank", "pSkip"])
     assert found.means[0, :2].tolist() == [1.0, 0.0]
     assert np.isnan(found.means[0, 2:]).all()
@@ -112,6 +113,17 @@ def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: i
         cf.online.measure(log, "CTR")
     with pytest.raises(InputError, match="TimeToClick needs the time of clicks"):
         cf.online.measure(log, "TimeToClick")
+
+
+def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
+    log = made_log(pl.DataFrame({"id": ["a"], "query": "q"}))
+    assert "clicks not known" in repr(log.where(pl.lit(True)))
+    assert "Abandonment" not in map(str, cf.online.measure(log).measures)
+    for one in ("UCTR", "Abandonment", "TimeToClick"):
+        with pytest.raises(InputError, match=f"{one} needs clicks, of which no table"):
+            cf.online.measure(log, one)
+    with pytest.raises(InputError, match="needs clicks"):
+        _ = log.shown
 
 
 def test_what_is_asked_for_wrongly() -> None:

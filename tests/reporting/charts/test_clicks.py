@@ -51,12 +51,14 @@ def test_shares_with_limits_of_wilson() -> None:
 
 def test_a_log_without_variants_or_clicks() -> None:
     log = log_of(("A",), clicked=0)
-    log = made_log(log.pages.drop("variant"), log.results)
+    log = made_log(log.pages.drop("variant"), log.results, log.clicks)
     chart = charts.clicks_by_rank_chart(log, depth=2)
     spec_of(chart)
     assert {row["variant"] for row in rows_with(chart, "variant")} == {"all pages"}
     with pytest.raises(cf.InputError, match="needs what was shown"):
         charts.clicks_by_rank_chart(made_log(log.pages))
+    with pytest.raises(cf.InputError, match="needs clicks"):
+        charts.clicks_by_rank_chart(made_log(log.pages, log.results))
     with pytest.raises(cf.PolicyError, match="depth must be"):
         charts.clicks_by_rank_chart(log, depth=0)
 

@@ -40,6 +40,9 @@ LABELS = Schema(
 )
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
+ITERATIONS = ("0", "Q0")
+"""What stands in judgments where labels have a document: no collection has this one alone."""
+
 _OF_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
@@ -57,6 +60,13 @@ def of_lines(
     lines = LineMap()
     parts = read_parts(source, layout, lines, lambda part: part.frame, encoding=encoding)
     frame = pl.concat(list(parts))
+    if columns is None and frame["doc"].is_in(ITERATIONS).all():
+        name = source.name
+        raise InputError(
+            f"looks like judgments; name the assessor: NAME={name}, in Python {{'NAME': '{name}'}};"
+            f" or, if these are labels, say columns='{_OF_WIDTH[width]}'",
+            source=name,
+        )
     gaps = [
         pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
         for column in LABELS.columns

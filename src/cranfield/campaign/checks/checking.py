@@ -104,7 +104,7 @@ def check_run(
         found.add("size", what=error.what, limit=error.limit)
         whole = again = False
     except InputError as error:
-        found.add(_code_of(error), line=error.line, reason=error.reason)
+        found.add(code_of(error), line=error.line, reason=error.reason)
         whole = False
     rows = lines.rows()
     if whole and not rows.lines.size:
@@ -184,7 +184,7 @@ class _Counting:
         return data
 
 
-def _code_of(error: InputError) -> str:
+def code_of(error: InputError) -> str:
     """Tell which fault of the run an error of its reader is; raise it where it is none."""
     if isinstance(error, HeaderError):
         return "metadata-header"

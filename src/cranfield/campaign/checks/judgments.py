@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError
+from cranfield.campaign.checks.checking import code_of
 from cranfield.campaign.checks.collecting import Collected
 from cranfield.campaign.checks.lines import check_encoding
 from cranfield.campaign.checks.raw_columns import raw_columns
@@ -58,7 +59,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
             whole = pl.Series(~raw.broken)
             parts.append(frame.select(_PLACE, line=pl.Series(raw.lines)).filter(whole))
     except InputError as error:
-        found.add("archive", line=error.line, reason=error.reason)
+        found.add(code_of(error), line=error.line, reason=error.reason)
         if not parts:
             return CheckReport(Source(path).name, None, found.faults(), count)
     rows = pl.concat(parts) if parts else pl.DataFrame()

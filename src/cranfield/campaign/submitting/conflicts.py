@@ -25,6 +25,15 @@ def to_replace(declared: Declared, own: Sequence[Submission]) -> Submission | No
     )
 
 
+def check_replaced(declared: Declared, own: Sequence[Submission], again: Submission) -> None:
+    """Refuse to replace a run by another one that is there already: one of both would be gone."""
+    others = {one.tag for one in own if one.state == ACCEPTED and one.id != again.id}
+    if declared.replaces in others:
+        raise PolicyError(
+            f"nothing is replaced: this is the run {quoted(again.tag)}, which is handed in already"
+        )
+
+
 def tag_faults(
     tag: str, team: str, replaced: Submission | None, called_so: Sequence[Submission]
 ) -> Iterator[Fault]:

@@ -18,6 +18,7 @@ from cranfield.campaign.store.reading import Reading
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.conflicts import (
+    check_replaced,
     priority_faults,
     ranking_faults,
     tag_faults,
@@ -85,6 +86,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
     )
     again = next((one for one in own if _repeats(one, new)), None)
     if again is not None and declared.tag in (None, tag):
+        check_replaced(declared, own, again)
         return Decision(again, taken.report.faults, again=again)
     replaced = to_replace(declared, own)
     others = [one for one in own if one.state == ACCEPTED and one != replaced]

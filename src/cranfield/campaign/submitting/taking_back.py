@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.store.records import ACCEPTED, WITHDRAWN, Submission
+from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
 from cranfield.campaign.submitting.declared import said_by
 
 
@@ -32,9 +33,16 @@ def withdraw(opened: Opened, tag: str, reason: str) -> Submission:
         runs = tx.submissions(None, None, tag=tag)
         run = next((one for one in runs if one.state == ACCEPTED), None)
         if run is None:
-            newest = f"; the newest one is {runs[-1].state}" if runs else ""
-            raise PolicyError(f"no accepted run is called {quoted(tag)}{newest}")
+            raise PolicyError(f"no accepted run is called {quoted(tag)}{_instead(runs)}")
         return tx.update(replace(run, state=WITHDRAWN, reason=reason))
+
+
+def _instead(runs: Sequence[Submission]) -> str:
+    """Say what became of the runs with a tag: what was refused is of anybody, and was never in."""
+    entered = [one for one in runs if one.state != REFUSED]
+    if entered:
+        return f"; that of team {quoted(entered[-1].team)} is {entered[-1].state} already"
+    return "; what was handed in so was refused" if runs else ""
 
 
 def purge(opened: Opened, tag: str, reason: str) -> Submission:

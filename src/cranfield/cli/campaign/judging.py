@@ -19,6 +19,9 @@ from cranfield.tabular import from_frame
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
 
+LISTED = ("--output", "--unjudged")
+"""What lists documents."""
+
 EPILOG = """\b
 Examples:
   cranfield campaign pool news --task adhoc -o to-judge.tsv
@@ -40,7 +43,7 @@ Examples:
     help="With --unjudged: that version of the judgments.",
     goes_with="--unjudged",
 )
-@gathered(Dealing, "dealing", dealing_options("--output"))
+@gathered(Dealing, "dealing", dealing_options(LISTED))
 @option(
     "--seed",
     type=click.IntRange(0),
@@ -55,6 +58,7 @@ Examples:
     default="auto",
     show_default=True,
     help="How to write documents; auto looks at the suffix.",
+    goes_with=LISTED,
 )
 @output_option
 def pool(
@@ -71,8 +75,8 @@ def pool(
 ) -> None:
     """List what is to be judged, from the runs that the rules choose.
 
-    These runs are accepted, not late, and of the priorities of the rules. Without --output there is
-    only said how large the pool is.
+    These runs are accepted, not late, and of the priorities of the rules. Without --output or
+    --unjudged there is only said how large the pool is.
     """
     from cranfield import campaign
     from cranfield.campaign.results.judgments import qrels_of, version_of
@@ -92,9 +96,10 @@ def pool(
         record = version_of(opened, rules.name, version)
         documents = missing = made.unjudged(qrels_of(opened, rules, record))
         said.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
-    if output is not None:
-        dealing.write(documents, seed, format, output, [])
-    stream = sys.stderr if output == "-" else sys.stdout
+    listed = "-" if output is None and unjudged else output
+    if listed is not None:
+        dealing.write(documents, seed, format, listed, [])
+    stream = sys.stderr if listed == "-" else sys.stdout
     print(*said, sep="\n", file=stream)
 
 

@@ -11,7 +11,7 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online.assign import weights_of
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
-from cranfield.cli.options.judging import alpha_option, one_of
+from cranfield.cli.options.judging import alpha_option, one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options
 from cranfield.cli.options.output import output_option, write
 from cranfield.meta.study import Findings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
+  cranfield online experiment users.csv --metric revenue --control current
   cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country --time day
@@ -66,12 +67,28 @@ KEYS = {
 @option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @option("--unit", help="Column of what was randomised; of a log user, session or query.")
-@option("--variant", default="variant", show_default=True, help="Column of the variant.")
-@option("--control", help="The variant that the others are compared with.")
+@option(
+    "--variant",
+    default="variant",
+    show_default=True,
+    help="Column of the variant.",
+    goes_with="--metric",
+)
+@option(
+    "--control",
+    help="The variant that the others are compared with.",
+    detail="By default the one called control, baseline, old, a or 0.",
+)
 @option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
 @one_of("--srm", ("stop", "warn"), "What a sample ratio mismatch does to the verdict.", "stop")
 @one_of("--mixed", ("drop", "error"), "Units in two variants.", "drop")
-@one_of("--missing", ("error", "drop", "zero"), "A unit without a value.", "error")
+@one_of(
+    "--missing",
+    ("error", "drop", "zero"),
+    "A unit without a value.",
+    "error",
+    goes_with="--metric",
+)
 @one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
 @one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
 @one_of("--errors", ("delta", "bootstrap"), "By the delta method, or drawing units.", "delta")
@@ -82,8 +99,15 @@ KEYS = {
 @option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
 @option("--looks", help="Numbers of units at which one looks, with commas.")
 @option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
-@option("--resamples", type=click.IntRange(1), default=2000, show_default=True)
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@resamples_option(2000, " of units, with --errors bootstrap", goes_with="--errors=bootstrap")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of draws.",
+    goes_with="--errors=bootstrap",
+)
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")
@@ -140,7 +164,8 @@ def experiment(
     def report() -> None:
         if page is not None:
             shown = command_of(click.get_current_context(), "--report")
-            files = [one for one in data if Path(one).is_file()]
+            parts = [part for one in data for part in (one, one.partition("=")[2]) if part]
+            files = [one for one in parts if Path(one).is_file()]
             write_report(made, page, inputs=files, command=shown)
 
     write(written(found, format, table), output, report)
@@ -214,6 +239,6 @@ def _findings(found: ExperimentReport) -> Findings:
         from_frame(one, name.replace("-", " ").capitalize()) for name, (one, _) in keyed.items()
     ]
     plain = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential", "stopped")
-    about = {name: getattr(found, name) for name in (*plain, "resamples", "seed")}
+    about = {name: getattr(found, name) for name in (*plain, "control", "resamples", "seed")}
     about |= {"lift limits": found.lift_method, "sample ratio p": found.sample_ratio.pvalue}
     return Findings(found.heading(), tables, keyed, {**about, "notes": list(found.notes)})

@@ -40,7 +40,13 @@ Examples:
     "--length", type=click.IntRange(1), default=10, show_default=True, help="Documents of a list."
 )
 @option("--impressions", type=click.IntRange(1), help="Lists to draw for each topic.")
-@option("--keys", metavar="FILE", help="Table of pages to draw a list for: page, query.", type=READ)
+@option(
+    "--keys",
+    metavar="FILE",
+    help="Table of pages to draw a list for: page, query.",
+    type=READ,
+    goes_with="!--impressions",
+)
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
 @gathered(Reading, "reading", reading_options)
@@ -79,7 +85,7 @@ def interleave(
         return
     if len(runs) == 0:
         raise PolicyError("no RUN was given; --list lists the methods")
-    if (impressions is None) == (keys is None):
+    if impressions is None and keys is None:
         raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
     form = _form(format, output)
     chosen = online.parse_interleaving(method)

@@ -68,8 +68,8 @@ def measure(
 ) -> None:
     """Measure what users did: clicks, ranks, times, abandonment, sessions, loyalty.
 
-    LOG is one file or folder in any form that is known; or its tables PAGES CLICKS, or PAGES
-    RESULTS CLICKS.
+    LOG is one file or folder in any form that is known; or its tables PAGES RESULTS CLICKS; or
+    PAGES and one of these, which its columns tell, or clicks=FILE or results=FILE.
     """
     if listed:
         write(written(_catalogue(), format), output)

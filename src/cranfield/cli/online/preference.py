@@ -8,6 +8,7 @@ import click
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
@@ -60,11 +61,18 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
     default="all",
     show_default=True,
     help="What counts: all, first, last, sat (dwell of 30 s), or a column of clicks.",
+    goes_with="LOG",
 )
 @option(
     "--expected", type=float, default=0.5, show_default=True, help="Share of wins of equal rankers."
 )
-@option("--correction", default="holm", show_default=True, help="Of p-values of several pairs.")
+@option(
+    "--correction",
+    default="holm",
+    show_default=True,
+    help="Of p-values of several pairs.",
+    goes_with="LOG",
+)
 @option("--confidence", type=float, default=0.95, show_default=True, help="Of limits.")
 @option("--resamples", type=click.IntRange(1), default=10_000, show_default=True)
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
@@ -112,6 +120,7 @@ def preference(
     log = reading.read(logs)
     teams = names or teams_of(log)
     if len(teams) == 2:
+        tell_without_effect(("correction",), "there is one pair of rankers")
         made = online.preference(log, unit, names=teams, clicks=clicks, expected=expected, **draws)
         found = _of_two(made)
         table = _checked(table, "preference")

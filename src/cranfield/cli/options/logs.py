@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,13 @@ LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yand
 ODD = ("refuse", "count")
 
 logs_argument = click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
-"""One log; or its pages and clicks; or its pages, results and clicks."""
+"""One log; or its pages, and results or clicks; or its pages, results and clicks."""
+
+_READ = ("LOG", "--measure")
+"""Where a log is read: an experiment may be of a table of units instead."""
+
+_NAMED = ("results", "clicks")
+_FORMS = "a log is one file; or PAGES RESULTS CLICKS; or PAGES and results=FILE or clicks=FILE"
 
 
 @dataclass(frozen=True)
@@ -34,21 +40,30 @@ class LogOptions:
     session_timeout: str | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
-        """Read a log of one file or folder, of pages and clicks, or of the three tables."""
+        """Read a log of one file or folder, of pages and one more table, or of the three."""
         from cranfield import online
+        from cranfield.online.log.reading import read_pages_and
 
-        if len(files) > 3:
-            raise PolicyError("a log is one file, PAGES CLICKS, or PAGES RESULTS CLICKS")
-        if files.count("-") > 1:
+        named = {
+            name: path
+            for name, sign, path in (one.partition("=") for one in files)
+            if sign and name in _NAMED
+        }
+        plain = [one for one in files if one.partition("=")[0] not in named]
+        if len(plain) not in ({1} if named else {1, 2, 3}) or len(plain) + len(named) < len(files):
+            raise PolicyError(_FORMS)
+        if [*plain, *named.values()].count("-") > 1:
             raise PolicyError("standard input cannot be two files")
-        log = online.read_log(
-            files[0],
-            files[1] if len(files) == 3 else None,
-            files[-1] if len(files) > 1 else None,
-            format=self.log_format,
-            odd=self.odd,
-            max_queries=self.max_queries,
-        )
+        how: dict[str, Any] = {
+            **named,
+            "format": self.log_format,
+            "odd": self.odd,
+            "max_queries": self.max_queries,
+        }
+        if len(plain) == 2:
+            log = read_pages_and(plain[0], plain[1], **how)
+        else:
+            log = online.read_log(plain[0], *plain[1:], **how)
         if self.session_timeout is not None:
             log = online.sessionise(log, self.session_timeout)
         return log
@@ -60,18 +75,26 @@ log_options = gathered(
     in_group(
         "Log",
         (
-            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto"),
-            one_of("--odd", ODD, "Pages or results twice, clicks before their page.", "refuse"),
+            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto", goes_with=_READ),
+            one_of(
+                "--odd",
+                ODD,
+                "Pages or results twice, clicks before their page.",
+                "refuse",
+                goes_with=_READ,
+            ),
             option(
                 "--max-queries",
                 type=click.IntRange(1),
                 metavar="N",
                 help="Leave out users with more pages: robots.",
+                goes_with=_READ,
             ),
             option(
                 "--session-timeout",
                 metavar="TIME",
                 help="Cut sessions where a user did nothing for so long, such as 30m.",
+                goes_with=_READ,
             ),
         ),
     ),

@@ -132,6 +132,7 @@ def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
     True
     """
     check_whole("ranks", ranks, 2, 100)
+    log.require("clicks", purpose="a table of click moves")
     on = log.clicks.filter(pl.col("rank") >= 1)
     next_to = on.select(
         start=pl.col("rank"),

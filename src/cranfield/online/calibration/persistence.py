@@ -168,6 +168,7 @@ def _limits(p: float, error: float, confidence: float) -> tuple[float, float]:
 
 def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
     """Times that users went on, and could have, of each page with a click on a result."""
+    log.require("clicks", purpose="a persistence")
     depth = (
         log.clicks.filter(pl.col("rank") >= 1)
         .group_by("page", maintain_order=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -129,4 +129,4 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
         query=log.pages["query"].gather(log.results["page"])
     )
     graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
-    return QueryLog(log.pages, graded.drop("query"), log.clicks, log.source, dict(log.odd))
+    return replace(log, results=graded.drop("query"), odd=dict(log.odd))

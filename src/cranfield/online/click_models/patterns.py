@@ -160,6 +160,7 @@ def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Pa
 
 def _clicked(log: QueryLog, first: Indices, lengths: Indices) -> Bools:
     """Whether each result of the log has a click."""
+    log.require("clicks", purpose="a click model")
     page, rank = log.clicks["page"].to_numpy(), log.clicks["rank"].to_numpy()
     listed = (rank >= 1) & (rank <= lengths[page])  # An unknown rank is NaN, and neither.
     out = np.zeros(log.results.height, dtype=bool)

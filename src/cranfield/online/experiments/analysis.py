@@ -89,8 +89,8 @@ def analyse_experiment(
     variant
         Column of the variant. Rows without one are left out, and counted.
     control
-        The variant that others are compared with: by default `control`, or the first by name, or
-        of the weights.
+        The variant that others are compared with; by default the one called `control`, or else the
+        only one called `baseline`, `old`, `a` or `0`, in any case.
     weights
         Share of units that each variant should have; by default equal ones.
     srm
@@ -135,7 +135,8 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an option that there is not, or out of its range.
+        For an option that there is not, or out of its range; and for variants of which none is the
+        control by its name, where `control` does not say it.
     InputError
         For a column that is not there, or values that are no numbers.
     CranfieldError

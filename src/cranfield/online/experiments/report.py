@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import quoted
 from cranfield.base.escape import plain
 from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
@@ -186,6 +187,7 @@ class ExperimentReport(Framed, Plotted):
         ]
         if self.stopped:
             lines.append(STOPPED)
+        lines.append(f"control: {plain(self.control)}")
         level = f"{1 - self.alpha:.4g}"
         by = "Welch's test by the delta method"
         if self.errors == "bootstrap":
@@ -212,5 +214,6 @@ class ExperimentReport(Framed, Plotted):
     def __repr__(self) -> str:
         units = " : ".join(f"{one:,}" for one in self.units)
         what = f"{counted(len(self.metrics), 'metric')}, {len(self.variants)} variants"
+        what += f", control {quoted(self.control)}"
         ratio = str(self.sample_ratio).split(":")[0]
         return f"ExperimentReport({what}, {units} {self.unit}s; {ratio})"

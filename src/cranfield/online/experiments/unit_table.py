@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.sources.schemas import Column, Schema
 from cranfield.sources.tables import read_table
@@ -240,20 +240,36 @@ def _by_unit(
     return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
 
 
+CONTROLS = ("control", "baseline", "old", "a", "0")
+"""Names of variants, in any case, that are the control where nobody says which one is."""
+
+
 def ordered_variants(
     given: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: the one named, or `control`, or the first one."""
+    """Return the variants, the control first: the one named, or the one whose name says so."""
     there = given.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else there
     if unknown := [name for name in there if name not in names]:
         raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
-    first = control if control is not None else next((n for n in names if n == "control"), names[0])
-    if first not in names:
-        raise PolicyError(f"there is no variant {quoted(first)}; there are {', '.join(names[:9])}")
+    if control is not None and control not in names:
+        known = some_of(names, 9)
+        raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
+    first = _control(names) if control is None else control
     return (first, *(name for name in names if name != first))
+
+
+def _control(names: Sequence[str]) -> str:
+    """Find the control by its name; a guess would turn the result around."""
+    usual = {name: name.casefold() for name in names if name.casefold() in CONTROLS}
+    found = [name for name in usual if usual[name] == CONTROLS[0]] or list(usual)
+    if len(names) > 1 and len(found) != 1:
+        raise PolicyError(
+            f"the variants are {some_of(names, 9)}; say which one is the control: control='...'"
+        )
+    return found[0] if found else names[0]
 
 
 def _levels(given: pl.Series) -> tuple[tuple[str, ...], Indices]:

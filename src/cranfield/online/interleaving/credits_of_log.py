@@ -51,6 +51,7 @@ def click_weights(
     time, or those that satisfied (`sat`): a dwell of 30 seconds at least; else the name of a column
     of clicks. A result that was clicked again is worth what its best click is.
     """
+    log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(pages, on="page", how="semi", maintain_order="left")
     notes: list[str] = []

@@ -126,5 +126,6 @@ def preference_matrix(
 
 def _place(made: LogCredits, name: str) -> int:
     if name not in made.rankers:
-        raise PolicyError(f"no ranker {quoted(name)} in the log; there are {list(made.rankers)}")
+        known = ", ".join(made.rankers)
+        raise PolicyError(f"no ranker {quoted(name)} in the log; there are {known}")
     return made.rankers.index(name)

@@ -38,19 +38,19 @@ class _Link:
     source: str
     policies: Policies
     odd: dict[str, int] = field(default_factory=dict)
-    done: dict[str, str] = field(default_factory=dict)
+    done: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def count(self, what: str, number: int, done: str = "") -> None:
-        """Count something odd; `done` says what became of it, where that changes counts."""
+    def count(self, what: str, number: int, done: str = "", table: Table | None = None) -> None:
+        """Count something odd of a table; `done` says what became of it, if that changes counts."""
         if number:
             self.odd[what] = self.odd.get(what, 0) + number
             if done:
-                self.done[what] = done
+                self.done[what] = (self.source if table is None else table.source, done)
 
     def warn(self) -> None:
-        for what, done in self.done.items():
+        for what, (source, done) in self.done.items():
             problem = f"{counted_things(self.odd[what], what)}, {done}"
-            warnings.warn(CranfieldWarning(f"{self.source}: {problem}"), stacklevel=4)
+            warnings.warn(CranfieldWarning(f"{source}: {problem}"), stacklevel=4)
 
 
 def linked(
@@ -68,7 +68,10 @@ def linked(
     link = _Link(source, policies)
     for what, number in (odd or {}).items():
         # Other events, such as purchases, are no part of a log.
-        link.count(what, number, "left out" if what.startswith("clicks") else "")
+        if what.startswith("clicks"):
+            link.count(what, number, "left out", clicks)
+        else:
+            link.count(what, number)
     frame = _pages(pages, link)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = _results(results, place, link)
@@ -77,7 +80,8 @@ def linked(
         link.count("pages without results", empty)
     touched = _clicks(clicks, place, frame, shown, link)
     shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
-    log = QueryLog(_told(frame, PAGES), shown, _told(touched, CLICKS), source, link.odd)
+    parts = (_told(frame, PAGES), shown, _told(touched, CLICKS))
+    log = QueryLog(*parts, source, link.odd, tells_clicks=clicks is not None)
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
     link.warn()
@@ -154,7 +158,7 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
     types = {name: kind for name, kind in RESULTS.items() if name in frame.columns}
     lost = frame["page"].null_count()
     if lost:
-        link.count("results of no page", lost, "left out")
+        link.count("results of no page", lost, "left out", table)
     row = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
     frame = frame.select(*(pl.col(name).cast(kind) for name, kind in types.items()), row)
     if lost:
@@ -169,7 +173,7 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
             bad = pl.Series([False]).new_from_index(0, table.frame.height)
             bad = bad.scatter(frame["row"].filter(again).sort(), True)
             table.refuse(bad, lambda row: f"rank {row['rank']} twice on page {quoted(row['page'])}")
-        link.count("results twice", int(again.sum()), "of which the first is kept")
+        link.count("results twice", int(again.sum()), "of which the first is kept", table)
         frame = frame.filter(~again)
     link.count("documents twice on a page", int(_again(frame.select("page", "doc")).sum()))
     return frame.drop("row")
@@ -198,14 +202,14 @@ def _clicks(
     frame = placed(frame, place)
     frame = _dwelt(frame, table, link)
     lost = frame["page"].null_count()
-    link.count("clicks on no page", lost, "left out")
+    link.count("clicks on no page", lost, "left out", table)
     frame = frame.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).drop_nulls("page")
     frame = _early(frame, pages, table, link)
     frame = _on_results(frame, shown, table, link)
     frame = frame.drop("row")
     if "time" in frame.columns:
         twice = _again(frame) & frame["time"].is_not_null()
-        link.count("clicks logged twice", int(twice.sum()), "left out")
+        link.count("clicks logged twice", int(twice.sum()), "left out", table)
         frame = frame.filter(~twice)
     distinct = (frame["page"] * 2**32 + frame["rank"]).n_unique()
     link.count("clicks on a result that was clicked before", frame.height - distinct)
@@ -246,7 +250,8 @@ def _early(frame: pl.DataFrame, pages: pl.DataFrame, table: Table, link: _Link) 
         bad = pl.Series([False]).new_from_index(0, table.frame.height)
         bad = bad.scatter(frame["row"].filter(early), True)
         table.refuse(bad, lambda row: f"a click before its page {quoted(row['page'])}")
-    link.count("clicks before their page", int(early.sum()), "their times are taken as unknown")
+    told = "their times are taken as unknown"
+    link.count("clicks before their page", int(early.sum()), told, table)
     return frame.with_columns(time=pl.when(~early).then(pl.col("time")))
 
 
@@ -277,10 +282,11 @@ def _on_results(
         "clicks whose rank holds another document",
         int(moved.sum()),
         "taken as clicks on the document",
+        table,
     )
     frame = frame.with_columns(rank=shown["rank"].gather(found), doc=shown["doc"].gather(found))
     off = frame["rank"].null_count()
-    link.count("clicks on no result", off, "left out")
+    link.count("clicks on no result", off, "left out", table)
     return frame.drop_nulls("rank") if off else frame
 
 

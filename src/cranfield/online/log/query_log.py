@@ -54,6 +54,12 @@ def counted_things(number: int, what: str) -> str:
     return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
 
 
+NOT_TOLD = {
+    "results": "what was shown",
+    "clicks": "clicks, of which no table or column was given",
+}
+"""What is not there of a log without one of its tables, for messages."""
+
 _TABLES = ("pages", "results", "clicks")
 
 
@@ -80,6 +86,9 @@ class QueryLog(Plotted):
         Where it came from, for messages.
     odd
         What is odd about it, and how often, such as `{"clicks on no result": 3}`.
+    tells_clicks
+        Whether the source tells of clicks. Where it does not, that nobody clicked is not known
+        either, and what needs clicks is refused.
     """
 
     pages: pl.DataFrame
@@ -87,6 +96,7 @@ class QueryLog(Plotted):
     clicks: pl.DataFrame
     source: str = "log"
     odd: dict[str, int] = field(default_factory=dict)
+    tells_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
         """Refuse a log that does not tell what something needs.
@@ -102,11 +112,14 @@ class QueryLog(Plotted):
             if column not in have.columns:
                 raise InputError(f"{purpose} needs the {column} of {table}", source=self.source)
         if table == "results" and have.is_empty():
-            raise InputError(f"{purpose} needs what was shown", source=self.source)
+            raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
+        if table == "clicks" and not self.tells_clicks:
+            raise InputError(f"{purpose} needs {NOT_TOLD[table]}", source=self.source)
 
     @cached_property
     def shown(self) -> pl.DataFrame:
         """The results, with the number of clicks on each as `clicks`."""
+        self.require("clicks", purpose="what was clicked of what was shown")
         number = self.clicks.group_by("page", "rank").agg(pl.len().alias("clicks"))
         return self.results.join(
             number, on=["page", "rank"], how="left", maintain_order="left"
@@ -138,7 +151,8 @@ class QueryLog(Plotted):
             found = rows.join(place, on="page", how="inner", maintain_order="left")
             return found.with_columns(page=pl.col("new").cast(pl.Int64)).drop("new")
 
-        return QueryLog(kept.drop("page"), of(self.results), of(self.clicks), self.source)
+        parts = (kept.drop("page"), of(self.results), of(self.clicks))
+        return QueryLog(*parts, self.source, tells_clicks=self.tells_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
         """Write the log into a folder, from which :func:`read_log` reads the same.
@@ -160,7 +174,8 @@ class QueryLog(Plotted):
         InputError
             When it cannot be written.
         """
-        write_tables(self.pages, self.results, self.clicks, folder, format)
+        clicks = self.clicks if self.tells_clicks else None
+        write_tables(self.pages, self.results, clicks, folder, format)
 
     def _repr_html_(self) -> str:
         return frame_html(self.pages, repr(self), limit=10)
@@ -174,7 +189,7 @@ class QueryLog(Plotted):
                 if name in self.pages.columns
             ),
             counted(self.results.height, "result"),
-            counted(self.clicks.height, "click"),
+            counted(self.clicks.height, "click") if self.tells_clicks else "clicks not known",
         ]
         notes = [counted_things(number, what) for what, number in self.odd.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
@@ -198,5 +213,9 @@ def made_log(
         )
 
     return QueryLog(
-        typed(pages, PAGES), typed(results, RESULTS), typed(clicks, CLICKS), source=source
+        typed(pages, PAGES),
+        typed(results, RESULTS),
+        typed(clicks, CLICKS),
+        source=source,
+        tells_clicks=clicks is not None,
     )

@@ -79,3 +79,17 @@ def read_log(
     policies = Policies(odd, max_queries)
     pages, shown, clicked, before = parts_of(source, results, clicks, format)
     return linked(pages, shown, clicked, policies, pages.source, before)
+
+
+def read_pages_and(
+    pages: Any,
+    other: Any,
+    *,
+    format: str = "auto",
+    odd: str = "refuse",
+    max_queries: int | None = None,
+) -> QueryLog:
+    """Read pages and one more table, as :func:`read_log` does; its columns tell what it holds."""
+    policies = Policies(odd, max_queries)
+    read, shown, clicked, before = parts_of(pages, None, None, format, other=other)
+    return linked(read, shown, clicked, policies, read.source, before)

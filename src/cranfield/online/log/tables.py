@@ -134,9 +134,9 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
 
     empty: whether it may be without rows.
     """
-    if empty and _is_blank(data):
+    if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
-    columns = _columns(data, schema)
+    columns = columns_of(data, schema)
     return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
 
@@ -164,7 +164,7 @@ def _made(
     return fitted(cells, schema, source, lines)
 
 
-def _is_blank(data: Any) -> bool:
+def is_blank_file(data: Any) -> bool:
     """Tell whether this is a file of text without any."""
     if not isinstance(data, (str, PathLike)):
         return False
@@ -175,7 +175,10 @@ def _is_blank(data: Any) -> bool:
         return is_blank(stream.read(4096))
 
 
-def _columns(data: Any, schema: Schema) -> Columns:
+def columns_of(data: Any, schema: Schema) -> Columns:
+    """Read a table, and nothing yet of what its columns hold; one that is read stays as it is."""
+    if isinstance(data, Columns):
+        return data
     if isinstance(data, pl.DataFrame):
         return _of_polars(data, schema.kind)
     if not isinstance(data, (str, PathLike)):

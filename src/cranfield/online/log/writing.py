@@ -46,22 +46,25 @@ FORMATS = tuple(_WRITERS)
 def write_tables(
     pages: pl.DataFrame,
     results: pl.DataFrame,
-    clicks: pl.DataFrame,
+    clicks: pl.DataFrame | None,
     folder: str | PathLike[str],
     form: str,
 ) -> None:
-    """Write the tables of a log into a folder; `page` of results and clicks is a row of pages."""
+    """Write the tables of a log into a folder; `page` of results and clicks is a row of pages.
+
+    clicks: None where the log does not tell of any, so that it is read back without.
+    """
     check_choice("format", form, FORMATS)
-    names = pages["id"]
-    results, clicks = (
-        frame.with_columns(page=names.gather(frame["page"])) for frame in (results, clicks)
-    )
+    given = {"results": results if results.height or form == "ubi" else None, "clicks": clicks}
+    named = {
+        name: frame.with_columns(page=pages["id"].gather(frame["page"]))
+        for name, frame in given.items()
+        if frame is not None
+    }
     if form == "ubi":
-        tables = _ubi(pages, results, clicks)
+        tables = _ubi(pages, **named)
     else:
-        tables = {"pages": pages.rename({"id": "page"}), "results": results, "clicks": clicks}
-        if results.is_empty():
-            del tables["results"]
+        tables = {"pages": pages.rename({"id": "page"}), **named}
     target = Path(fspath(folder))
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -75,7 +78,7 @@ def write_tables(
 
 
 def _ubi(
-    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame
+    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
     """Make queries, and events of clicks and of all that the list of found documents cannot say."""
     hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
@@ -96,9 +99,10 @@ def _ubi(
         *(pl.col(old).alias(new) for new, old in of_query.items() if old in queries.columns),
         *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
     ).with_columns(pl.col("query_response_hit_ids").fill_null([]))
-    events = [_events(clicks, "click", pages)]
-    if not plain:
-        events.insert(0, _events(results, "impression", pages))
+    events = [] if plain else [_events(results, "impression", pages)]
+    events += [] if clicks is None else [_events(clicks, "click", pages)]
+    if not events:
+        return {"ubi_queries": asked}
     return {"ubi_queries": asked, "ubi_events": pl.concat(events, how="diagonal_relaxed")}
 
 

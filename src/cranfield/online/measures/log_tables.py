@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.online.log.query_log import QueryLog
+from cranfield.online.log.query_log import NOT_TOLD, QueryLog
 
 NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
@@ -44,7 +44,7 @@ class LogTables:
         """Say what is not there of columns that are needed; nothing where all are."""
         for table, column in sorted(needs):
             if self.tables[table] is None:
-                return "what was shown" if table == "results" else table
+                return NOT_TOLD[table]
             if column not in self.columns[table]:
                 return f"the {column} of {table}"
         return ""
@@ -102,7 +102,7 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         given: Mapping[str, Any] = {
             "pages": pages.lazy(),
             "results": log.results.lazy() if log.results.height else None,
-            "clicks": _numbered(log.clicks, "order").lazy(),
+            "clicks": _numbered(log.clicks, "order").lazy() if log.tells_clicks else None,
         }
         source = log.source
     elif isinstance(log, Mapping):

@@ -157,7 +157,7 @@ def _metrics(report: ExperimentReport) -> Html:
                 ]
             )
     level = f"{100 - 100 * report.alpha:g}% limits"
-    head = ["metric", "variant", "verdict", label(report.control), "mean"]
+    head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
     made = table("Metrics by variant", head, rows, left=(0, 1, 2, 7))
     corrected = f"p: {CORRECTIONS[report.correction].title}. " if report.difference.size > 1 else ""

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
 from cranfield.online.log import tables
+from cranfield.online.log.forms.beside_pages import check_order, told_apart
 from cranfield.online.log.forms.flat import parted
 from cranfield.online.log.forms.living_labs import read_living_labs
 from cranfield.online.log.forms.of_sessions import read_sessions_as_log
@@ -34,9 +35,13 @@ _UBI = ("ubi_queries", "ubi_events")
 _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
-def parts_of(source: Any, results: Any, clicks: Any, form: str) -> Parts:
-    """Read the tables of a log, of a form or of the one that it seems to have."""
+def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = None) -> Parts:
+    """Read the tables of a log, of a form or of the one that it seems to have.
+
+    other: results or clicks, where it is not said which; of other forms than tables it is clicks.
+    """
     check_choice("format", form, FORMS)
+    clicks = other if clicks is None else clicks
     if isinstance(source, (str, PathLike)) and Path(fspath(source)).is_dir():
         if results is not None or clicks is not None:
             raise InputError("a folder has its own results and clicks", source=fspath(source))
@@ -44,12 +49,13 @@ def parts_of(source: Any, results: Any, clicks: Any, form: str) -> Parts:
     if form == "auto":
         form = _form(source, results, clicks)
     if form == "tables":
-        return (
-            tables.opened(source, tables.PAGES),
-            None if results is None else tables.opened(results, tables.RESULTS, empty=True),
-            None if clicks is None else tables.opened(clicks, tables.CLICKS, empty=True),
-            {},
-        )
+        if other is not None:
+            results, clicks = told_apart(other)
+        pages = tables.opened(source, tables.PAGES)
+        shown = None if results is None else tables.opened(results, tables.RESULTS, empty=True)
+        clicked = None if clicks is None else tables.opened(clicks, tables.CLICKS, empty=True)
+        check_order(shown, clicked)
+        return pages, shown, clicked, {}
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")

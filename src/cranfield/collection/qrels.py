@@ -71,6 +71,11 @@ class Qrels(Pairs, Framed):
                 )
         what, keys, codes = "document judged", self.keys, self.codes
         if self.subtopics is not None:
+            if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
+                raise InputError(
+                    f"subtopics are no text for each judgment ({len(self.docs)})",
+                    source=self.origin.name,
+                )
             # With subtopics a document may stand once in each of them.
             names, parts = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + parts

@@ -139,7 +139,9 @@ class QueryLog(Plotted):
             For truth values of another number than there are pages.
         """
         if not isinstance(keep, pl.Expr):
-            keep = pl.Series(keep)
+            keep = pl.Series(list(keep))
+            if keep.dtype not in {pl.Boolean, pl.Null}:
+                raise PolicyError(f"keep has a truth value for each page, not {keep.dtype}")
             if keep.len() != self.pages.height:
                 number = counted(keep.len(), "truth value")
                 raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")

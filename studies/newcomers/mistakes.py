@@ -195,6 +195,45 @@ COMMANDS = [
         "cranfield evaluate qrels.txt a.run -m AP",
     ),
     refused(
+        "the same with the options of trec_eval",
+        "cranfield trec_eval -m map a.run qrels.txt",
+        "looks like a run; judgments come first, and then the run",
+        "cranfield trec_eval -m map qrels.txt a.run",
+    ),
+    Case(
+        "the options of trec_eval",
+        "cranfield trec_eval -h",
+        r"-c, --complete[\s\S]*-J, --Judged[\s\S]*-M, --Max",
+    ),
+    refused(
+        "a document twice for trec_eval",
+        "cranfield trec_eval -m map qrels.txt twice.run",
+        "cranfield evaluate --duplicates first",
+        "cranfield evaluate qrels.txt twice.run -m map --duplicates first",
+    ),
+    refused(
+        "the scale of a measure of any length",
+        "cranfield scale AP",
+        r"such as --length 10$",
+        "cranfield scale AP --length 5",
+    ),
+    refused(
+        "a measure of lengths without lengths",
+        "cranfield evaluate qrels.txt a.run -m TBG",
+        r"--lengths \.\.\.$",
+    ),
+    refused(
+        "a measure of intents without intents",
+        "cranfield evaluate qrels.txt a.run -m alpha_nDCG@10",
+        r"--intents \.\.\.",
+    ),
+    refused(
+        "no shell to complete",
+        "cranfield completion",
+        "Choose from: bash, zsh, fish",
+        "cranfield completion bash",
+    ),
+    refused(
         "judgments twice",
         "cranfield evaluate qrels.txt qrels.txt -m AP",
         r"qrels\.txt:1: 4 columns",

@@ -138,11 +138,13 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 
-    It refuses to write over a file that it reads.
+    It refuses to write over a file that it reads. Its `kin` is a command that has options which
+    hints name and this one lacks.
     """
 
-    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
+    def __init__(self, *args: Any, first: str = "", kin: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
+        self.kin = kin
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

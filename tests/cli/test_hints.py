@@ -58,6 +58,17 @@ def test_options_of_another_command(tmp_path: Path) -> None:
     assert "; --cut takes it for the nearest one, cranfield judges --scale ... names" in err
 
 
+def test_the_format_of_what_is_read(tmp_path: Path) -> None:
+    """It is --input-format, beside the --format of what is written."""
+    (tmp_path / "a.csv").write_text("q1 Q0 a 1 2 t\n")
+    (tmp_path / "b.txt").write_text("topic,doc,score\nq1,a,1\n")
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    for file, said in (("a.csv", "--input-format trec"), ("b.txt", "--input-format csv")):
+        err = cranfield(tmp_path, "evaluate", "qrels", file, "--format", "csv", status=2)[1]
+        assert f"or with {said}" in err
+    assert cranfield(tmp_path, "evaluate", "qrels", "a.csv", "--input-format", "trec")[0]
+
+
 def test_a_document_twice(tmp_path: Path) -> None:
     (tmp_path / "twice.run").write_text(TWICE)
     (tmp_path / "good.run").write_text(TWICE.replace("q1 Q0 a 2", "q1 Q0 b 2"))

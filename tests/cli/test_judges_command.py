@@ -97,7 +97,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         ),
         (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
-        (["fine.txt", "--table", "kin"], "the study has no table 'kin'"),
+        (["fine.txt", "--table", "kin"], "there is no table 'kin'"),
         (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),

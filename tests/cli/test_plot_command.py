@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import operator
 from pathlib import Path
 
 import pytest
 
-from cranfield.reporting.charts.catalogue import CHARTS
+import cranfield as cf
+from cranfield.cli.plot import BY_STUDY, IN_PYTHON
+from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 
 TWO = ("qrels", "one.run", "two.run")
@@ -17,6 +21,10 @@ def test_list(folder: Path) -> None:
     out, _ = cranfield(folder, "plot", "--list")
     assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
     assert all(one.shows in out for one in CHARTS.values())
+    assert {one.of for one in CHARTS.values()} == {*BY_COMMAND, *BY_STUDY, *IN_PYTHON}
+    for name, place in IN_PYTHON.items():
+        made = operator.attrgetter(place.removeprefix("cf."))(cf)
+        assert inspect.signature(made).return_annotation == name
 
 
 @pytest.mark.parametrize(
@@ -62,8 +70,8 @@ def test_default_file(folder: Path) -> None:
         (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
         (("spacing", "-m", "P"), "needs --length"),
         (("spacing", *TWO, "--length", "3"), "without QRELS"),
-        (("stability", *TWO), "by cranfield study ... --plot stability=FILE"),
-        (("clicks", *TWO), "of QueryLog: in Python, by result.plot.clicks()"),
+        (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),
+        (("clicks", *TWO), "in Python only: cf.online.read_log(...).plot.clicks()"),
         (("box",), "give QRELS and at least one RUN, or --scores FILE"),
     ],
 )

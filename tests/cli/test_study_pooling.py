@@ -69,7 +69,7 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--methods", "deep"), "there is no method 'deep'"),
         (("--methods", "RRF(k=x)"), "RRF"),
         (("--budgets", "0"), "--budgets takes whole numbers from 1"),
-        (("--table", "pools"), "the study has no table 'pools'"),
+        (("--table", "pools"), "there is no table 'pools'"),
         (("--unjudged", "condensed"), "--unjudged is --lists here"),
         (("--test", "anova-3"), "needs scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),

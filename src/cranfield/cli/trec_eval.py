@@ -41,9 +41,7 @@ Examples:
     default=1,
     help="Lowest relevant grade; 1 if not given.",
 )
-@option(
-    "-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Without unjudged documents."
-)
+@option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Without unjudged documents.")
 @option(
     "-M",
     "--Max_retrieved_per_topic",
@@ -59,9 +57,7 @@ Examples:
     default="qrels",
     help="What the judgments are.",
 )
-@option(
-    "-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations."
-)
+@option("-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations.")
 def trec_eval(
     qrels: str,
     run: str,

@@ -64,7 +64,9 @@ QUOTES = "'\""
 
 def _options(command: click.Command) -> dict[str, Any]:
     """Return options by the arguments of Python that they stand for."""
-    listed = (one for one in command.params if isinstance(one, click.Option))
+    listed = [one for one in command.params if isinstance(one, click.Option)]
+    # Of an argument that two may be, the one that is declared so.
+    listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
     return {getattr(one, "stands_for", "") or one.name or "": one for one in listed}
 
 

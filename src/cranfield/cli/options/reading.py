@@ -48,6 +48,7 @@ skip_bad_runs = option(
 reading_options = (
     option(
         "--input-format",
+        stands_for="format",
         type=click.Choice(FORMATS),
         default="auto",
         show_default=True,

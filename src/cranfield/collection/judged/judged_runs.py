@@ -238,7 +238,9 @@ class JudgedRuns(Scorable):
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""
         if self.annotations.lengths is None:
-            raise MeasureError(f"{name} needs the lengths of documents, and none are given: lengths=...")
+            raise MeasureError(
+                f"{name} needs the lengths of documents, and none are given: lengths=..."
+            )
         return self.annotations.lengths
 
     def groups(self, name: str) -> Groups:

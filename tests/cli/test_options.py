@@ -63,6 +63,18 @@ def test_help_fits_what_a_person_reads(command: Command, context: click.Context)
     assert ("--help-all" in named) == (len(every) > len(shown))
 
 
+@each_command
+def test_an_option_of_one_value_is_given_once(command: Command, context: click.Context) -> None:
+    for one in command.params:
+        if isinstance(one, click.Option) and not one.is_flag:
+            words = [max(one.opts, key=len), "1"] * 2
+            if one.multiple:
+                continue
+            with pytest.raises(click.UsageError) as caught:
+                command.make_context(context.info_name, words)
+            assert caught.value.message == f"{words[0]} is given twice, and takes one value"
+
+
 def test_help_all(tmp_path: Path) -> None:
     short, _ = cranfield(tmp_path, "evaluate", "--help")
     whole, _ = cranfield(tmp_path, "evaluate", "--help-all")

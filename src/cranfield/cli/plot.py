@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +12,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option
-from cranfield.cli.options.judging import judging_options, measures_option
+from cranfield.cli.options.judging import WORK, judging_options, measures_option
 from cranfield.cli.options.output import with_options
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 
 if TYPE_CHECKING:
     from cranfield.reporting.charts.catalogue import Kind
@@ -160,7 +161,6 @@ def plot(
         )
     path = output or f"{name}.svg"
     format_of(path)
-    asked_for = comparing.checked()
     options = _options(
         chart,
         name,
@@ -170,9 +170,14 @@ def plot(
         length=length,
         grades=grades,
     )
+    without = f"does not go with {name}"
+    if chart.of not in {"PairwiseComparison", "AnovaTable"}:
+        refuse([field.name for field in fields(Comparing)], without)
+    asked_for = comparing.checked()
     if chart.of in {MEASURES, LENGTH}:
         if qrels is not None or score_files:
             raise PolicyError(f"{name} is drawn of measures, without QRELS, RUN and --scores")
+        refuse({*judging} - {*WORK}, without)
         drawn = chart.draw(*([asked] if chart.of == MEASURES else []), **options)
     else:
         found = _given(chart.of, qrels, runs, asked, score_files, judging)

@@ -138,7 +138,8 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 
-    It refuses to write over a file that it reads. Its `kin` is a command that has options which
+    It refuses to write over a file that it reads, and an option of one value that is given twice.
+    Its `kin` is a command that has options which
     hints name and this one lacks.
     """
 
@@ -174,6 +175,14 @@ class Command(click.Command):
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            for one in self.params:
+                if _takes_one(one) and given.count(one) > 1:
+                    ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         files = [one for one in self.params if isinstance(one.type, FileRead)]
         read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
@@ -206,6 +215,10 @@ _HELP_ALL = click.Option(
     callback=_show_all,
     help="Show all options.",
 )
+
+
+def _takes_one(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
 
 
 def _is_written(param: click.Parameter) -> bool:

@@ -76,6 +76,9 @@ def test_what_options_go_with_is_there() -> None:
         ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run --caption x", "--caption goes with --format latex"),
+        ("judges qrels qrels --ties trec", "--ties goes with --runs or --own-runs"),
+        ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
+        ("judges qrels qrels --groups qrels", "--groups goes with --runs or --own-runs"),
     ],
 )
 def test_options_without_effect(line: str, said: str, tmp_path: Path) -> None:
@@ -97,6 +100,16 @@ def test_options_with_effect(tmp_path: Path) -> None:
         assert cranfield(tmp_path, *line.split())[0]
 
 
+def test_a_seed_that_a_method_does_not_use(tmp_path: Path) -> None:
+    (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    start = "pool r.run --budget 1 --seed 5".split()
+    said = "warning: --seed has no effect: depth draws nothing"
+    assert said in cranfield(tmp_path, *start)[1]
+    for more in ("--method random", "--arranged shuffled", "--assessors 2"):
+        given = start if more.startswith("--a") else [*start[:2], "--next", "1", *start[4:]]
+        assert "no effect" not in cranfield(tmp_path, *given, *more.split())[1]
+
+
 @pytest.mark.parametrize("option", ["--seed", "--resamples"])
 def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     rows = [
@@ -110,3 +123,7 @@ def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm")[1]
     assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
     assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]
+    exact = start[:-2]
+    said = "--exact has no effect: the test leaves no choice between p-values"
+    assert said in cranfield(tmp_path, *exact, "-t", "t", "--exact")[1]
+    assert "no effect" not in cranfield(tmp_path, *exact, "-t", "randomisation", "--exact")[1]

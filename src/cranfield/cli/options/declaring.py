@@ -11,6 +11,8 @@ from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.cli.options.conditions import check_conditions
+from cranfield.cli.options.formats import choose_format
+from cranfield.cli.options.habits import told
 from cranfield.cli.options.hints import as_options
 from cranfield.sources.patterns import asks, matches
 
@@ -44,7 +46,8 @@ class Option(click.Option):
     """An option that knows its group in help; `detail` is told by `--help-all` only.
 
     In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
-    it `goes_with` are options without which it would have no effect: see `conditions`.
+    it `goes_with` are options without which it would have no effect: see `conditions`. A file that
+    is `formatted` is in the format that its suffix says, if no other is asked for: see `formats`.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Option(click.Option):
         detail: str = "",
         stands_for: str = "",
         goes_with: str | Sequence[str] = (),
+        formatted: bool = False,
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
@@ -62,6 +66,7 @@ class Option(click.Option):
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
         self.stands_for = stands_for
+        self.formatted = formatted
         self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:
@@ -177,7 +182,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            except click.NoSuchOption as error:
+                if said := told(error, self):
+                    ctx.fail(said)
+                raise
             for one in self.params:
                 if _takes_one(one) and given.count(one) > 1:
                     ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
@@ -189,6 +199,7 @@ class Command(click.Command):
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
         try:
+            choose_format(ctx)
             check_conditions(ctx)
             return super().invoke(ctx)
         except CranfieldError as error:

@@ -14,7 +14,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option
 from cranfield.cli.options.judging import judging_options, one_of
-from cranfield.cli.options.output import write
+from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.progress import progress_bar
 from cranfield.meta.study import Study, findings
 from cranfield.meta.work.options import Flag, Numbers, OneOf, Share, Whole, kind_of
@@ -111,7 +111,7 @@ _OUTPUT = in_group(
             metavar="NAME",
             help="One table of numbers only; all: every table for reading.",
         ),
-        option("--output", help="File to write, whole or not at all.", type=WRITTEN),
+        output_option,
         option(
             "--plot",
             "chart",

@@ -102,12 +102,13 @@ def test_options_with_effect(tmp_path: Path) -> None:
 
 def test_a_seed_that_a_method_does_not_use(tmp_path: Path) -> None:
     (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
-    start = "pool r.run --budget 1 --seed 5".split()
+    start = ["pool", "r.run", "--budget", "1", "--seed", "5"]
     said = "warning: --seed has no effect: depth draws nothing"
     assert said in cranfield(tmp_path, *start)[1]
-    for more in ("--method random", "--arranged shuffled", "--assessors 2"):
-        given = start if more.startswith("--a") else [*start[:2], "--next", "1", *start[4:]]
-        assert "no effect" not in cranfield(tmp_path, *given, *more.split())[1]
+    for more in ("--arranged shuffled", "--assessors 2 -o sheet-{}"):
+        assert "no effect" not in cranfield(tmp_path, *start, *more.split())[1]
+    learning = ["pool", "r.run", "--next", "1", "--seed", "5", "--method", "random"]
+    assert "no effect" not in cranfield(tmp_path, *learning)[1]
 
 
 @pytest.mark.parametrize("option", ["--seed", "--resamples"])

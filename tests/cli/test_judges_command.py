@@ -154,8 +154,8 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
         (["--correct", "topic"], "--correct goes with --runs or --own-runs"),
         (["--own-runs", "--correct", "page"], "unit 'page' is none of topic, document"),
         (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
-        (["--own-runs", "--correct", "document", "-m", "AP"], "unit='topic' takes it"),
-        (["--own-runs", "--correct", "topic", "--table", "rankings"], "has no table 'rankings'"),
+        (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
+        (["--own-runs", "--correct", "topic", "--table", "rankings"], "there is no table 'rankings'"),
     ],
 )
 def test_corrections_that_are_refused(labelled: Path, arguments: list[str], wrong: str) -> None:

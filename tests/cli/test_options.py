@@ -135,10 +135,10 @@ def test_labels_keep_the_file_of_labels(tmp_path: Path) -> None:
         ("o.CSV.gz", (), b"\x1f\x8b"),
         ("o.json", (), b"{\n"),
         ("o.tex", (), b"% 1 system"),
-        ("o.md", (), b"| "),
+        ("o.md", (), b"1 system, 2 topics.\n"),
         ("o.htm", (), b"<table"),
         ("o.parquet", (), b"PAR1"),
-        ("o.txt", (), b" system"),
+        ("o.txt", (), b"\n system"),
         ("o.csv", ("-f", "trec"), b"map "),
     ],
 )

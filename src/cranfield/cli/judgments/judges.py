@@ -88,6 +88,7 @@ RANKED = ("--runs", "--own-runs")
 )
 @option(
     "--correct",
+    stands_for="unit",
     goes_with=RANKED,
     metavar="UNIT",
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"

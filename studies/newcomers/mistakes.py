@@ -270,12 +270,6 @@ COMMANDS = [
         "cranfield evaluate qrels.txt a.run -m gdeval --compat gdeval",
     ),
     refused(
-        "rouge1",
-        "cranfield evaluate qrels.txt a.run -m rouge1",
-        r"RougeN\(n=1\)",
-        "cranfield measures 'RougeN(n=1)'",
-    ),
-    refused(
         "the family of a measure",
         "cranfield measures AP --family diversity",
         "AP is of the family 'average precision'",

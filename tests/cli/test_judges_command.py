@@ -155,7 +155,10 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
         (["--own-runs", "--correct", "page"], "unit 'page' is none of topic, document"),
         (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
         (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
-        (["--own-runs", "--correct", "topic", "--table", "rankings"], "there is no table 'rankings'"),
+        (
+            ["--own-runs", "--correct", "topic", "--table", "rankings"],
+            "there is no table 'rankings'",
+        ),
     ],
 )
 def test_corrections_that_are_refused(labelled: Path, arguments: list[str], wrong: str) -> None:

@@ -39,7 +39,6 @@ _PAPERS: Forms = (
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
     (rf"R-prec(?:ision)?{_REST}", r"Rprec\g<rest>"),
     (rf"hit-rate{_REST}", r"Success\g<rest>"),
-    (r"rouge[-_](?P<n>[12L])", r"rouge\g<n>"),
     (r"(?P<name>[a-z_]+?)_at_0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
@@ -166,7 +165,6 @@ NO_MEASURES = {
     "accuracy": "Success@k is whether a relevant document is among the first k",
     "hole": "Unjudged@k is the share of documents without a judgment for their topic",
     **dict.fromkeys(("f", "f1", "f_measure"), _SET_F),
-    **{f"rouge{n}": f"RougeN(n={n}) is its recall, RougeN(n={n}, of='F') its F" for n in (1, 2)},
     **{program: f"compat={program!r} makes it all that {program} prints" for program in _ALL},
 }
 """Names that one could expect, and why they are no measures; those of programs in lower case."""

@@ -71,14 +71,14 @@ def test_what_options_go_with_is_there() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("judges qrels qrels --ties trec", "--ties goes with --runs or --own-runs"),
+        ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
+        ("judges qrels qrels --groups qrels", "--groups goes with --runs or --own-runs"),
         ("pool r.run --rel 2", "--rel goes with --next or --budget and --judged or --stop"),
         ("pool r.run --seed 2", "--seed goes with --next or --budget or --sample"),
         ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run --caption x", "--caption goes with --format latex"),
-        ("judges qrels qrels --ties trec", "--ties goes with --runs or --own-runs"),
-        ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
-        ("judges qrels qrels --groups qrels", "--groups goes with --runs or --own-runs"),
     ],
 )
 def test_options_without_effect(line: str, said: str, tmp_path: Path) -> None:

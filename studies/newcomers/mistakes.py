@@ -292,6 +292,100 @@ COMMANDS = [
         "cranfield evaluate qrels.txt a.run -m AP",
     ),
     refused(
+        "the same with the options of trec_eval",
+        "cranfield trec_eval -m map a.run qrels.txt",
+        "looks like a run; judgments come first, and then the run",
+        "cranfield trec_eval -m map qrels.txt a.run",
+    ),
+    Case(
+        "the options of trec_eval",
+        "cranfield trec_eval -h",
+        r"-c, --complete[\s\S]*-J, --Judged[\s\S]*-M, --Max",
+    ),
+    refused(
+        "a document twice for trec_eval",
+        "cranfield trec_eval -m map qrels.txt twice.run",
+        "cranfield evaluate --duplicates first",
+        "cranfield evaluate qrels.txt twice.run -m map --duplicates first",
+    ),
+    refused(
+        "the scale of a measure of any length",
+        "cranfield scale AP",
+        r"such as --length 10$",
+        "cranfield scale AP --length 5",
+    ),
+    refused(
+        "a measure of lengths without lengths",
+        "cranfield evaluate qrels.txt a.run -m TBG",
+        r"--lengths \.\.\.$",
+    ),
+    refused(
+        "a measure of intents without intents",
+        "cranfield evaluate qrels.txt a.run -m alpha_nDCG@10",
+        r"--intents \.\.\.",
+    ),
+    refused(
+        "no shell to complete",
+        "cranfield completion",
+        "Choose from: bash, zsh, fish",
+        "cranfield completion bash",
+    ),
+    refused(
+        "measures as arguments, as for ir_measures",
+        "cranfield evaluate qrels.txt a.run AP nDCG@10",
+        "'AP' is a measure.*by -m$",
+        "cranfield evaluate qrels.txt a.run -m AP -m nDCG@10",
+    ),
+    refused(
+        "metrics as options",
+        "cranfield evaluate qrels.txt a.run --metrics AP",
+        "by -m$",
+        "cranfield evaluate qrels.txt a.run -m AP",
+    ),
+    refused(
+        "judgments as an option",
+        "cranfield evaluate --qrels qrels.txt --run a.run",
+        "QRELS RUN",
+        "cranfield evaluate qrels.txt a.run",
+    ),
+    refused(
+        "all topics, as for trec_eval",
+        "cranfield evaluate -c qrels.txt a.run",
+        "all judged topics count",
+        "cranfield evaluate qrels.txt a.run",
+    ),
+    refused(
+        "a depth, as for trec_eval",
+        "cranfield evaluate -M100 qrels.txt a.run",
+        "--depth N",
+        "cranfield evaluate qrels.txt a.run --depth 100",
+    ),
+    refused(
+        "a program for a measure",
+        "cranfield evaluate qrels.txt a.run -m gdeval",
+        "--compat gdeval",
+        "cranfield evaluate qrels.txt a.run -m gdeval --compat gdeval",
+    ),
+    refused(
+        "the family of a measure",
+        "cranfield measures AP --family diversity",
+        "AP is of the family 'average precision'",
+        "cranfield measures AP --family 'average precision'",
+    ),
+    refused(
+        "a test given twice",
+        "cranfield compare --scores ap.csv -t t -t sign",
+        "--test is given twice",
+        "cranfield compare --scores ap.csv -t sign",
+    ),
+    Case(
+        "scores in a file of a suffix",
+        "cranfield evaluate qrels.txt a.run -m AP -o scores.csv\n"
+        "cranfield compare --scores ap.csv --baseline A -o ap.json\n"
+        "cranfield evaluate qrels.txt a.run -m AP -f csv",
+        r"^system,AP\nA,0\.75$",
+    ),
+    refused(
         "judgments twice",
         "cranfield evaluate qrels.txt qrels.txt -m AP",
         r"qrels\.txt:1: 4 columns",

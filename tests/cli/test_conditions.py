@@ -71,6 +71,9 @@ def test_what_options_go_with_is_there() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("judges qrels qrels --ties trec", "--ties goes with --runs or --own-runs"),
+        ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
+        ("judges qrels qrels --groups qrels", "--groups goes with --runs or --own-runs"),
         ("pool r.run --rel 2", "--rel goes with --next or --budget and --judged or --stop"),
         ("pool r.run --seed 2", "--seed goes with --next or --budget or --sample"),
         ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
@@ -113,6 +116,17 @@ def test_options_with_effect(tmp_path: Path) -> None:
         assert cranfield(tmp_path, *line.split())[0]
 
 
+def test_a_seed_that_a_method_does_not_use(tmp_path: Path) -> None:
+    (tmp_path / "r.run").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n")
+    start = ["pool", "r.run", "--budget", "1", "--seed", "5"]
+    said = "warning: --seed has no effect: depth draws nothing"
+    assert said in cranfield(tmp_path, *start)[1]
+    for more in ("--arranged shuffled", "--assessors 2 -o sheet-{}"):
+        assert "no effect" not in cranfield(tmp_path, *start, *more.split())[1]
+    learning = ["pool", "r.run", "--next", "1", "--seed", "5", "--method", "random"]
+    assert "no effect" not in cranfield(tmp_path, *learning)[1]
+
+
 @pytest.mark.parametrize("option", ["--seed", "--resamples"])
 def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     rows = [
@@ -126,3 +140,7 @@ def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     assert said in cranfield(tmp_path, *start, "-t", "t", "-c", "holm")[1]
     assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
     assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]
+    exact = start[:-2]
+    said = "--exact has no effect: the test leaves no choice between p-values"
+    assert said in cranfield(tmp_path, *exact, "-t", "t", "--exact")[1]
+    assert "no effect" not in cranfield(tmp_path, *exact, "-t", "randomisation", "--exact")[1]

@@ -18,6 +18,20 @@ def test_a_reader_that_stops() -> None:
         assert process.wait(60) == 0
 
 
+def test_an_interruption_while_modules_are_loaded() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'cranfield.cli.main': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from cranfield.cli.entry import entry\n"
+        "entry()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_what_the_parser_of_options_refuses_is_one_short_line(tmp_path: Path) -> None:
     _, said = cranfield(tmp_path, "completion", "bash", "\x1b" + "x" * 5_000, status=2)
     assert said.startswith("cranfield: error: Got unexpected extra argument (\\x1bxxx")

@@ -32,6 +32,8 @@ def some() -> None:
         ("cut=True takes it", "--cut takes it"),
         ("duplicates='first' keeps one", "--run-duplicates first keeps one"),
         ("columns={'doc': ...} says which", "--columns doc=... says which"),
+        ("none are given: missing=...", "none are given: --missing ..."),
+        ("a number, such as missing=10", "a number, such as --missing 10"),
         # What the command has no option for, and what is within a call, stays.
         ("unit='topic' takes it", "unit='topic' takes it"),
         ("RBP(missing='drop')@10 is none", "RBP(missing='drop')@10 is none"),
@@ -42,6 +44,29 @@ def test_options_of_the_command(hint: str, said: str) -> None:
     assert isinstance(some, click.Command)
     assert as_options(hint, some) == said
     assert as_options(hint, None) == hint
+
+
+def test_options_of_another_command(tmp_path: Path) -> None:
+    """What a command cannot do is told as the option of the one that can."""
+    (tmp_path / "twice.run").write_text(TWICE)
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    err = cranfield(tmp_path, "trec_eval", "qrels", "twice.run", status=2)[1]
+    assert "; cranfield evaluate --duplicates first keeps the first one" in err
+    (tmp_path / "judge").write_text("q1 0 a 7\n")
+    err = cranfield(tmp_path, "report", "qrels", "twice.run", "--duplicates", "first", "--judges",
+                    "judge", status=2)[1]  # fmt: skip
+    assert "; --cut takes it for the nearest one, cranfield judges --scale ... names" in err
+
+
+def test_the_format_of_what_is_read(tmp_path: Path) -> None:
+    """It is --input-format, beside the --format of what is written."""
+    (tmp_path / "a.csv").write_text("q1 Q0 a 1 2 t\n")
+    (tmp_path / "b.txt").write_text("topic,doc,score\nq1,a,1\n")
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    for file, said in (("a.csv", "--input-format trec"), ("b.txt", "--input-format csv")):
+        err = cranfield(tmp_path, "evaluate", "qrels", file, "--format", "csv", status=2)[1]
+        assert f"or with {said}" in err
+    assert cranfield(tmp_path, "evaluate", "qrels", "a.csv", "--input-format", "trec")[0]
 
 
 def test_a_document_twice(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         ),
         (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
-        (["fine.txt", "--table", "kin"], "the study has no table 'kin'"),
+        (["fine.txt", "--table", "kin"], "there is no table 'kin'"),
         (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
@@ -154,8 +154,11 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
         (["--correct", "topic"], "--correct goes with --runs or --own-runs"),
         (["--own-runs", "--correct", "page"], "unit 'page' is none of topic, document"),
         (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
-        (["--own-runs", "--correct", "document", "-m", "AP"], "unit='topic' takes it"),
-        (["--own-runs", "--correct", "topic", "--table", "rankings"], "has no table 'rankings'"),
+        (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
+        (
+            ["--own-runs", "--correct", "topic", "--table", "rankings"],
+            "there is no table 'rankings'",
+        ),
     ],
 )
 def test_corrections_that_are_refused(labelled: Path, arguments: list[str], wrong: str) -> None:

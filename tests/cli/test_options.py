@@ -63,6 +63,18 @@ def test_help_fits_what_a_person_reads(command: Command, context: click.Context)
     assert ("--help-all" in named) == (len(every) > len(shown))
 
 
+@each_command
+def test_an_option_of_one_value_is_given_once(command: Command, context: click.Context) -> None:
+    for one in command.params:
+        if isinstance(one, click.Option) and not one.is_flag:
+            words = [max(one.opts, key=len), "1"] * 2
+            if one.multiple:
+                continue
+            with pytest.raises(click.UsageError) as caught:
+                command.make_context(context.info_name, words)
+            assert caught.value.message == f"{words[0]} is given twice, and takes one value"
+
+
 def test_help_all(tmp_path: Path) -> None:
     short, _ = cranfield(tmp_path, "evaluate", "--help")
     whole, _ = cranfield(tmp_path, "evaluate", "--help-all")
@@ -114,3 +126,32 @@ def test_labels_keep_the_file_of_labels(tmp_path: Path) -> None:
     (tmp_path / "crowd.csv").write_text("topic,doc,worker,grade\n1,a,x,1\n")
     _, err = cranfield(tmp_path, "labels", "crowd.csv", "--qrels", "./crowd.csv", status=2)
     assert err == "cranfield: error: --qrels './crowd.csv' is a file that is read\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "begins"),
+    [
+        ("o.csv", (), b"system,AP\n"),
+        ("o.CSV.gz", (), b"\x1f\x8b"),
+        ("o.json", (), b"{\n"),
+        ("o.tex", (), b"% 1 system"),
+        ("o.md", (), b"1 system, 2 topics.\n"),
+        ("o.htm", (), b"<table"),
+        ("o.parquet", (), b"PAR1"),
+        ("o.txt", (), b"\n system"),
+        ("o.csv", ("-f", "trec"), b"map "),
+    ],
+)
+def test_a_file_is_in_the_format_of_its_suffix(
+    folder: Path, file: str, more: tuple[str, ...], begins: bytes
+) -> None:
+    cranfield(folder, "evaluate", "qrels", "one.run", "-m", "AP", "-o", file, *more)
+    assert (folder / file).read_bytes().startswith(begins)
+
+
+def test_a_format_that_is_not_written_here(folder: Path) -> None:
+    two = ("compare", "qrels", "one.run", "two.run", "-m", "AP")
+    _, err = cranfield(folder, *two, "-o", "c.parquet", status=2)
+    assert "'c.parquet' is parquet by its suffix, which is not written here; --format" in err
+    cranfield(folder, *two, "-o", "c.parquet", "-f", "text")
+    assert (folder / "c.parquet").read_text().startswith("On AP")

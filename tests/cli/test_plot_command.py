@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import operator
 from pathlib import Path
 
 import pytest
 
-from cranfield.reporting.charts.catalogue import CHARTS
+import cranfield as cf
+from cranfield.cli.plot import BY_STUDY, IN_PYTHON
+from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 
 TWO = ("qrels", "one.run", "two.run")
@@ -17,6 +21,10 @@ def test_list(folder: Path) -> None:
     out, _ = cranfield(folder, "plot", "--list")
     assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
     assert all(one.shows in out for one in CHARTS.values())
+    assert {one.of for one in CHARTS.values()} == {*BY_COMMAND, *BY_STUDY, *IN_PYTHON}
+    for name, place in IN_PYTHON.items():
+        made = operator.attrgetter(place.removeprefix("cf."))(cf)
+        assert inspect.signature(made).return_annotation == name
 
 
 @pytest.mark.parametrize(
@@ -55,6 +63,10 @@ def test_default_file(folder: Path) -> None:
         (("box", *TWO, "-m", "AP", "-m", "P@2"), "name one of AP, P@2 with --measure"),
         (("box", *TWO, "--topic", "1"), "--topic does not go with box"),
         (("matrix", *TWO, "--only", "one"), "--only does not go with matrix"),
+        (("box", *TWO, "-b", "zzz"), "--baseline does not go with box"),
+        (("difficulty", *TWO, "-t", "friedman"), "--test does not go with difficulty"),
+        (("score-scatter", *TWO, "--alpha", "0.1"), "--alpha does not go with score-scatter"),
+        (("hasse", "--length", "2", "--rel", "2"), "--rel does not go with hasse"),
         (("box", *TWO, "-o", "box.docx"), "does not end in .html"),
         (("box", *TWO, "-o", "-"), "does not end in .html"),
         (("differences", *TWO, "--only", "one"), "shows two systems, not 1"),
@@ -62,8 +74,8 @@ def test_default_file(folder: Path) -> None:
         (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
         (("spacing", "-m", "P"), "needs --length"),
         (("spacing", *TWO, "--length", "3"), "without QRELS"),
-        (("stability", *TWO), "by cranfield study ... --plot stability=FILE"),
-        (("clicks", *TWO), "of QueryLog: in Python, by result.plot.clicks()"),
+        (("stability", *TWO), "a study: cranfield study collection ... --plot stability=FILE"),
+        (("clicks", *TWO), "in Python only: cf.online.read_log(...).plot.clicks()"),
         (("box",), "give QRELS and at least one RUN, or --scores FILE"),
     ],
 )

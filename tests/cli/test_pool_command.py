@@ -138,7 +138,7 @@ def test_samples(campaign: Path) -> None:
         ("--format trec", "this is written as"),
         ("--format prels", "this is written as"),
         ("--next 2 --table topics", "--table is for reports"),
-        ("--table systems", "the study has no table 'systems'"),
+        ("--table systems", "there is no table 'systems'"),
         ("--arranged id", "--arranged goes with --next or --budget or --unjudged or --sample"),
         ("--next 2 --assessors a,a", "or different names"),
         ("--next 2 --assessors 2 --overlap 2", "overlap must be a share from 0 to 1"),

@@ -140,7 +140,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
     [
         (("--scores", "scores.csv", "--pool-depth", "3"), "--pool-depth is about judgments"),
         (("--scores", "scores.csv", "--sizes", "40"), "a topic set of 40 is more than"),
-        (("--scores", "scores.csv", "--target", "2"), "--target must be a number between 0 and 1"),
+        (("--scores", "scores.csv", "--target", "2"), "'--target': 2.0 is not in the range 0<x<1"),
         (("--scores", "scores.csv", "-t", "anova-3"), "anova-3 needs scores by shard"),
         (("--scores", "scores.csv", "-t", "nope"), "there is no test 'nope'"),
         (
@@ -213,7 +213,7 @@ def test_replication(campaign: Path) -> None:
         ((), "give --original-baseline and --baseline"),
         (("--baseline", "s1.run"), "give --original-baseline and --baseline"),
         ((*ALL_FOUR, "-t", "welch"), "test 'welch' does not suit two systems on the same topics"),
-        ((*ALL_FOUR, "--persistence", "1"), "p must be a number between 0 and 1"),
+        ((*ALL_FOUR, "--persistence", "1"), "'--persistence': 1.0 is not in the range 0<x<1"),
         ((*ALL_FOUR, "--other-qrels", "absent"), "absent: cannot be read"),
         ((*ALL_FOUR, "-m", "nDGC"), "did you mean nDCG"),
     ],

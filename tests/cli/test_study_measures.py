@@ -141,7 +141,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
         (("--gold", "none"), "there is no 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
-        (("--table", "none"), "the study has no table 'none'"),
+        (("--table", "none"), "there is no table 'none'"),
         (("--depth", "3"), "--depth is for judging runs"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
     ):

@@ -68,8 +68,8 @@ def test_formats(campaign: Path, kind: str) -> None:
     [
         (("--methods", "deep"), "there is no method 'deep'"),
         (("--methods", "RRF(k=x)"), "RRF"),
-        (("--budgets", "0"), "--budgets takes whole numbers from 1"),
-        (("--table", "pools"), "the study has no table 'pools'"),
+        (("--budgets", "0"), "--budgets is given twice, and takes one value"),
+        (("--table", "pools"), "there is no table 'pools'"),
         (("--unjudged", "condensed"), "--unjudged is --lists here"),
         (("--test", "anova-3"), "needs scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
@@ -79,3 +79,8 @@ def test_formats(campaign: Path, kind: str) -> None:
 def test_refused(campaign: Path, more: Any, message: str) -> None:
     out, err = cranfield(campaign, *START, *more, status=2)
     assert out == "" and message in err and err.count("\n") == 1
+
+
+def test_budgets_are_whole_numbers(campaign: Path) -> None:
+    out, err = cranfield(campaign, *("0" if one == "2,5" else one for one in START), status=2)
+    assert out == "" and "--budgets takes whole numbers from 1" in err

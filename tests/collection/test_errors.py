@@ -30,7 +30,7 @@ def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
     ("line", "said"),
     [
         (b"2 Q0 c 3 0.5", "5 columns where a run line has 6 (topic q0 doc rank score tag)"),
-        (b"2", "1 columns where"),
+        (b"2", "1 column where"),
         (b"2 Q0 c 3 nan t", "score 'nan' is not a finite number (topic '2', document 'c')"),
         (b"2 Q0 c 3 -inf t", "score '-inf' is not a finite number"),
         (b"2 Q0 c 3 1e999 t", "score '1e999' is not a finite number"),
@@ -135,6 +135,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ({"q": {}}, "is empty"),
         ([], "is empty"),
         ([("q", "d")], "tuple is no row of a run"),
+        ([3], "int is no row of a run; named tuples, mappings and tuples (topic, doc, score) are"),
         ([("q", "d", 1.0), ("q", "e")], "row 2 is not a tuple of 3 values"),
         ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, docno"),
         ([("q", "d", 1.0), ("q", "d", 2.0)], "document twice in one topic"),
@@ -154,10 +155,30 @@ def test_bad_grades_in_memory(grade: Any) -> None:
         cf.read_qrels({"q": {"a": 1, "d": grade}})
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("a.csv", "1 Q0 d 1 9.0 x", "that is a line of TREC text (topic q0 doc rank score tag)"),
+        ("a.csv", "topic;doc;score", "they are separated by semicolons"),
+        ("a.txt", "topic,doc,score", "1 column where a run line has 6 (topic q0 doc rank score"),
+        ("a.csv", "a b", "columns={'topic': ...} says which it is"),
+    ],
+)
+def test_one_hint_on_the_first_line(name: str, line: str, said: str, tmp_path: Path) -> None:
+    text = str(fails(tmp_path / name, f"{line}\n{line}\n".encode()))
+    assert said in text
+    assert ("columns={" in text) == ("columns={" in said)
+    assert ("format='csv'" in text) == (name == "a.txt")
+    assert ("format='trec'" in text) == ("TREC" in said)
+
+
 def test_json_errors_name_the_line(tmp_path: Path) -> None:
     assert fails(tmp_path / "a.json", b'{"q":\n {"d": 1,}}').line == 2
     assert fails(tmp_path / "a.jsonl", b'{"qid": "1", "docid": "d", "score": 1}\n{oops\n').line == 2
     assert "neither an object" in str(fails(tmp_path / "b.json", b"3"))
+    said = "a number is no row of a run; objects and arrays (topic, doc, score) are"
+    assert said in str(fails(tmp_path / "b.json", b"[3]"))
+    assert "row 2 is not an object" in str(fails(tmp_path / "b.json", b'[{"d": 1}, 3]'))
 
 
 def test_rows_of_named_columns(tmp_path: Path) -> None:

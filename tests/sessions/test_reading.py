@@ -298,7 +298,7 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
     assert read_sessions(XML, topics=path).topics == ("7", "40")
     frame = pl.DataFrame({"session": [33], "topic": [7]})
     assert read_sessions(XML, topics=frame).topics == ("7", "40")
-    with pytest.raises(InputError, match=r"3: 1 columns where"):
+    with pytest.raises(InputError, match=r"3: 1 column where"):
         read_session_topics(written(tmp_path, "1 2\n\n3\n"))
     with pytest.raises(InputError, match="session '1' has topic '2' and '3'"):
         read_session_topics(written(tmp_path, "1 2\n1 3\n"))

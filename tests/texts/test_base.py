@@ -73,7 +73,7 @@ def test_defaults_are_not_shown() -> None:
         ("SMeasure@10", "SMeasure takes no cutoff"),
         ("SMeasure(L=print())", "a value is no number"),
         ("SMeasure(judged_only=True)", "SMeasure has no parameter 'judged_only' (it has: L)"),
-        ("IA(SMeasure)", "SMeasure is computed from JudgedAnswers, not rankings"),
+        ("IA(SMeasure)", "SMeasure is computed from answers and nuggets, not rankings"),
         ("", "the form is Name(param=value)"),
         ("(" * 1000, "the form is Name(param=value)"),
         ("S" * 11_000, "11,000 characters"),
@@ -101,13 +101,13 @@ def test_measures_cannot_be_changed() -> None:
 
 def test_a_measure_of_something_else_is_refused() -> None:
     judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
-    with pytest.raises(MeasureError, match="RougeL is computed from JudgedSummaries, not Judged"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries and .*, not answers"):
         evaluate_answers(judged, "RougeL")
-    with pytest.raises(MeasureError, match="TFlat is computed from JudgedAnswers, not dict"):
+    with pytest.raises(MeasureError, match="TFlat is computed from answers and nuggets, not dict"):
         evaluate_answers({}, "TFlat")
-    with pytest.raises(MeasureError, match="nDCG is computed from JudgedRuns, not JudgedAnswers"):
+    with pytest.raises(MeasureError, match="nDCG is computed from rankings, not answers"):
         evaluate_answers(judged, "nDCG")
-    with pytest.raises(MeasureError, match="RougeL is computed from JudgedSummaries, not JudgedR"):
+    with pytest.raises(MeasureError, match="RougeL is computed from summaries.*, not rankings"):
         cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")
 
 

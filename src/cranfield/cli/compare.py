@@ -168,6 +168,8 @@ def compare(
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     if all(one.seed is None for one in found.values()):
         tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
+    if not any(name.startswith("exact") for one in found.values() for name in one.details):
+        tell_without_effect(("exact",), "the test leaves no choice between p-values")
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():

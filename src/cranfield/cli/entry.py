@@ -11,9 +11,13 @@ def entry() -> None:
     # Modules make thousands of objects that stay; to go through them again and again while others
     # are loaded is a tenth of the time of a short command.
     gc.set_threshold(100_000)
-    from cranfield.cli.main import run
+    try:
+        from cranfield.cli.main import run
 
-    status = run()
+        status = run()
+    except KeyboardInterrupt:
+        # Before anything could begin, or while it ended.
+        status = 130
     if "joblib.externals.loky.reusable_executor" in sys.modules:
         from cranfield.base.backends import end_workers
 

@@ -79,7 +79,9 @@ def run() -> int:
         sys.stdout.flush()
         return 0
     except click.ClickException as error:
-        print(f"cranfield: error: {one_line(error.format_message())}", file=sys.stderr)
+        # Click lists what there is to choose from in lines of their own.
+        text = error.format_message().replace("\n\t", " ")
+        print(f"cranfield: error: {one_line(text)}", file=sys.stderr)
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
     except BrokenPipeError:

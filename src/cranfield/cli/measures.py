@@ -163,6 +163,8 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
     chosen = [one for one in catalogue if word.lower() in one.info.family.lower()]
     if not chosen:
         have = ", ".join(families(catalogue))
+        if len(catalogue) == 1:
+            raise MeasureError(f"{catalogue[0].info.name} is of the family {have!r}, not {word!r}")
         raise MeasureError(f"there is no family {word!r} (there are: {have})")
     return chosen
 

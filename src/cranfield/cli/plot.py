@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +12,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option
-from cranfield.cli.options.judging import judging_options, measures_option
+from cranfield.cli.options.judging import WORK, judging_options, measures_option
 from cranfield.cli.options.output import with_options
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 
 if TYPE_CHECKING:
     from cranfield.reporting.charts.catalogue import Kind
@@ -32,24 +33,43 @@ Examples:
 
 DEFAULT = ("AP",)
 
+BY_STUDY = {
+    "SplitStudy": "study tests",
+    "DiscriminativePower": "study measures",
+    "LeaveOneOut": "study collection",
+    "Pooling": "study pooling",
+    "Stability": "study collection",
+    "ScaleStudy": "study scales",
+    "Sensitivity": "study interleaving",
+}
+"""Which command draws the charts of a study, by the class of its result."""
+
+IN_PYTHON = {
+    "JudgeComparison": "cf.assess.compare_judges",
+    "KinBias": "cf.assess.kin_bias",
+    "QueryLog": "cf.online.read_log",
+    "ModelEvaluation": "cf.online.evaluate_models",
+    "ExperimentReport": "cf.online.analyse_experiment",
+}
+"""What returns that which no command draws charts of, by its class."""
+
 
 def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     if not asked or context.resilient_parsing:
         return
-    from cranfield.meta.study import STUDIES
     from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
 
     here = {name: one for name, one in CHARTS.items() if one.of in BY_COMMAND}
     lines = [f"{name:18}{one.shows}" for name, one in here.items()]
-    for heading, studies in (
-        ("By cranfield study ... --plot KIND=FILE, and in Python as study.plot.stability():", True),
-        ("In Python, as log.plot.clicks():", False),
+    for heading, places in (
+        ("By a study with --plot KIND=FILE, and in Python as study.plot.stability():", BY_STUDY),
+        ("In Python, as log.plot.clicks():", IN_PYTHON),
     ):
         lines += ["", heading]
         lines += [
-            f"{name:18}{one.of}: {one.shows}"
+            f"{name:18}{places[one.of]}: {one.shows}"
             for name, one in CHARTS.items()
-            if name not in here and (one.of in STUDIES.values()) == studies
+            if one.of in places
         ]
     click.echo("\n".join(lines))
     context.exit()
@@ -120,9 +140,7 @@ def plot(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     Nothing is fetched from a network, now or when the file is opened.
     """
-    from cranfield.meta.study import STUDIES
     from cranfield.reporting.charts.catalogue import (
-        BY_COMMAND,
         CHARTS,
         LENGTH,
         MEASURES,
@@ -132,14 +150,17 @@ def plot(
 
     name = find_chart(kind)
     chart = CHARTS[name]
-    if chart.of not in BY_COMMAND:
-        way = f"in Python, by result.plot.{name.replace('-', '_')}()"
-        if chart.of in STUDIES.values():
-            way = f"by cranfield study ... --plot {name}=FILE, or {way}"
-        raise PolicyError(f"{name} is drawn of {chart.of}: {way}")
+    if chart.of in BY_STUDY:
+        raise PolicyError(
+            f"{name} is drawn of a study: cranfield {BY_STUDY[chart.of]} ... --plot {name}=FILE"
+        )
+    if chart.of in IN_PYTHON:
+        raise PolicyError(
+            f"{name} is drawn in Python only:"
+            f" {IN_PYTHON[chart.of]}(...).plot.{name.replace('-', '_')}()"
+        )
     path = output or f"{name}.svg"
     format_of(path)
-    asked_for = comparing.checked()
     options = _options(
         chart,
         name,
@@ -149,9 +170,14 @@ def plot(
         length=length,
         grades=grades,
     )
+    without = f"does not go with {name}"
+    if chart.of not in {"PairwiseComparison", "AnovaTable"}:
+        refuse([field.name for field in fields(Comparing)], without)
+    asked_for = comparing.checked()
     if chart.of in {MEASURES, LENGTH}:
         if qrels is not None or score_files:
             raise PolicyError(f"{name} is drawn of measures, without QRELS, RUN and --scores")
+        refuse({*judging} - {*WORK}, without)
         drawn = chart.draw(*([asked] if chart.of == MEASURES else []), **options)
     else:
         found = _given(chart.of, qrels, runs, asked, score_files, judging)

@@ -42,6 +42,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 
 @command(
     epilog=EPILOG,
+    kin="judges",
     first="measure scores baseline test correction title"
     " judges output rel compat depth input-format",
 )

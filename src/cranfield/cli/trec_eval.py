@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cranfield.cli.options.declaring import READ, command
+from cranfield.cli.options.declaring import READ, command, option
 
 if TYPE_CHECKING:
     from cranfield.bridges.trec_eval import Form
@@ -18,23 +18,22 @@ Examples:
 """
 
 
-@command("trec_eval", epilog=EPILOG)
+@command("trec_eval", epilog=EPILOG, kin="evaluate")
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("run", metavar="RUN", type=READ)
-@click.option("-q", "--query_eval_wanted", "by_topic", is_flag=True, help="Also each topic.")
-@click.option(
-    "-m",
+@option("-q", "--query_eval_wanted", "by_topic", is_flag=True, help="Also each topic.")
+@option(
     "--measure",
     "measures",
     multiple=True,
     metavar="NAME[.PARAMETERS]",
     help="Such as map, P.5,10 or official, the default; may be given several times.",
 )
-@click.option(
+@option(
     "-c", "--complete_rel_info_wanted", "complete", is_flag=True, help="Average over all topics."
 )
-@click.option("-n", "--nosummary", "no_summary", is_flag=True, help="Without the lines of all.")
-@click.option(
+@option("-n", "--nosummary", "no_summary", is_flag=True, help="Without the lines of all.")
+@option(
     "-l",
     "--level_for_rel",
     "rel",
@@ -42,17 +41,15 @@ Examples:
     default=1,
     help="Lowest relevant grade; 1 if not given.",
 )
-@click.option(
-    "-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Without unjudged documents."
-)
-@click.option(
+@option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Without unjudged documents.")
+@option(
     "-M",
     "--Max_retrieved_per_topic",
     "depth",
     type=click.IntRange(1),
     help="Documents of a topic that count.",
 )
-@click.option(
+@option(
     "-R",
     "--Rel_info_format",
     "form",
@@ -60,9 +57,7 @@ Examples:
     default="qrels",
     help="What the judgments are.",
 )
-@click.option(
-    "-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations."
-)
+@option("-Z", "--Zscore", "z_file", type=READ, help="Z scores, by a file of means and deviations.")
 def trec_eval(
     qrels: str,
     run: str,
@@ -78,8 +73,8 @@ def trec_eval(
 ) -> None:
     """Score a run as trec_eval 10 does: its options, and its output byte for byte.
 
-    QRELS and RUN are files; RUN may be -. What trec_eval passes over in silence, such as a
-    document twice in a topic, is refused.
+    QRELS and RUN are files; RUN may be -. What trec_eval passes over in silence, such as a line
+    that is cut short, is refused. Its options -N, -o, -T, -D and -v are not taken.
     """
     from cranfield.bridges.trec_eval import trec_eval_lines
     from cranfield.bridges.trec_eval.z_scores import read_z_scores

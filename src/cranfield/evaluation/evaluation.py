@@ -15,7 +15,7 @@ from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.scorable import Scorable
+from cranfield.collection.judged.scorable import Scorable, what_of
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
@@ -318,7 +318,7 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
             kinds = REGISTRY.of(KINDS[2]).items()
             fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
             can = f"; what there is allows {', '.join(fit)}" if fit else ""
-            reads, given = measure.reads.__name__, type(judged).__name__
+            reads, given = measure.reads.what, what_of(judged)
             said = f"{measure} is computed from {reads}, not {given}{can}"
             if measure.kind != KINDS[2]:
                 said = f"there is no measure of texts {measure.name!r}: {said}"

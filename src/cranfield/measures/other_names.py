@@ -165,6 +165,7 @@ NO_MEASURES = {
     "accuracy": "Success@k is whether a relevant document is among the first k",
     "hole": "Unjudged@k is the share of documents without a judgment for their topic",
     **dict.fromkeys(("f", "f1", "f_measure"), _SET_F),
+    **{program: f"compat={program!r} makes it all that {program} prints" for program in _ALL},
 }
 """Names that one could expect, and why they are no measures; those of programs in lower case."""
 

@@ -41,8 +41,8 @@ class Wrapping(Measure):
             raise MeasureError(f"{self.about.name}: {kind} is neither a measure nor its text")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.reads is not JudgedRuns:
-            reads = self.inner.reads.__name__
-            raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not rankings")
+            reads, wanted = self.inner.reads.what, JudgedRuns.what
+            raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not {wanted}")
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)

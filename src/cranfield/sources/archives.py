@@ -1,10 +1,11 @@
-"""Unpacking of archives, told by their first bytes and not by their names."""
+"""Unpacking of archives, told by their first bytes and not by their names; packing by suffix."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import IO, Any, cast
 
 from cranfield.sources.limits import bounded, counted
@@ -132,3 +133,34 @@ class _Streams(io.RawIOBase):
             if content:
                 buffer[: len(content)] = content
                 return len(content)
+
+
+def packed(data: bytes, path: str) -> bytes:
+    """Pack what goes into a file; as it is, where the suffix is none of `.gz`, `.bz2` and such."""
+    packer = packer_for(path)
+    return data if packer is None else packer(data)
+
+
+def packer_for(path: str) -> Callable[[bytes], bytes] | None:
+    """Find what packs a file of this name."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".gz":
+        import gzip
+
+        # No time stamp, so that the same run gives the same bytes.
+        return lambda data: gzip.compress(data, mtime=0)
+    if suffix == ".bz2":
+        import bz2
+
+        return bz2.compress
+    if suffix == ".xz":
+        import lzma
+
+        return lzma.compress
+    if suffix == ".zst":
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+        return zstd.compress
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.escape import plain
+from cranfield.base.words import counted
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
@@ -116,17 +117,50 @@ def _by_arrow(data: Any) -> pl.DataFrame:
     return pl.from_dataframe(data)
 
 
+@dataclass(frozen=True)
+class Words:
+    """What rows are called in messages: in memory, or in JSON."""
+
+    mapping: str = "a mapping"
+    plain: str = "a tuple"
+    named: str = "a mapping or a named tuple"
+    rows: str = "named tuples, mappings and tuples"
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def kind(self, row: object) -> str:
+        name = type(row).__name__
+        return self.kinds.get(name, name)
+
+
+_OF_PYTHON = Words()
+_OF_JSON = Words(
+    mapping="an object",
+    plain="an array",
+    named="an object",
+    rows="objects and arrays",
+    kinds={
+        **{"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"},
+        **dict.fromkeys(("int", "float"), "a number"),
+        "bool": "true or false",
+    },
+)
+
+
 def columns_of_records(
-    rows: Sequence[Any], schema: Schema, source: str, lines: Sequence[int] | None = None
+    rows: Sequence[Any],
+    schema: Schema,
+    source: str,
+    lines: Sequence[int] | None = None,
+    words: Words = _OF_PYTHON,
 ) -> Columns:
     """Take mappings, named tuples, data classes, or plain tuples where the schema has them."""
     if not rows:
         raise schema.empty(source)
-    kind, shape, tuples = type(rows[0]).__name__, _shape(rows[0]), schema.tuples or ()
+    kind, shape, tuples = words.kind(rows[0]), _shape(rows[0]), schema.tuples or ()
     plain = shape is None or isinstance(shape, int)
     if plain and not tuples:
         raise InputError(
-            f"row 1 is {kind}; a row of a {schema.kind} is a mapping or a named tuple",
+            f"row 1 is {kind}; a row of a {schema.kind} is {words.named}",
             source=source,
         )
     size = shape if isinstance(shape, int) else 0
@@ -134,14 +168,13 @@ def columns_of_records(
         tuples = schema.lines_as_rows
     if plain and not len(schema.required) <= size <= len(tuples):
         raise InputError(
-            f"{kind} is no row of a {schema.kind}; named tuples, mappings and tuples"
-            f" ({', '.join(tuples)}) are",
+            f"{kind} is no row of a {schema.kind}; {words.rows} ({', '.join(tuples)}) are",
             source=source,
         )
     alike = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
     if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
-        like = "a mapping" if shape is Mapping else kind
-        like = f"a tuple of {size} values" if plain else like
+        like = words.mapping if shape is Mapping else kind
+        like = f"{words.plain} of {size} values" if plain else like
         raise InputError(f"row {other + 1} is not {like}", source=source)
     if plain:
         return Columns.of_rows(tuples[:size], rows, source, lines)
@@ -191,12 +224,12 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
-        return columns_of_records(records, schema, name, lines)
+        return columns_of_records(records, schema, name, lines, _OF_JSON)
     parsed = parsed_json(text, name)
     if isinstance(parsed, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(parsed, name), name)
     if isinstance(parsed, list):
-        return columns_of_records(parsed, schema, name)
+        return columns_of_records(parsed, schema, name, words=_OF_JSON)
     what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
     raise InputError(f"holds {what}", source=name)
 
@@ -330,7 +363,8 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
             if not form.loose:
                 listed += "".join(f" [{name}]" for name in form.names[form.least :])
             raise InputError(
-                f"{len(fields)} columns where a line of {things} has {form.least} ({listed})",
+                f"{counted(len(fields), 'column')} where a line of {things} has"
+                f" {form.least} ({listed})",
                 source=source,
                 line=number,
             )

@@ -65,8 +65,9 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind, called, readable, lacks: words for messages: what a table is, what something is to be read
-        as, what a damaged file is none of (by default its format), what a missing column is.
+    kind, called, readable, lacks, hint: words for messages: what a table is, what something is to
+        be read as, what a damaged file is none of (by default its format), what a missing column
+        is, and what helps, where nothing else seems to be wrong.
     columns: its columns; those of other names are not read.
     formats: files with named columns that are read, by suffix; of any other suffix are `lines`, or
         else files of the format `otherwise`.
@@ -89,6 +90,7 @@ class Schema:
     readable: str = ""
     numbered: bool = False
     lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
+    hint: str = ""
 
     @property
     def things(self) -> str:
@@ -122,14 +124,14 @@ class Schema:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     raise InputError(self._headless(names), source=source)
                 have = [quoted(name) for name in names[:12]]
-                reason = self.lacks.format(
+                reason = (self.lacks + (self._of_head(names) or self.hint)).format(
                     name=column.name,
                     names=", ".join(column.names),
                     either=" or ".join(column.names),
                     have=", ".join(have),
                     plain=", ".join(map(str, names)) or "none",
                 )
-                raise InputError(reason + _of_head(names), source=source)
+                raise InputError(reason, source=source)
         return found
 
     def _headless(self, names: Sequence[object]) -> str:
@@ -140,15 +142,20 @@ class Schema:
         have = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
         return f"does not name its columns: the first line is {have}; write a line{such} above it"
 
-
-def _of_head(names: Sequence[object]) -> str:
-    """Say what may be wrong with the names that a file has."""
-    texts = [name for name in names if isinstance(name, str)]
-    if len(texts) == 1 and ";" in texts[0]:
-        return "; they are separated by semicolons, and commas or tabs are wanted"
-    if len(texts) == 1 and texts[0].count(",") > 1:
-        return "; they are separated by commas, as those of a file that is called .csv"
-    return ""
+    def _of_head(self, names: Sequence[object]) -> str:
+        """Say what may be wrong with the names that a file has."""
+        if len(names) != 1 or not isinstance(name := names[0], str):
+            return ""
+        if ";" in name:
+            return "; they are separated by semicolons, and commas or tabs are wanted"
+        if name.count(",") > 1:
+            return "; they are separated by commas, as those of a file that is called .csv"
+        if len(self.lines_as_rows) == len(name.split()):
+            return (
+                f"; that is a line of TREC text ({' '.join(self.lines_as_rows)}), which is read"
+                " from files with other suffixes, or with format='trec'"
+            )
+        return ""
 
 
 def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:

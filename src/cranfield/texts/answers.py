@@ -85,6 +85,8 @@ class JudgedAnswers(Scorable):
         How well the answer supports the nugget: 1 fully, 0.5 in part.
     """
 
+    what = "answers and nuggets"
+
     nuggets: Nuggets
     systems: tuple[str, ...]
     answered: NDArray[np.bool_]

@@ -56,6 +56,8 @@ class JudgedCitations(Scorable):
         Whether the other citations of the sentence support it: 1, 0, or NaN where not given.
     """
 
+    what = "answers with citations"
+
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     cell: Ints

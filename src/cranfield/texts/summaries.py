@@ -60,6 +60,8 @@ class JudgedSummaries(Scorable):
         How the texts were cut.
     """
 
+    what = "summaries and reference texts"
+
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     texts: Mapping[tuple[int, int], Sentences]

@@ -50,7 +50,7 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
     found: list[Found] = []
     topics: list[tuple[int, str, bool]] = []
     docs: list[tuple[int, str, str, float | None, int | None]] = []
-    tags: list[tuple[int, str]] = []
+    tags: list[tuple[int, str, bool]] = []
     second: list[int] = []
     any_line = False
     for number, raw in enumerate(data.split(b"\n"), 1):
@@ -78,7 +78,7 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
         if topic is not None:
             topics.append((number, topic, enough))
         if tag is not None:
-            tags.append((number, tag))
+            tags.append((number, tag, score is not None and is_number(score)))
         if asked.second and q0 is not None and q0 not in asked.second:
             second.append(number)
         if rank is not None and asked.rank != "off" and (integer_in(rank) is None or int(rank) < 0):
@@ -105,11 +105,13 @@ def _text(field: bytes) -> str | None:
         return None
 
 
-def _of_tags(tags: list[tuple[int, str]], asked: Asked) -> list[Found]:
+def _of_tags(tags: list[tuple[int, str, bool]], asked: Asked) -> list[Found]:
     if not tags:
         return []
-    line, tag = tags[0]
-    found = [Found("tag-changes", number) for number, other in tags if other != tag]
+    line, tag, _ = next((one for one in tags if one[2]), tags[0])
+    found = [
+        Found("tag-changes", number) for number, other, _ in tags if number > line and other != tag
+    ]
     if not re.fullmatch(asked.tag, tag) or not safe_name(tag):
         found.append(Found("tag", line))
     if asked.declared not in {None, tag}:

@@ -18,7 +18,9 @@ from cranfield.bridges.trec_eval.asked import Printed, printed_lines
 from cranfield.bridges.trec_eval.preferences import by_topic as preferences_by_topic
 from cranfield.bridges.trec_eval.preferences import read_preferences
 from cranfield.bridges.trec_eval.z_scores import as_z
-from cranfield.collection.files.reading import read_run
+from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.collection.judged.given import telling_order
 from cranfield.evaluation.of_runs import evaluate
 from cranfield.reporting.text.score_formats import RELSTRING, relevance_strings
 from cranfield.sources.chunks import Source
@@ -125,16 +127,17 @@ def _of_qrels(
     judged_only: bool,
 ) -> _Found:
     every = [one for line in printed for one in line.measures]
-    evaluation = evaluate(
-        run,
-        qrels,
-        # Topics are matched even if nothing is asked for that needs them.
-        every or "num_ret",
-        compat="trec_eval-10",
-        topics="qrels" if complete else "intersection",
-        depth=depth,
-        unjudged="condensed" if judged_only else "nonrelevant",
-    )
+    with telling_order(run, qrels, "judgments come first, and then the run"):
+        evaluation = evaluate(
+            read_runs(run),
+            read_qrels(qrels),
+            # Topics are matched even if nothing is asked for that needs them.
+            every or "num_ret",
+            compat="trec_eval-10",
+            topics="qrels" if complete else "intersection",
+            depth=depth,
+            unjudged="condensed" if judged_only else "nonrelevant",
+        )
     used = np.flatnonzero(evaluation.judged.scored[:, 0]).tolist()
     used.sort(key=lambda t: evaluation.topics[t].encode())
     topics = [plain(evaluation.topics[t]) for t in used]

@@ -83,11 +83,12 @@ class Lines:
         """Check the lines of a chunk."""
         check_encoding(raw, self._found)
         frame = self._check_columns(raw)
-        self._note_tag(frame["tag"], raw.lines)
         number, integer = numbers_in(pl.col("score")), integers_in(pl.col("rank"))
+        self._note_tag(frame["tag"], frame.select(number).to_series(), raw.lines)
         ranked = (integer >= 0).fill_null(False)
+        after = pl.lit(pl.Series(raw.lines > (self.tag_line or 0)))
         seen = frame.select(
-            tag=(pl.col("tag") != (self.tag or "")).fill_null(False),
+            tag=(pl.col("tag") != (self.tag or "")).fill_null(False) & after,
             q0=(~pl.col("q0").is_in(self._task.second_column)).fill_null(False),
             rank=~ranked & pl.col("rank").is_not_null(),
             score=number.is_null() & pl.col("score").is_not_null(),
@@ -179,9 +180,12 @@ class Lines:
             frame = frame.with_columns(pl.when(filled != "").then(filled))
         return frame
 
-    def _note_tag(self, tags: pl.Series, lines: Ints) -> None:
+    def _note_tag(self, tags: pl.Series, scores: pl.Series, lines: Ints) -> None:
         if self.tag is None and tags.null_count() < len(tags):
-            row = 0 if tags[0] is not None else tags.is_not_null().arg_max() or 0
+            there = tags.is_not_null()
+            # The names of columns above a run are no tag that its lines depart from.
+            scored = there & scores.is_not_null()
+            row = (scored if scored.any() else there).arg_max() or 0
             self.tag, self.tag_line = tags[row], int(lines[row])
 
     def _note_second(self, wrong: Bools, values: pl.Series, lines: Ints) -> None:

@@ -8,8 +8,11 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
+from cranfield.cli.options.conditions import going_with
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    POLICIES,
     judging_options,
     measures_option,
     one_of,
@@ -85,6 +88,7 @@ RANKED = ("--runs", "--own-runs")
 )
 @option(
     "--correct",
+    stands_for="unit",
     goes_with=RANKED,
     metavar="UNIT",
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
@@ -97,6 +101,7 @@ RANKED = ("--runs", "--own-runs")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
+@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS))
 @judging_options
 def judges(
     qrels: str,

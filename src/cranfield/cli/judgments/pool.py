@@ -9,6 +9,7 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.base.words import counted
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of, paths_of
 from cranfield.cli.options.output import gathered, output_option, write
@@ -159,6 +160,8 @@ def pool(
     if asked.sample is not None:
         check_design(asked.sample, **wanted)
     listing = asked.lists(judged is not None)
+    if listing and not (asked.sample or chosen.random or dealing.draws):
+        tell_without_effect(("seed",), f"{chosen} draws nothing")
     if table is not None:
         if listing or format in OF_QRELS:
             raise PolicyError("--table is for reports")

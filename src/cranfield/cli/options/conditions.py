@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -53,6 +54,18 @@ def _said(way: str) -> str:
 
 def _without(way: str) -> str:
     return " and ".join(part[1:] for part in way.split() if part[0] == "!")
+
+
+def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
+    """Make a decorator that says what options that commands share go with in one of them."""
+
+    def add(command: Any) -> Any:
+        for one in command.__click_params__:
+            if one.name in names:
+                one.goes_with = tuple(goes_with)
+        return command
+
+    return add
 
 
 def tell_without_effect(names: Iterable[str], why: str) -> None:

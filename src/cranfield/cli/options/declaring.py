@@ -11,6 +11,8 @@ from click.shell_completion import CompletionItem
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.cli.options.conditions import check_conditions
+from cranfield.cli.options.formats import choose_format
+from cranfield.cli.options.habits import told
 from cranfield.cli.options.hints import as_options
 from cranfield.sources.patterns import asks, matches
 
@@ -44,7 +46,8 @@ class Option(click.Option):
     """An option that knows its group in help; `detail` is told by `--help-all` only.
 
     In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
-    it `goes_with` are options without which it would have no effect: see `conditions`.
+    it `goes_with` are options without which it would have no effect: see `conditions`. A file that
+    is `formatted` is in the format that its suffix says, if no other is asked for: see `formats`.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Option(click.Option):
         detail: str = "",
         stands_for: str = "",
         goes_with: str | Sequence[str] = (),
+        formatted: bool = False,
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
@@ -62,6 +66,7 @@ class Option(click.Option):
         self.group = group or ("Output" if {*OF_OUTPUT} & {*names} else "")
         self.detail = detail
         self.stands_for = stands_for
+        self.formatted = formatted
         self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:
@@ -138,11 +143,14 @@ WRITTEN = FileWritten()
 class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 
-    It refuses to write over a file that it reads.
+    It refuses to write over a file that it reads, and an option of one value that is given twice.
+    Its `kin` is a command that has options which
+    hints name and this one lacks.
     """
 
-    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
+    def __init__(self, *args: Any, first: str = "", kin: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
+        self.kin = kin
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -172,12 +180,26 @@ class Command(click.Command):
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            except click.NoSuchOption as error:
+                if said := told(error, self):
+                    ctx.fail(said)
+                raise
+            for one in self.params:
+                if _takes_one(one) and given.count(one) > 1:
+                    ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         files = [one for one in self.params if isinstance(one.type, FileRead)]
         read = [path for one in files if not _is_written(one) for path in _paths(ctx, one)]
         for one in filter(_is_written, files):
             keep_inputs(_paths(ctx, one), read, max(one.opts, key=len))
         try:
+            choose_format(ctx)
             check_conditions(ctx)
             return super().invoke(ctx)
         except CranfieldError as error:
@@ -204,6 +226,10 @@ _HELP_ALL = click.Option(
     callback=_show_all,
     help="Show all options.",
 )
+
+
+def _takes_one(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
 
 
 def _is_written(param: click.Parameter) -> bool:

@@ -142,6 +142,9 @@ WORK = ("jobs", "backend", "scheduler")
 """Parameters that say where work is done; they change no result."""
 
 
+POLICIES = ("rel", "compat", *CHOICES, "depth")
+"""Parameters that say how runs are judged."""
+
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
 """Parameters of judging that name files about documents and topics besides the judgments."""
 

@@ -32,9 +32,10 @@ ROUNDED = ("table", "ir_measures", *MARKUP)
 output_option = option(
     "--output",
     metavar="FILE",
-    help="File to write, whole or not at all.",
+    help="File to write, whole or not at all. Its suffix says the format, unless --format does.",
     type=WRITTEN,
     group="Output",
+    formatted=True,
 )
 
 
@@ -137,10 +138,10 @@ class Output:
     ) -> None:
         """Write scores by measure, of the same systems and topics; `unit` is a topic's name."""
         if self.form == "parquet":
+            from cranfield.collection.files.writing import write_table
             from cranfield.reporting.text.score_formats import table
 
-            with whole_file(self.output or "") as out:
-                table(scores, by_topic=self.by_topic).write_parquet(out)
+            write_table(table(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
             write(self._text(scores, printing, unit), self.output)
 
@@ -209,7 +210,7 @@ def output_options(
 
 
 def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
-    """Write to standard output, for `-` too, or to a file that appears whole.
+    """Write to standard output, for `-` too, or to a file that appears whole, packed by its suffix.
 
     What `also` writes is there only if this can be written too.
     """
@@ -219,7 +220,9 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    from cranfield.sources.archives import packed
+
     with whole_file(output or "") as out:
-        out.write(text.encode())
+        out.write(packed(text.encode(), output or ""))
         if also is not None:
             also()

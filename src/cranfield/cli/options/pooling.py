@@ -98,6 +98,11 @@ class Dealing:
     by: str
     overlap: float
 
+    @property
+    def draws(self) -> bool:
+        """Whether it depends on a seed."""
+        return self.arranged == "shuffled" or self.assessors != "1"
+
     def write(
         self,
         documents: Any,

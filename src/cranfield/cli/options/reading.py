@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from glob import has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options.declaring import option
 from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -48,6 +51,7 @@ skip_bad_runs = option(
 reading_options = (
     option(
         "--input-format",
+        stands_for="format",
         type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
@@ -133,6 +137,7 @@ class Reading:
 
         if isinstance(runs, Runs):
             return runs
+        _refuse_measures(runs)
         if qrels == "-" and "-" in runs:
             raise PolicyError("standard input cannot be both the judgments and a run")
         return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
@@ -143,6 +148,23 @@ class Reading:
         form = "auto" if self.input_format in OF_QRELS else self.input_format
         called = None if self.columns is None else self._called[1]
         return {"format": form, "columns": called, "system": self.system, **self._usual}
+
+
+def _refuse_measures(runs: tuple[str, ...]) -> None:
+    """Refuse measures among the runs, of a command that takes measures."""
+    context = click.get_current_context(silent=True)
+    if context is None or "asked" not in context.params:
+        return
+    for one in runs:
+        if one == "-" or has_magic(one) or asks(Path.exists, one):
+            continue
+        from cranfield.measures.grammar import parse_measures
+
+        try:
+            parse_measures(one)
+        except MeasureError:
+            continue
+        raise PolicyError(f"{quoted(one)} is a measure, and no file: measures are given by -m")
 
 
 READING = tuple(field.name for field in fields(Reading))

@@ -14,10 +14,10 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option
 from cranfield.cli.options.judging import judging_options, one_of
-from cranfield.cli.options.output import write
+from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.progress import progress_bar
 from cranfield.meta.study import Study, findings
-from cranfield.meta.work.options import Flag, Numbers, OneOf, Whole, kind_of
+from cranfield.meta.work.options import Flag, Numbers, OneOf, Share, Whole, kind_of
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def study_option(
         default = None if told else ",".join(map(str, default))
     elif isinstance(kind, Whole):
         more["type"] = click.IntRange(kind.least)
+    elif isinstance(kind, Share):
+        more["type"] = click.FloatRange(0, 1, min_open=True, max_open=True)
     elif isinstance(kind, OneOf):
         more["type"] = click.Choice(list(kind.names))
     else:
@@ -109,7 +111,7 @@ _OUTPUT = in_group(
             metavar="NAME",
             help="One table of numbers only; all: every table for reading.",
         ),
-        option("--output", help="File to write, whole or not at all.", type=WRITTEN),
+        output_option,
         option(
             "--plot",
             "chart",

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import counted
 from cranfield.sources.values import integer_in, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
@@ -64,6 +65,9 @@ XQRELS = Layout(
 """Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
 
 
+_COMMAS = "; with commas it looks like CSV, which is read from .csv, or with format='csv'"
+
+
 def read_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -94,9 +98,11 @@ def read_lines(
 def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) -> None:
     wanted = len(layout.columns)
     if len(fields) < wanted or (len(fields) > wanted and not layout.more_allowed):
+        commas = sum(field.count(b",") for field in fields)
         raise InputError(
-            f"{len(fields)} columns where a {layout.kind} line has {wanted}"
-            f" ({' '.join(layout.columns)})",
+            f"{counted(len(fields), 'column')} where a {layout.kind} line has {wanted}"
+            f" ({' '.join(layout.columns)})"
+            + (_COMMAS if len(fields) < wanted and commas > 1 else ""),
             source=source,
             line=line,
             topic=fields[0].decode() if next(iter(layout.columns)) == "topic" else None,

@@ -115,7 +115,7 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
     return columns
 
 
-_LACKS = f"{Schema.lacks}; columns={{{{'{{name}}': ...}}}} says which it is"
+_HINT = "; columns={{'{name}': ...}} says which it is"
 
 RUN = Schema(
     "run",
@@ -123,7 +123,7 @@ RUN = Schema(
     called="a run",
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
-    lacks=_LACKS,
+    hint=_HINT,
     mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
 )
 
@@ -143,7 +143,7 @@ QRELS = Schema(
     called="judgments",
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
-    lacks=_LACKS,
+    hint=_HINT,
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from os import PathLike, fspath
-from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
@@ -23,6 +19,7 @@ from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.sources.archives import packer_for
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
@@ -193,7 +190,7 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
 @contextmanager
 def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file, or standard output, for what is written whole; packed if the suffix says so."""
-    packer = _packer(fspath(path))
+    packer = packer_for(fspath(path))
     if packer is None and fspath(path) != "-":
         with whole_file(path) as file:
             yield file
@@ -212,20 +209,3 @@ def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         return
     with whole_file(path) as file:
         file.write(data)
-
-
-def _packer(path: str) -> Callable[[bytes], bytes] | None:
-    suffix = Path(path).suffix.lower()
-    if suffix == ".zst":
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-        return zstd.compress
-    packers: dict[str, Callable[[bytes], bytes]] = {
-        # No time stamp, so that the same run gives the same bytes.
-        ".gz": lambda data: gzip.compress(data, mtime=0),
-        ".bz2": bz2.compress,
-        ".xz": lzma.compress,
-    }
-    return packers.get(suffix)

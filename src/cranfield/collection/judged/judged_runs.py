@@ -231,20 +231,22 @@ class JudgedRuns(Scorable):
         if intents is None:
             raise MeasureError(
                 f"{name} needs judgments by subtopic, and these have none; if the iteration column"
-                " is one, read_qrels(..., subtopics=True) or a table of intents says so"
+                " is one, intents=... says so, or in Python read_qrels(..., subtopics=True)"
             )
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""
         if self.annotations.lengths is None:
-            raise MeasureError(f"{name} needs the lengths of documents, and none are given")
+            raise MeasureError(
+                f"{name} needs the lengths of documents, and none are given: lengths=..."
+            )
         return self.annotations.lengths
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that needs them."""
         if self.annotations.groups is None:
-            raise MeasureError(f"{name} needs groups of documents, and none are given")
+            raise MeasureError(f"{name} needs groups of documents, and none are given: groups=...")
         return self.annotations.groups
 
     def queries(self, name: str) -> Rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cranfield.base.arrays import Floats
 
@@ -15,6 +15,11 @@ class Scorer(Protocol):
         """Return scores of shape (topics, systems)."""
 
 
+def what_of(judged: object) -> str:
+    """Say what something is that was to be scored."""
+    return judged.what if isinstance(judged, Scorable) else type(judged).__name__
+
+
 class Scorable:
     """What a way in makes of its input: judged runs, answers, sessions.
 
@@ -22,6 +27,9 @@ class Scorable:
     here, such as which cells have no score, it overrides. Of runs it is made by
     :func:`cranfield.judge`.
     """
+
+    what: ClassVar[str] = "rankings"
+    """What stands in its cells, in messages."""
 
     if TYPE_CHECKING:
 

@@ -47,6 +47,10 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 RELEVANCE = "relevance"
 """The name by which weights speak of the judgments themselves."""
 
+NO_ASPECT = (
+    "{} needs judgments on another aspect, and none are given, as in aspects={{'harm': ...}}"
+)
+
 _FAMILY = "several aspects"
 _NEEDS = "judgments on other aspects besides those of relevance"
 
@@ -74,7 +78,7 @@ class OverAspects(Wrapping):
         weights = self.weights
         if weights is None:
             if not judged.annotations.aspects:
-                raise MeasureError(f"{self} needs judgments on another aspect, and none are given")
+                raise MeasureError(NO_ASPECT.format(self))
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
         named = tuple(one for one, number in weights.given if number)
         views = [judged if one == RELEVANCE else judged.aspect(one, str(self)) for one in named]
@@ -197,7 +201,7 @@ class _AspectRBP(UnitGains):
     def _names(self, judged: JudgedRuns) -> list[str]:
         given = list(judged.annotations.aspects)
         if self.aspects is None and not given:
-            raise MeasureError(f"{self} needs judgments on another aspect, and none are given")
+            raise MeasureError(NO_ASPECT.format(self))
         return given if self.aspects is None else self.aspects.split(",")
 
     def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:

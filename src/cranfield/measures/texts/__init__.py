@@ -6,6 +6,7 @@ from typing import Any
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.scorable import what_of
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
@@ -19,7 +20,5 @@ class OfTexts(Measure):
 
     def score(self, judged: Any) -> Floats:
         if not isinstance(judged, self.reads):
-            raise MeasureError(
-                f"{self} is computed from {self.reads.__name__}, not {type(judged).__name__}"
-            )
+            raise MeasureError(f"{self} is computed from {self.reads.what}, not {what_of(judged)}")
         return self.values(judged)

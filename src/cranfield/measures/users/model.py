@@ -128,9 +128,13 @@ class UserModel(UnitGains):
         """
         page = page_of(gains, lengths, grades)
         if self.reads_grades and page.grades is None:
-            raise MeasureError(f"{self} needs the grades of documents, and none are given")
+            raise MeasureError(
+                f"{self} needs the grades of documents, and none are given: grades=..."
+            )
         if self.reads_lengths and page.lengths is None:
-            raise MeasureError(f"{self} needs the lengths of documents, and none are given")
+            raise MeasureError(
+                f"{self} needs the lengths of documents, and none are given: lengths=..."
+            )
         price = self.costs(page)
         self._refuse(int(np.isnan(price).sum()))
         return self._read(replace(page, costs=price))

@@ -174,7 +174,8 @@ class SplitStudy(
         )
         rests = (
             f"That rests on {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}; a"
-            " test that errs more often finds more, too, which false_alarms tells."
+            " test that errs more often finds more, too; how often it errs is a study of its own,"
+            " of false alarms."
         )
         return (told, *([left] if out else []), rests)
 

@@ -100,7 +100,7 @@ def check_table(table: str, names: Iterable[str]) -> None:
     known = list(names)
     if table not in (*known, ALL):
         there = ", ".join(known)
-        raise PolicyError(f"the study has no table {quoted(table)}; there are {there}")
+        raise PolicyError(f"there is no table {quoted(table)}; there are {there}")
 
 
 def written(study: Findings, format: str, table: str | None = None) -> str:

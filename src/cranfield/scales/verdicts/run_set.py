@@ -110,7 +110,7 @@ def run_set(
     check_grades_decide(measure)
     size = measure.cutoff if length is None else length
     if size is None:
-        raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")
+        raise PolicyError("give the length of the runs, such as length=10")
     check_size(size, grades)
     whole = completed(measure, size)
     stated: int | tuple[int, ...] | None = None

@@ -70,12 +70,11 @@ PackedRun.__name__ = Run.__name__
 
 def run_of(docs: pl.Series | Words, keys: Keys | None, **fields: Any) -> Run:
     """Make a run of its documents and their keys; no document may stand twice in a topic."""
-    # Of topics that are no words, such as whole queries, documents are text.
-    text = docs if isinstance(docs, pl.Series) else None
-    if text is None and keys is None and words_of_ids(fields["topics"]) is None:
-        text = ids_of(docs)
-    if text is not None:
-        return Run(docs=text, known_keys=keys, **fields)
+    if not isinstance(docs, pl.Series) and keys is None and words_of_ids(fields["topics"]) is None:
+        # Of topics that are no words, such as whole queries, documents are text.
+        docs = ids_of(docs)
+    if isinstance(docs, pl.Series):
+        return Run(docs=docs, known_keys=keys, **fields)
     run = object.__new__(PackedRun)
     run.__dict__.update(fields, words=docs)
     if keys is not None:

@@ -13,6 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.scorable import what_of
 from cranfield.measures.declared import Declared, text_of
 from cranfield.measures.families import ALIASES, HOME, KINDS
 from cranfield.measures.parameters import flag, integer, optional, parameter
@@ -140,6 +141,7 @@ class Measure(Declared):
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
         self.require_complete()
+        self.require_readable(judged)
         view = judged.condensed() if self.judged_only else judged
         if self.cutoff is not None:
             view = view.top(self.cutoff)
@@ -148,6 +150,11 @@ class Measure(Declared):
     def values(self, judged: Any) -> Floats:
         """Compute the scores of rankings that are condensed and cut off already."""
         raise NotImplementedError
+
+    def require_readable(self, judged: Any) -> None:
+        """Refuse what the measure is not computed from."""
+        if not isinstance(judged, self.reads):
+            raise MeasureError(f"{self} is computed from {self.reads.what}, not {what_of(judged)}")
 
     def require_complete(self) -> None:
         """Refuse a measure that still lacks what has to stand behind its @."""

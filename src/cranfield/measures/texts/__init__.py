@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.scorable import what_of
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
@@ -19,6 +17,5 @@ class OfTexts(Measure):
     judged_only = False
 
     def score(self, judged: Any) -> Floats:
-        if not isinstance(judged, self.reads):
-            raise MeasureError(f"{self} is computed from {self.reads.what}, not {what_of(judged)}")
+        self.require_readable(judged)
         return self.values(judged)

@@ -31,6 +31,9 @@ from cranfield.tabular.frames import Framed
 ENOUGH_TOPICS = 20
 """From so many topics on a test of means hardly depends on normality (Mendenhall and Sincich)."""
 
+LARGEST = 1e300
+"""Of values that can be added up and subtracted."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assumptions(Framed):
@@ -260,8 +263,9 @@ def _arrays(
     predicted = None if fitted is None else np.asarray(fitted, dtype=np.float64)
     if predicted is not None and predicted.shape != e.shape:
         raise CranfieldError(f"fitted values of shape {predicted.shape}, residuals of {e.shape}")
-    if np.isinf(e).any() or (predicted is not None and np.isinf(predicted).any()):
-        raise CranfieldError("there is an infinite residual or fitted value")
+    for values in (e, predicted):
+        if values is not None and np.nanmax(np.abs(values), initial=0.0) > LARGEST:
+            raise CranfieldError(f"there is a residual or fitted value beyond {LARGEST:g}")
     number = int((~np.isnan(e)).sum())
     if number < 3:
         raise CranfieldError(f"assumptions need three residuals at least, not {number}")

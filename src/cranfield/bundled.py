@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.border import close_border
 from cranfield.base.showing import Hinting
 from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.files.reading import read_qrels
@@ -89,6 +90,9 @@ def trec_covid() -> Collection:
     runs = Runs([(run["tag"], by_run[run["tag"]]) for run in about["runs"]])
     qrels = read_qrels(table.filter(pl.col("run").is_null()).select("topic", "doc", "grade"))
     return Collection(about["name"], qrels, runs, about)
+
+
+close_border(__name__, ["trec_covid"])
 
 
 def __dir__() -> list[str]:

@@ -121,7 +121,8 @@ def at_border(thing: Any, package: str) -> Any:
     """Return a function, or a class, as users meet it; anything else as it is."""
     if isinstance(thing, type):
         _explain_methods(thing)
-    elif isinstance(thing, FunctionType):
+    elif isinstance(getattr(thing, "__wrapped__", thing), FunctionType):
+        # A function, or one that keeps what it returned.
         with _LOCK:
             if thing not in _SHOWN:
                 shown = explained(thing, thing.__name__)
@@ -157,7 +158,9 @@ def explained(raw: Any, name: str) -> FunctionType:
         return result
 
     # Doctests are looked for among functions of a module's own, which its globals tell.
-    own = FunctionType(call.__code__, raw.__globals__, name, None, call.__closure__)
+    own = FunctionType(
+        call.__code__, getattr(raw, "__wrapped__", raw).__globals__, name, None, call.__closure__
+    )
     update_wrapper(own, raw)
     return own
 

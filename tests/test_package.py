@@ -22,7 +22,7 @@ def test_public_names_are_there() -> None:
     for name in names:
         assert getattr(cf, name) is not None
     assert set(names) <= set(dir(cf))
-    with pytest.raises(AttributeError, match="attribute nonsense"):
+    with pytest.raises(AttributeError, match="attribute .?nonsense"):
         vars(cf)["__getattr__"]("nonsense")
 
 

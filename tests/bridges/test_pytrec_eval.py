@@ -134,3 +134,14 @@ def test_what_is_refused() -> None:
         ours.parse_run(["1 Q0 a 1 1 t", "1 Q0 a 2 1 t"])
     with pytest.raises(cf.InputError, match="is no float"):
         ours.parse_run(["1 Q0 a 1 x t"])
+
+
+def test_names_are_in_the_order_of_pytrec_eval() -> None:
+    qrels, run = {"1": {"d1": 1, "d2": 0}}, {"1": {"d1": 2.0, "d2": 1.0}}
+    some = {"recip_rank", "ndcg_cut_100", "ndcg_cut.5,10", "map", "P.30,5"}
+    for asked in (some, set(theirs.supported_measures)):
+        expected, own = (
+            list(module.RelevanceEvaluator(qrels, asked).evaluate(run)["1"])
+            for module in (theirs, ours)
+        )
+        assert own == expected

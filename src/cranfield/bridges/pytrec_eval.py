@@ -51,6 +51,10 @@ supported_nicknames: dict[str, set[str]] = {
 }
 """Names that stand for several measures."""
 
+_ORDER = ["runid", *NICKNAMES["all_trec"]]
+_ORDER.insert(_ORDER.index("P") + 1, "relstring")
+"""The order of what is returned, whatever order it was asked for in."""
+
 _PARAMETERS = re.compile(r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 _LOWEST = 1e-5
 """What trec_eval takes the logarithm of for a score of 0."""
@@ -198,7 +202,7 @@ class RelevanceEvaluator:
     ) -> None:
         from cranfield.collection.files.reading import read_qrels
 
-        self._constant, self._measures = _asked(tuple(measures), relevance_level)
+        self._constant, self._measures, self._order = _asked(tuple(measures), relevance_level)
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
@@ -259,16 +263,19 @@ class RelevanceEvaluator:
                     values = np.log(np.maximum(values, _LOWEST))
                 found[name] = values.tolist()
         found |= {name: [value] * len(topics) for name, value in self._constant.items()}
-        rows_of = zip(*found.values(), strict=True) if found else repeat((), len(topics))
+        columns = [found[name] for name in self._order]
+        rows_of = zip(*columns, strict=True) if columns else repeat((), len(topics))
         return {
-            topic: dict(zip(found, row, strict=True))
+            topic: dict(zip(self._order, row, strict=True))
             for topic, row in zip(topics, rows_of, strict=True)
         }
 
 
 @lru_cache(maxsize=64)
-def _asked(measures: tuple[str, ...], rel: int) -> tuple[dict[str, float], dict[str, Measure]]:
-    """Return what is the same for every topic, and the measures by name."""
+def _asked(
+    measures: tuple[str, ...], rel: int
+) -> tuple[dict[str, float], dict[str, Measure], list[str]]:
+    """Return what is the same for every topic, the measures by name, and the names in order."""
     asked: dict[str, set[str]] = {}
     for name in measures:
         for one in supported_nicknames.get(name, [name]):
@@ -276,12 +283,13 @@ def _asked(measures: tuple[str, ...], rel: int) -> tuple[dict[str, float], dict[
             asked.setdefault(family, set()).update(parameters)
     constant = {name: float(name == "num_q") for name in asked if name in {*_NOT_TEXT, "num_q"}}
     texts = [
-        f"{name}.{','.join(sorted(parameters))}" if parameters else name
+        f"{name}.{','.join(sorted(parameters, key=float))}" if parameters else name
         for name, parameters in asked.items()
         if name not in constant
     ]
     found = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
-    return constant, {trec_name(one, rel): one for one in found}
+    of = {trec_name(one, rel): one for one in found}
+    return constant, of, sorted([*of, *constant], key=lambda name: _ORDER.index(_split(name)[0]))
 
 
 def _split(name: str) -> tuple[str, list[str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import cranfield as cf
@@ -223,3 +224,10 @@ def test_patterns_longer_than_any_path() -> None:
     """They would be read for minutes."""
     with pytest.raises(cf.InputError, match="cannot be read: file name too long"):
         cf.evaluate("[31m" * 40_000, {"1": {"a": 1}}, ["AP"])
+
+
+def test_subtopics_that_are_no_text_for_each_judgment() -> None:
+    qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
+    for odd in (pl.Series([[1], [2]]), pl.Series(["x"])):
+        with pytest.raises(cf.InputError, match="subtopics are no text for each judgment"):
+            cf.Qrels(qrels.topics, qrels.codes, qrels.docs, qrels.grades, odd)

@@ -298,3 +298,14 @@ def test_command(tmp_path: Path) -> None:
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
         Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)
+
+
+def test_topics_that_are_no_words_are_fused() -> None:
+    """Topics may be whole queries, longer than the words that documents are kept in."""
+    for topic in ("x" * 100, "q\x00"):
+        runs = {
+            "a": cf.read_run({topic: {"d": 2.0, "e": 1.0}}),
+            "b": cf.read_run({topic: {"e": 1.0}}),
+        }
+        fused = cf.fuse(runs, "CombSUM")
+        assert fused.topics == (topic,) and sorted(fused.docs.to_list()) == ["d", "e"]

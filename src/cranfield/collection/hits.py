@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from cranfield.base.arrays import Ints
 from cranfield.collection.judged.ranking import Order
 from cranfield.collection.judged.rows import Later
-from cranfield.collection.keys import Codes
 from cranfield.collection.pairs import Listed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+
+_MANY = 8
+"""Documents of a run for each judgment, from which on most of the run is better not looked at."""
 
 
 class Hits(NamedTuple):
@@ -32,12 +34,37 @@ class Hits(NamedTuple):
 def hits_of(run: Run, qrels: Qrels, order: Order) -> Hits:
     """Find the judged documents of a run, which is in some order."""
     if isinstance(run, Listed) and isinstance(qrels, Listed) and run.comparable(qrels):
+        if len(run.codes) <= _MANY * len(qrels.codes):
+            return _of_each_row(run, qrels, order, unjudged=int(qrels.grades.min()) - 1)
         hits = _looked_up(run, qrels, order)
         if hits is not None:
             return hits
     asked, found = qrels.find(run)
     topic, grade = (column[found].astype(np.int64) for column in (qrels.codes, qrels.grades))
     return Hits(order.ranks_of(asked), topic, grade, found)
+
+
+def _of_each_row(run: Listed, qrels: Listed, order: Order, *, unjudged: int) -> Hits:
+    """Ask the judgments for every document of the run, once."""
+    judged = qrels.codes_of(run.topics)
+    of_topics = [qrels.inside[code] if code >= 0 else {} for code in judged.tolist()]
+    answers = chain.from_iterable(map(_grades, of_topics, run.inside, repeat(unjudged)))
+    grades = np.fromiter(answers, np.int64, len(run.codes))
+    rows = np.flatnonzero(grades != unjudged)
+    topic = judged[run.codes[rows]]
+    found = Later(lambda: _rows(qrels, topic, [*map(run.listed.__getitem__, rows.tolist())]))
+    return Hits(order.ranks_of(rows), topic, grades[rows], found)
+
+
+def _grades(judged: Mapping[str, int], docs: Collection[str], unjudged: int) -> Iterator[int]:
+    """Look up the grades of some documents."""
+    if len(judged) <= _MANY * len(docs):
+        # CPython keeps hashes beside the keys of a dict only where one of these is no text. With
+        # them, ids that are scattered in memory are not looked at to find that they differ.
+        beside: dict[str | None, int] = {None: unjudged}
+        beside.update(judged)
+        return map(beside.get, docs, repeat(unjudged))
+    return map(judged.get, docs, repeat(unjudged))
 
 
 def _looked_up(run: Listed, qrels: Listed, order: Order) -> Hits | None:
@@ -57,8 +84,7 @@ def _looked_up(run: Listed, qrels: Listed, order: Order) -> Hits | None:
     if ranks is None:
         return None
     grades = np.fromiter(_values(qrels, judged, found), np.int64, len(docs))
-    listed, codes_of_rows = qrels.listed, qrels.codes
-    return Hits(ranks, topic, grades, Later(lambda: _rows(codes_of_rows, listed, topic, docs)))
+    return Hits(ranks, topic, grades, Later(lambda: _rows(qrels, topic, docs)))
 
 
 def _values(rows: Listed, codes: Iterable[int], docs: Iterable[Iterable[str]]) -> Iterator[Any]:
@@ -66,9 +92,9 @@ def _values(rows: Listed, codes: Iterable[int], docs: Iterable[Iterable[str]]) -
     return chain.from_iterable(map(map, [rows.inside[code].__getitem__ for code in codes], docs))
 
 
-def _rows(codes: Codes, listed: Sequence[str], topic: Ints, docs: Sequence[str]) -> Ints:
+def _rows(qrels: Listed, topic: Ints, docs: Sequence[str]) -> Ints:
     """Find the judgments of documents, each of a topic."""
-    pairs = zip(codes.tolist(), listed, strict=True)
-    row_of = dict(zip(pairs, range(len(listed)), strict=True))
+    pairs = zip(qrels.codes.tolist(), qrels.listed, strict=True)
+    row_of = dict(zip(pairs, range(len(qrels.listed)), strict=True))
     asked = zip(topic.tolist(), docs, strict=True)
     return np.fromiter(map(row_of.__getitem__, asked), dtype=np.int64, count=len(docs))

@@ -97,9 +97,7 @@ class Order:
         if tied.size:
             firsts, sizes = self._groups(places[tied])
             if self._few(sizes):
-                of_run = self.run.ordering
-                own = rows[tied] if self.ties in _BY_ROW else of_run(rows[tied])
-                places[tied] = firsts + self._before(own, firsts, sizes)
+                places[tied] = firsts + self._before(places[tied], firsts, sizes)
             else:
                 firsts, one = np.unique(firsts, return_index=True)
                 among, by_policy = self._settled(firsts, sizes[one])
@@ -158,17 +156,19 @@ class Order:
     def _before(
         self, own: Indices | list[Any], firsts: Indices, sizes: Indices
     ) -> NDArray[np.int64]:
-        """Count the documents of each group that the policy puts before one with its row or id.
+        """Count the documents of each group that the policy puts before one of its own.
 
-        Ids are given as the columns that order those of the run.
+        This one is given by its place, or by the columns that order it.
         """
         asked, places = spread(np.arange(firsts.size), firsts, sizes)
-        others = self._at(places)
-        if isinstance(own, list):
-            docs, own = self.run.ordering(others), [column[asked] for column in own]
-            before = _smaller(docs, own) if self.ties == "id-ascending" else _smaller(own, docs)
-        else:
-            before = others < own[asked]
+        rows = self._at(places)
+        group = [rows] if self.ties in _BY_ROW else self.run.ordering(rows)
+        if not isinstance(own, list):
+            itself = np.flatnonzero(places == own[asked])
+            own = [column[itself] for column in group]
+        own = [column[asked] for column in own]
+        rising = self.ties in {*_BY_ROW, "id-ascending"}
+        before = _smaller(group, own) if rising else _smaller(own, group)
         return np.bincount(asked[before], minlength=firsts.size)
 
     def _settled(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:

@@ -31,7 +31,7 @@ CASES = {
         "has more than 100,000 values",
     ),
     "depth": ("a: " + "[" * 60 + "]" * 60, "is nested deeper than 50"),
-    "depth of 100,000": ("a: " + "[" * 100_000, "is nested deeper than 50"),
+    "depth of 100,000": ("a: " + "[" * 100_000, "has 200 opening brackets in a row"),
     "depth of mappings": ("\n".join(" " * k + "a:" for k in range(60)), "is nested deeper than 50"),
     "depth by aliases": (
         "a0: &a0 x\n" + "\n".join(f"a{k}: &a{k} [*a{k - 1}]" for k in range(1, 60)),

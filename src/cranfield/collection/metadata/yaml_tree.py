@@ -7,6 +7,7 @@ they repeat counts each time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,9 @@ DEEPEST = 50
 
 MOST_NODES = 100_000
 """Keys and values, those that aliases repeat counted each time."""
+
+_OPENED = re.compile(r"(?:[\[{] *){200}")
+"""Brackets in a row, over which the parser bends for up to a second before it tells their depth."""
 
 TRUTHS = {
     word: truth
@@ -73,6 +77,9 @@ class _Reader:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+        if opened := _OPENED.search(text):
+            line = self.first_line + text.count("\n", 0, opened.start())
+            raise InputError("has 200 opening brackets in a row", source=self.source, line=line)
         try:
             value = self._document(YAML(typ="base", pure=True).parse(text))
         except MarkedYAMLError as error:

@@ -306,6 +306,9 @@ def test_a_log_of_no_page_or_no_user_has_no_values() -> None:
     assert cf.online.measure(one, "AbsenceTime").values.item() == 0
     with pytest.raises(PolicyError, match="keep has 1 truth value for 3,209 pages"):
         log.where(pl.Series([True]))
+    for keep in (pl.col("page"), log.pages, [1.5, "x"], pl.DataFrame({"a": ["x"], "b": [1.5]})):
+        with pytest.raises(PolicyError, match="keep has a truth value for each page, and nothing"):
+            log.where(keep)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="cuts ascend"):
         cf.online.coec(log).to_qrels(cuts=[float("nan")])
 

@@ -157,12 +157,16 @@ def unit_codes(units: Any, impressions: int) -> tuple[Indices, int]:
     """Return units as numbers from 0, and how many there are; without units each has its own."""
     if units is None:
         return np.arange(impressions), impressions
-    labels = as_array(units, "units are labels, one of each impression")
+    wrong = "units are labels, one of each impression"
+    labels = as_array(units, wrong)
     if labels.shape != (impressions,):
         raise PolicyError(
             f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
         )
-    known, code = np.unique(labels, return_inverse=True)
+    try:
+        known, code = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise PolicyError(f"{wrong}, and not of kinds that have no order") from None
     return code.astype(np.intp), len(known)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_choice
@@ -136,17 +137,21 @@ class QueryLog(Plotted):
         Raises
         ------
         PolicyError
-            For truth values of another number than there are pages.
+            For truth values of another number than there are pages, and for other values.
         """
-        if not isinstance(keep, pl.Expr):
-            keep = pl.Series(list(keep))
-            if keep.dtype not in {pl.Boolean, pl.Null}:
-                raise PolicyError(f"keep has a truth value for each page, not {keep.dtype}")
-            if keep.len() != self.pages.height:
-                number = counted(keep.len(), "truth value")
-                raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
         kept = self.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
-        kept = kept.filter(keep)
+        if isinstance(keep, pl.Expr):
+            mask = kept.select("page", keep=keep)["keep"]
+        else:
+            values = list(keep)
+            true = {*map(type, values)} <= {bool, np.bool_, type(None)}
+            mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
+        if mask.dtype not in {pl.Boolean, pl.Null}:
+            raise PolicyError("keep has a truth value for each page, and nothing else")
+        if mask.len() != kept.height:
+            number = counted(mask.len(), "truth value")
+            raise PolicyError(f"keep has {number} for {counted(kept.height, 'page')}")
+        kept = kept.filter(mask)
         place = kept.select("page").with_row_index("new")
 
         def of(rows: pl.DataFrame) -> pl.DataFrame:

@@ -295,7 +295,7 @@ def test_numbers_of_numpy_become_those_of_python(number: Any) -> None:
     assert {type(one) for one in shown(number, other=number)} <= {int, float}
 
 
-@pytest.mark.parametrize("odd", [np.timedelta64("NaT"), np.complex128(1j)])
+@pytest.mark.parametrize("odd", [np.timedelta64("NaT"), np.complex128(1j), complex("nan")])
 def test_times_and_complex_numbers_are_held_against_annotations(odd: Any) -> None:
     """NumPy computes with them, and warns at most."""
     with pytest.raises(cf.ArgumentError, match=r"top\(cutoff=…\) is a whole number, not a"):

@@ -70,8 +70,9 @@ _OF_NUMPY = {
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "longlong"),
     *("ulonglong", "float16", "float32", "longdouble"),
     *("complex64", "complex128", "clongdouble", "timedelta64", "datetime64"),
+    *("complex", "NaTType", "NAType", "Timestamp", "Timedelta"),
 }
-"""Numbers and times of NumPy, by name, as nothing here loads NumPy."""
+"""Numbers and times that NumPy computes with, by name, as nothing here loads NumPy or pandas."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 

@@ -60,6 +60,8 @@ def test_the_median_of_an_even_number_is_the_better_middle_score() -> None:
     assert topic_statistics(scores).to_polars()["median"].to_list() == [0.3]
     averaged = topic_statistics(scores, median="average").to_polars()["median"].to_list()
     assert averaged == [0.25]
+    large = Scores([[1.7e308, 1.7e308]], ["1"], ["a", "b"], measure="x")
+    assert topic_statistics(large, median="average").to_polars()["median"].to_list() == [1.7e308]
 
 
 def test_where_low_scores_are_good_the_better_middle_one_is_the_lower() -> None:

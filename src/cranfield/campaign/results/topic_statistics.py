@@ -168,7 +168,8 @@ def _of_group(name: str, values: Floats, scores: Scores, average: bool) -> pl.Da
         best_first = best_first[:, ::-1]
     middle = best_first[:, (runs - 1) // 2]
     if average:
-        middle = (middle + best_first[:, runs // 2]) / 2
+        # Halves, as a sum may be too large.
+        middle = middle / 2 + best_first[:, runs // 2] / 2
     return pl.DataFrame(
         {
             "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),

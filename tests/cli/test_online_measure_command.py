@@ -76,6 +76,15 @@ def test_by_query_and_variant(logged: Path) -> None:
     assert "&lt;b&gt;dogs" in out
 
 
+@pytest.mark.parametrize("form", ["text", "csv", "json", "html"])
+def test_what_has_no_variant_is_told_in_every_format(logged: Path, form: str) -> None:
+    pages = (logged / "pages.csv").read_text()
+    (logged / "pages.csv").write_text(pages.replace("</b>,v,2026-03-01T15:00:00Z,b", "</b>,v,,"))
+    command = ("online", "measure", *TABLES, "-m", "CTR", "--by", "variant", "--format", form)
+    out, err = cranfield(logged, *command)
+    assert "1 row is of no variant" in (err if form == "csv" else out)
+
+
 def test_times_and_sessions(logged: Path) -> None:
     out, _ = cranfield(
         logged, "online", "measure", *TABLES, "--session-timeout", "30m", "--survival",

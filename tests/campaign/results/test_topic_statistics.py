@@ -60,7 +60,7 @@ def test_the_median_of_an_even_number_is_the_better_middle_score() -> None:
     assert topic_statistics(scores).to_polars()["median"].to_list() == [0.3]
     averaged = topic_statistics(scores, median="average").to_polars()["median"].to_list()
     assert averaged == [0.25]
-    large = Scores([[1.7e308, 1.7e308]], ["1"], ["a", "b"], measure="x")
+    large = table([[1.7e308, 1.7e308]], "ab")
     assert topic_statistics(large, median="average").to_polars()["median"].to_list() == [1.7e308]
 
 

@@ -14,8 +14,8 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
-from cranfield.cli.options.output import output_option, write
-from cranfield.reporting.text.studies import WRITERS, written
+from cranfield.cli.options.output import output_option, write_findings
+from cranfield.reporting.text.studies import WRITERS
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
@@ -101,7 +101,7 @@ def score(
         kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet
         kind(by_topic)
     most = None if every or form != "text" else SHOWN
-    write(written(made.findings(rules.title or rules.name, most), form), output)
+    write_findings(made.findings(rules.title or rules.name, most), form, None, output)
 
 
 @command(epilog=STANDING)
@@ -163,7 +163,7 @@ def standing(
         alpha=alpha,
         pooling=pooling,
     )
-    write(written(found.findings(), form), output)
+    write_findings(found.findings(), form, None, output)
 
 
 @command(epilog=HISTORY)
@@ -213,7 +213,7 @@ def history(
         own=own or OWN,
         lower_is_better=lower_is_better,
     )
-    write(written(found.findings(every), form), output)
+    write_findings(found.findings(every), form, None, output)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -18,11 +18,11 @@ from cranfield.cli.options.judging import (
     one_of,
     wanted_measures,
 )
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.cli.options.reading import Reading, without_reading
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -182,7 +182,7 @@ def judges(
         {name: (frame, KEYS[name]) for name, frame in frames.items()},
         about,
     )
-    write(written(findings, format, table), output)
+    write_findings(findings, format, table, output)
 
 
 def _of_runs(

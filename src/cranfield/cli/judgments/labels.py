@@ -12,9 +12,9 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -177,13 +177,12 @@ def labels(
         {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
         {"method": method, "tie": tie, **asked, "notes": notes},
     )
-    text = written(findings, format, table)
     if qrels is None:
-        write(text, output)
+        write_findings(findings, format, table, output)
     else:
         from cranfield import write_qrels
 
-        write(text, output, partial(write_qrels, found.qrels, qrels))
+        write_findings(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:

@@ -12,7 +12,7 @@ from cranfield.base.words import counted
 from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of, paths_of
-from cranfield.cli.options.output import gathered, output_option, write
+from cranfield.cli.options.output import gathered, output_option, write_findings
 from cranfield.cli.options.pooling import (
     ASKED,
     LISTED,
@@ -28,7 +28,7 @@ from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def pool(
         write_qrels(of_sample, output or "-", format=format)
     else:
         findings = _report(made, qrels, drawn, rules, rel, missing, seed)
-        write(written(findings, "text" if format == "auto" else format, table), output)
+        write_findings(findings, "text" if format == "auto" else format, table, output)
 
 
 def _report(

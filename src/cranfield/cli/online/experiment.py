@@ -13,9 +13,9 @@ from cranfield.cli.online.assign import weights_of
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import alpha_option, one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def experiment(
             files = [one for one in parts if Path(one).is_file()]
             write_report(made, page, inputs=files, command=shown)
 
-    write(written(found, format, table), output, report)
+    write_findings(found, format, table, output, report)
 
 
 def _metrics(

@@ -10,9 +10,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def measure(
     PAGES and one of these, which its columns tell, or clicks=FILE or results=FILE.
     """
     if listed:
-        write(written(_catalogue(), format), output)
+        write_findings(_catalogue(), format, None, output)
         return
     if not logs:
         raise PolicyError("no LOG was given; --list lists the measures")
@@ -99,8 +99,8 @@ def measure(
         frames |= frames_of_times
         notes += [INDEPENDENT] if "logrank" in frames else []
     heading += [f"note: {note}" for note in notes]
-    about = {"log": log.source, "by": list(by), "odd": log.odd}
-    write(written(Findings(heading, tables, frames, about), format, table), output)
+    about = {"log": log.source, "by": list(by), "odd": log.odd, "notes": notes}
+    write_findings(Findings(heading, tables, frames, about), format, table, output)
 
 
 def _title(by: tuple[str, ...]) -> str:

@@ -12,9 +12,9 @@ from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def preference(
         if logs or unit is not None:
             raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
         made = online.preference_of(*counts, names=names or "AB", expected=expected, **draws)
-        write(written(_of_two(made), format, _checked(table, "preference")), output)
+        write_findings(_of_two(made), format, _checked(table, "preference"), output)
         return
     if not logs:
         raise PolicyError("no LOG was given, and no --counts")
@@ -138,7 +138,7 @@ def preference(
         table = _checked(table, "pairs")
     about = {"log": log.source, "clicks": clicks, "odd": log.odd}
     found = Findings(found.heading, found.tables, found.frames, {**found.about, **about})
-    write(written(found, format, table), output)
+    write_findings(found, format, table, output)
 
 
 def _checked(table: str | None, only: str) -> str | None:

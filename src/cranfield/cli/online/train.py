@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,9 +12,9 @@ from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options, logs_argument
-from cranfield.cli.options.output import write
+from cranfield.cli.options.output import write_findings
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
@@ -149,10 +150,8 @@ def train(
         {name: (frame, KEYS[name]) for name, frame in frames.items()},
         {"models": list(map(str, known)), "tied": tied, "seed": seed, "resamples": resamples},
     )
-    text = written(findings, format, table)
-    if output is not None:
-        trained[0].save(output)
-    write(text, None)
+    also = None if output is None else partial(trained[0].save, output)
+    write_findings(findings, format, table, None, also)
 
 
 def _kinds(

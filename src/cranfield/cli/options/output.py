@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.escape import plain
 from cranfield.base.whole_files import whole_file
 from cranfield.cli.options.declaring import WRITTEN, in_group, option
 
 if TYPE_CHECKING:
+    from cranfield.meta.study import Findings
     from cranfield.scores import Scores
     from cranfield.tabular import Table
 
@@ -226,3 +228,19 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
         out.write(packed(text.encode(), output or ""))
         if also is not None:
             also()
+
+
+def write_findings(
+    found: Findings,
+    format: str,
+    table: str | None,
+    output: str | None,
+    also: Callable[[], object] | None = None,
+) -> None:
+    """Write what a study has to say; notes, for which CSV has no place, to standard error."""
+    from cranfield.reporting.text.studies import written
+
+    write(written(found, format, table), output, also)
+    if format == "csv":
+        notes = [plain(line) for line in found.heading if line.startswith("note: ")]
+        sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -14,11 +14,11 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option
 from cranfield.cli.options.judging import judging_options, one_of
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option, write_findings
 from cranfield.cli.options.progress import progress_bar
 from cranfield.meta.study import Study, findings
 from cranfield.meta.work.options import Flag, Numbers, OneOf, Share, Whole, kind_of
-from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.reporting.text.studies import WRITERS, check_table
 
 if TYPE_CHECKING:
     from cranfield.meta.work.parts import Work
@@ -165,12 +165,13 @@ class StudyOptions:
 
     def show(self, *studies: Study, **together: Any) -> None:
         """Write the studies as it was asked for; see :func:`cranfield.meta.study.findings`."""
-        text = written(findings(*studies, **together), self.format, self.table)
+        draw = None
         if self.chart is not None:
             from cranfield.reporting.charts.of_studies.drawing import draw_study
 
-            draw_study(self.chart, studies)
-        write(text, self.output)
+            draw = functools.partial(draw_study, self.chart, studies)
+        together_said = findings(*studies, **together)
+        write_findings(together_said, self.format, self.table, self.output, draw)
 
 
 def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:

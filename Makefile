@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench docs wheel clean browser
+.PHONY: demo test checks suite bench docs wheel clean browser
 
 # The stamps make set-up run once, and again when the dependencies change.
 $(VENV)/.runtime: pyproject.toml
@@ -31,15 +31,21 @@ browser:
 demo: $(VENV)/.runtime
 	@$(BIN)/cranfield demo
 
+# Checks, which are one process each, go on beside the tests.
 test: $(VENV)/.dev browser
+	$(MAKE) --jobs=2 checks suite
+
+checks: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
 	$(BIN)/codespell docs src README.md CHANGELOG.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs/check_site.py site
+
+suite: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run $(ARGS)

@@ -20,7 +20,7 @@ from tests.campaign.results.sheets import made
 from tests.reporting.page.opening import Opened, opened
 
 TEXTS = texts(11)
-TOGETHER = 25
+TOGETHER = 50
 PARTS = range(0, len(TEXTS), TOGETHER)
 
 
@@ -122,7 +122,7 @@ def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None
     some = usable(TEXTS[first : first + TOGETHER])
     values = np.random.default_rng(3).random(8 * len(some))
     for names, path in ((some, tmp_path / "variants.html"), (some[:2], tmp_path / "metrics.html")):
-        arms = (names * 100)[: len(values)]
+        arms = (names * 400)[: len(values)]
         table = {"variant": arms, "segment": [some[0], some[1]] * (len(values) // 2), "x": values}
         metrics = dict.fromkeys(some if len(names) == 2 else some[:2], "x")
         segments = ["segment"] if len(names) == 2 else []

@@ -105,7 +105,7 @@ TABLE: Any = [[1, 2]]
         (lambda: image("P@5").rank("0.2"), "scores are numbers, not '0.2'"),
         (lambda: image("P@5").rank(NONE), "scores are numbers, not 'None'"),
         (lambda: image("P@5").rank(RAGGED), "scores are numbers"),
-        (lambda: image("P@5").rank(1j), "scores are numbers"),
+        (lambda: image("P@5").rank(1j), "a number, or numbers, not a complex"),
         (lambda: image("P@5").rank([10**400]), "scores are numbers"),
         (lambda: image("P@5").share("x"), "ranks are numbers, not 'x'"),
         (lambda: image("P@5").share(NONE), "ranks are numbers"),

@@ -60,7 +60,9 @@ def test_options_reach_the_study(campaign: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", WRITERS)
 def test_formats(campaign: Path, kind: str) -> None:
     out, err = cranfield(campaign, *START, "--methods", "depth", "--format", kind)
-    assert err == "" and "depth" in out
+    assert "depth" in out
+    # What CSV has no place for is said beside it.
+    assert err.startswith("note: ") if kind == "csv" else err == ""
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test checks suite bench docs wheel clean browser
 
+# Tests start hundreds of processes: what one has compiled, the others need not compile again.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The stamps make set-up run once, and again when the dependencies change.
 $(VENV)/.runtime: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cranfield needs Python 3.11 or newer")'

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import EnumType
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,7 +32,13 @@ def takes(function: Any, many: int) -> bool:
     --------
     >>> takes(lambda name: name, 1), takes(lambda: 1, 1), takes(print, 5)
     (True, False, True)
+    >>> from enum import Enum
+    >>> takes(Enum("Colour", "RED"), 1), takes(Enum("Colour", "RED"), 2)
+    (True, False)
     """
+    if isinstance(function, EnumType):
+        # With more than a value, it makes another kind of constants.
+        return many == 1
     try:
         inspect.signature(function).bind(*range(many))
     except TypeError:

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,17 @@ def test_numbers_of_numpy_stay_inside() -> None:
 def test_names_that_are_too_long() -> None:
     with pytest.raises(cf.CranfieldError, match="history: a name is too long"):
         cf.campaign.history("x" * 100_000, "AP")
+
+
+def test_what_other_libraries_say_in_their_words() -> None:
+    pd = pytest.importorskip("pandas")
+    twice = pd.DataFrame([[1, 2]], columns=["x", "x"])
+    with pytest.raises(cf.ArgumentError, match="a data frame has two columns of one name"):
+        cf.online.skip_above({"pages": twice, "results": twice, "clicks": twice})
+    deep: Any = "a"
+    for _ in range(70):
+        deep = [deep]
+    with pytest.raises(cf.ArgumentError, match="stratified_mean: .* nested too deep"):
+        cf.assess.stratified_mean([1.0, 0.0], deep)
+    with pytest.raises(cf.PolicyError, match="alpha must be a number between 0 and 1"):
+        cf.compare(SCORES, alpha=Fraction(1, 20))  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ Commands check what they are given before they load NumPy.
 from __future__ import annotations
 
 from collections.abc import Collection
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, quoted
@@ -34,7 +34,8 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 def check_share(name: str, value: Any) -> None:
     """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
+    # Fractions cannot be written like other numbers before Python 3.12; no whole one is between.
+    number = isinstance(value, Real) and not isinstance(value, Rational)
     if not number or not 0 < float(value) < 1:
         said = str(value) if number else repr(value)
         raise PolicyError(f"{name} must be a number between 0 and 1, not {said}")

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.keys import ODD, Codes
@@ -287,6 +288,7 @@ class Rankings(Pairs):
         """Put the first documents of runs side by side, documents of a topic by their bytes."""
         if not all(isinstance(one, str) for one in topics):
             raise PolicyError("topics of rankings are texts")
+        check_whole("depth", depth, 0)
         starts, words, ranked, lists, scores = _side_by_side(tops)
         topic = np.repeat(np.arange(len(topics)), np.diff(starts))
         # The first byte of a text is the lowest one of its word.

@@ -12,7 +12,14 @@ from itertools import islice
 from typing import Any
 
 from studies.attack.functions.calls import Pool, Target
-from studies.attack.functions.values import OwnError, copied, extreme, named, one_of_hostile
+from studies.attack.functions.values import (
+    OddError,
+    OwnError,
+    copied,
+    extreme,
+    named,
+    one_of_hostile,
+)
 from studies.attack.work.cases import FindingError, HangError
 
 LONGEST = 500
@@ -174,6 +181,11 @@ def outcome(made: str, run: Callable[[], Any]) -> bool:
             raise FindingError(ascii(line)[:100], made, "no short printable line") from None
         return False
     except OwnError:
+        return True
+    except OddError as error:
+        # Python's own representation of a result shows what the caller put into it.
+        if place := _place(error.__traceback__):
+            raise FindingError("odd", made, f"OddError in {place}") from None
         return True
     except (HangError, KeyboardInterrupt):
         raise

@@ -45,6 +45,7 @@ _TELLING = {
     r"|larger than the maximum|array is too big|Maximum allowed (size|dimension) exceeded"
     r"|has no callable \w+ method|Exceeds the limit \(\d+ digits\)|Too many decimal digits"
     r"|precision too big|won't fit into a C int",
+    _REASONS[RecursionError]: r"exceed the maximum number of dimension",
     "a name is too long": r"File name too long",
     "a name holds a null character": r"embedded null (byte|character)",
     "a number of decimal places is negative": r"Format specifier missing precision",
@@ -261,6 +262,8 @@ def _explain(
         raise ArgumentError(f"{name}: {own}") from error
     if type(error).__name__ == "ColumnNotFoundError":
         raise ArgumentError(f"{name}: a data frame lacks a column: {text}") from error
+    if type(error).__name__ == "DuplicateError":
+        raise ArgumentError(f"{name}: a data frame has two columns of one name") from error
 
 
 def _explain_methods(kind: type) -> None:

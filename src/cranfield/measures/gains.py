@@ -49,11 +49,14 @@ class Gain:
 
     def most(self, highest: int) -> float:
         """Gain of the grade up to some highest one that has the highest: not all gains rise."""
+        return float(self.of(self.telling(highest)).max())
+
+    def telling(self, highest: int) -> NDArray[np.int64]:
+        """Grades up to some highest one, among which is that of the highest gain."""
         named = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not named, the highest one counts.
         grades = {*named, *range(highest - len(named), highest + 1)}
-        some = [grade for grade in grades if 0 <= grade <= highest]
-        return float(self.of(np.array(some)).max())
+        return np.array(sorted(grade for grade in grades if 0 <= grade <= highest), dtype=np.int64)
 
     def named(self, grades: NDArray[Any]) -> Any:
         """Gain of each grade by a mapping alone, in which a grade that is not named has none."""
@@ -290,4 +293,4 @@ def top_gain(
     highest = highest_of(judged, max_grade, name)
     if highest > HIGHEST and gains.kind != "levels":
         raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
-    return float(gains.of(np.arange(highest + 1)).max())
+    return gains.most(highest)

@@ -117,7 +117,7 @@ class GradedPreference(Measure):
         best = ideal(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
-            most = self.gains.of(np.arange(highest + 1)).max()
+            most = self.gains.most(highest)
             judgments = judged.judgments
             counted = judgments.count(judgments.judged_from)
             share = ratio(misplaced, hits.at(counted - best.total(best.gains) / most))

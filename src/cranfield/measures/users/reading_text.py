@@ -156,7 +156,7 @@ class UMeasure(UserModel):
         return self._share(judged) * self._of(grades)
 
     def most(self, judged: JudgedRuns) -> float:
-        grades = np.arange(highest_of(judged, self.max_grade, str(self)) + 1)
+        grades = self.gains.telling(highest_of(judged, self.max_grade, str(self)))
         return float(self._share(judged) * self._of(grades).max())
 
     def _of(self, grades: Any) -> Floats:

@@ -189,6 +189,8 @@ def natural_distance(ranks: Ranks) -> Ranks:
         # Differences of small or unsigned types would go round.
         wide = found.size and max(abs(int(found.min())), abs(int(found.max()))) >= 1 << 62
         found = found.astype(object if wide else np.int64)
+    elif found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise PolicyError("ranks are finite numbers")
     return np.asarray(found[None, :] - found[:, None])
 
 

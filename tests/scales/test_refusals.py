@@ -137,7 +137,7 @@ TABLE: Any = [[1, 2]]
         (lambda: natural_distance(NONE), "ranks are a list of numbers"),
         (lambda: natural_distance(TABLE), "ranks are a list of numbers"),
         (lambda: natural_distance(GAP), "ranks are a list of numbers"),
-        (lambda: natural_distance([1.0, np.inf]), "ranks are finite numbers"),
+        (lambda: natural_distance(np.array([1.0, np.inf])), "ranks are finite numbers"),
         (lambda: induced("P", [[0, 1]], judgments=TEXT), "list of their grades"),
         (lambda: at_or_below([1, [2]], [1]), ROWS),
         (lambda: order_matrix([[1], None]), ROWS),

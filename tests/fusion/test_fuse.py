@@ -298,6 +298,8 @@ def test_command(tmp_path: Path) -> None:
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
         Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)
+    with pytest.raises(cf.PolicyError, match="depth must be a whole number from 0"):
+        Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), ids_of)  # type: ignore[arg-type]
 
 
 def test_topics_that_are_no_words_are_fused() -> None:

@@ -142,6 +142,8 @@ class QueryLog(Plotted):
         kept = self.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
         if isinstance(keep, pl.Expr):
             mask = kept.select("page", keep=keep)["keep"]
+        elif isinstance(keep, pl.Series):
+            mask = keep
         else:
             values = list(keep)
             true = {*map(type, values)} <= {bool, np.bool_, type(None)}

@@ -86,9 +86,14 @@ PAGES = sorted(
 )
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_of_the_documentation(page: str) -> None:
-    words = [sys.executable, str(ROOT / "docs" / "check_examples.py"), str(ROOT / page)]
+TOGETHER = 8
+"""Processes that run the pages, each several of them: to start one takes as long as most pages."""
+
+
+@pytest.mark.parametrize("first", range(TOGETHER))
+def test_examples_of_the_documentation(first: int) -> None:
+    pages = [str(ROOT / page) for page in PAGES[first::TOGETHER]]
+    words = [sys.executable, str(ROOT / "docs" / "check_examples.py"), *pages]
     done = subprocess.run(words, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout.decode()[-3000:] + done.stderr.decode()[-3000:]
 

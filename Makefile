@@ -17,8 +17,9 @@ $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
+# Of what is installed, tests import a small part: only that is compiled, when it is imported.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.bench: $(VENV)/.runtime
@@ -36,8 +37,9 @@ browser:
 demo: $(VENV)/.runtime
 	@$(BIN)/cranfield demo
 
-# Checks, which are one process each, go on beside the tests.
-test: $(VENV)/.dev browser
+# What is one process, such as an installation or a check, goes on beside others.
+test:
+	$(MAKE) --jobs=2 $(VENV)/.dev browser
 	$(MAKE) --jobs=2 checks suite
 
 checks: $(VENV)/.dev

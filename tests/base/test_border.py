@@ -17,6 +17,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.border import at_border
+from cranfield.fusion.rankings import Rankings
 
 RUN: Any = {"1": {"a": 1.0, "b": 2.0}}
 QRELS: Any = {"1": {"a": 1}}
@@ -334,3 +335,43 @@ def test_what_other_libraries_say_in_their_words() -> None:
         cf.assess.stratified_mean([1.0, 0.0], deep)
     with pytest.raises(cf.PolicyError, match="alpha must be a number between 0 and 1"):
         cf.compare(SCORES, alpha=Fraction(1, 20))  # type: ignore[arg-type]
+
+
+def test_what_iterators_yield_and_functions_return_is_gone_when_it_is_asked_for() -> None:
+    log = cf.online.simulated_log()
+    names: Any = (name for name in ["PBM"])
+    with pytest.raises(cf.ArgumentError, match="what models=… yields may not fit: 'str' object"):
+        cf.online.evaluate_models(names, log)
+    summaries = cf.texts.judge_summaries({"x": {"1": "a b"}}, {"1": ["a"]})
+    with pytest.raises(cf.ArgumentError, match="each: what score=… returns may not fit"):
+        summaries.each(lambda *_: None, True)  # type: ignore[arg-type]
+
+    def own(*_: object) -> float:
+        return 1 + "a"  # type: ignore[operator]
+
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        summaries.each(own, True)
+    assert not isinstance(caught.value, cf.CranfieldError)
+
+
+def test_attributes_explain_themselves() -> None:
+    one = np.zeros(1, np.int32)
+    docs, starts = pl.Series(["a"]), np.arange(2)
+    odd = Rankings(("\ud800",), ("x",), 1, docs, starts, one, starts, np.ones(1))
+    with pytest.raises(cf.ArgumentError, match="Rankings.keys: text is no Unicode"):
+        _ = odd.keys
+
+
+def test_texts_that_do_not_show_themselves() -> None:
+    class Odd(str):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+        __repr__ = __str__
+
+    assert repr(cf.read_run(RUN).renamed(Odd("mine"))) == "Run('mine': 1 topic, 2 documents)"
+
+
+def test_numbers_whose_squares_are_too_large() -> None:
+    with pytest.raises(cf.PolicyError, match=r"labels are at most 1e\+100"):
+        cf.assess.stratified_mean([1e308, 1e308, 1e308], ["a", "a", "a"])

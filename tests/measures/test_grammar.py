@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from subprocess import run
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -218,6 +219,10 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
         cf.define("AP", lambda judged: None)
     with pytest.raises(cf.MeasureError, match="no name for a measure"):
         cf.define("a b", lambda judged: None)
+    odd: Any
+    for odd in ((0, "x"), (1, 0), 1, (0, 1, 2)):
+        with pytest.raises(cf.CranfieldError, match="range of a measure|lowest and the highest"):
+            cf.define("WrongRange", lambda judged: judged.retrieved, range=odd)
     bad = cf.define("WrongShape", lambda judged: [1.0])
     try:
         with pytest.raises(cf.MeasureError, match="gave scores of shape"):

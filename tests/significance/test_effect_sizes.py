@@ -149,6 +149,8 @@ def test_bias_is_that_of_normal_samples() -> None:
     assert bias_correction(np.array([1.0, np.inf])).tolist() == pytest.approx(
         [np.nan, 1.0], nan_ok=True
     )
+    large = np.array([1e9, 1e15, 1e300])
+    assert bias_correction(large) == pytest.approx(1 - 3 / (4 * large), rel=1e-14)
     # Hedges's approximation.
     assert bias_correction(np.array([20.0]))[0] == pytest.approx(1 - 3 / 79, abs=1e-4)
 

@@ -94,6 +94,17 @@ def test_standardised_as_escalc() -> None:
     assert found.error[0] ** 2 == pytest.approx(vi)
 
 
+def test_two_topics_have_no_standardised_difference() -> None:
+    """metafor's escalc gives NA of them; they do not count as a place where nothing differs."""
+    two = {name: scores[:2] for name, scores in COLLECTIONS["b"].items()}
+    found = meta_analysis({**COLLECTIONS, "b": two}, standardised=True)
+    without = {name: scores for name, scores in COLLECTIONS.items() if name != "b"}
+    alone = meta_analysis(without, standardised=True)
+    assert np.isnan(found.difference[:, list(COLLECTIONS).index("b")]).all()
+    assert found.pooled.estimate == pytest.approx(alone.pooled.estimate, rel=1e-12)
+    assert np.isfinite(meta_analysis({**COLLECTIONS, "b": two}).difference).all()
+
+
 def test_restricted_likelihood_has_its_highest_point() -> None:
     """No point of a fine grid is more likely, also for variances of very different size."""
     random = np.random.default_rng(1)

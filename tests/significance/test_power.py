@@ -167,6 +167,15 @@ def test_power_by_simulation() -> None:
     assert share == pytest.approx(found, abs=4 * np.sqrt(0.25 / repeats))
 
 
+def test_expected_width_of_very_many_topics() -> None:
+    """The mean of a standard deviation is 1 - 1/(4 (n - 1)) of it, for large n."""
+    n = np.array([1e6, 1e9, 1e15, 1e300])
+    want = 2 * stats.norm.ppf(0.975) * np.sqrt(2 * 0.02 / n) * (1 - 1 / (4 * n))
+    np.testing.assert_allclose(expected_width(n, variance=0.02)[1:], want[1:], rtol=1e-8)
+    # Its quantile is that of the t distribution.
+    np.testing.assert_allclose(expected_width(n, variance=0.02)[0], want[0], rtol=2e-6)
+
+
 def test_expected_width_against_the_chi_distribution() -> None:
     n = np.array([2, 3, 10, 50, 1000])
     mean_of_s = np.sqrt(2 * 0.02) * stats.chi.mean(n - 1) / np.sqrt(n - 1)

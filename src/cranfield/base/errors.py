@@ -136,7 +136,8 @@ def quoted(value: object, limit: int = 60) -> str:
     >>> quoted("a\\x1b[31mb")
     "'a\\\\x1b[31mb'"
     """
-    text = str(value)
+    # A text that shows itself in another way is that text.
+    text = str.__str__(value) if isinstance(value, str) else str(value)
     # repr leaves printable but direction-changing characters alone.
     return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
 

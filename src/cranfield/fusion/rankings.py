@@ -288,7 +288,7 @@ class Rankings(Pairs):
         """Put the first documents of runs side by side, documents of a topic by their bytes."""
         if not all(isinstance(one, str) for one in topics):
             raise PolicyError("topics of rankings are texts")
-        check_whole("depth", depth, 0)
+        check_whole("depth", depth, 0, np.iinfo(np.int32).max)
         starts, words, ranked, lists, scores = _side_by_side(tops)
         topic = np.repeat(np.arange(len(topics)), np.diff(starts))
         # The first byte of a text is the lowest one of its word.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import numbers
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
@@ -51,6 +52,9 @@ def define(
     """
     if not name.isidentifier():
         raise MeasureError(f"{quoted(name)} is no name for a measure: letters, digits and _ are")
+    bounds = numbers(range, "the lowest and the highest score")
+    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
+        raise MeasureError(f"the range of a measure is two numbers, not {quoted(range)}")
 
     class Defined(Measure):
         def values(self, judged: JudgedRuns) -> Floats:
@@ -62,5 +66,10 @@ def define(
             return scores
 
     Defined.__doc__ = summary
-    about = {"summary": summary, "range": range, "aggregate": aggregate, "source": source}
+    about = {
+        "summary": summary,
+        "range": (float(bounds[0]), float(bounds[1])),
+        "aggregate": aggregate,
+        "source": source,
+    }
     return measure(name, family="user-defined", **about)(Defined)()

@@ -127,9 +127,10 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     values = _complete(ready)
     topics = values.shape[0]
     weight = 1.0 + float(alpha)
-    expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
-    root = np.sqrt(expected)
-    standard = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
+        root = np.sqrt(expected)
+        standard = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
     z_risk = (np.where(standard < 0, weight, 1.0) * standard).sum(axis=0)
     from scipy.special import ndtr, stdtr
 

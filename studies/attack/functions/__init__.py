@@ -29,18 +29,28 @@ from studies.attack.work.workers import Cases
 
 @cache
 def _known() -> tuple[list[Target], Pool]:
+    from cranfield.measures.base import REGISTRY
+
     with patch.object(tempfile, "tempdir", str(Path.cwd())):
         targets, pool = noted()
+    # All families of measures are loaded, and stay.
+    list(REGISTRY)
     return [one for one in targets if one.calls], pool
 
 
 def function_case(rng: random.Random, folder: Path) -> bool:
+    from cranfield.measures.base import REGISTRY
+    from cranfield.measures.families import ALIASES
+
     targets, pool = _known()
     own = os.getpid()
     # Copies of campaigns are large.
     with (
         tempfile.TemporaryDirectory(dir=folder) as place,
         patch.object(tempfile, "tempdir", place),
+        # Measures that a case defines end with it.
+        patch.dict(REGISTRY.known),
+        patch.dict(ALIASES),
     ):
         made, run = case(rng.choice(targets), pool, rng)
         try:

@@ -17,6 +17,9 @@ from cranfield.collection.judged.segments import places, ratio
 FOLDS = 5
 """Parts of the human labels; what the judge is worth in one is learned from the others."""
 
+_LARGEST = 1e100
+"""Labels whose squares can still be summed."""
+
 
 def corrected_mean(
     human: Any,
@@ -219,6 +222,8 @@ def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:
         raise PolicyError("the judge labels every item with a finite number")
     if np.isinf(y).any():
         raise PolicyError("human labels are finite, or NaN where there is none")
+    if max(np.abs(one).max(initial=0, where=~np.isnan(one)) for one in (y, f)) > _LARGEST:
+        raise PolicyError(f"labels are at most {_LARGEST:g}: of larger ones no variance is known")
     return y, f
 
 

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from pathlib import Path
 from threading import RLock
 from types import FunctionType
@@ -76,6 +76,9 @@ _OF_NUMPY = {
 """Numbers and times that NumPy computes with, by name, as nothing here loads NumPy or pandas."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
+
+_BETWEEN = {"dataclasses", "functools"}
+"""Modules of Python that call ours for whoever makes an object, or asks for a value."""
 
 _LOCK = RLock()
 _SHOWN: dict[Any, Any] = {}
@@ -167,13 +170,13 @@ def explained(raw: Any, name: str) -> FunctionType:
     return own
 
 
-def _maker() -> str:
-    """Name the module that calls what asks this, by itself or through `dataclasses`."""
+def _caller() -> str:
+    """Name the module that calls what asks this, by itself or through a module of Python's."""
     frame = sys._getframe(3)
-    maker: str = frame.f_globals.get("__name__", "")
-    if maker == "dataclasses" and frame.f_back:
-        maker = frame.f_back.f_globals.get("__name__", "")
-    return maker
+    caller: str = frame.f_globals.get("__name__", "")
+    if caller in _BETWEEN and frame.f_back:
+        caller = frame.f_back.f_globals.get("__name__", "")
+    return caller
 
 
 def _as_python(
@@ -183,7 +186,7 @@ def _as_python(
 
     Complex numbers and times, with which NumPy computes too, are held against annotations.
     """
-    if _maker().startswith("cranfield"):
+    if _caller().startswith("cranfield"):
         return args, kwargs
     from cranfield.base.border.misfits import misfit, python_number
 
@@ -200,7 +203,7 @@ def _check_made(
     raw: FunctionType, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse an object that was made outside of what does not fit in it."""
-    if _maker().startswith("cranfield"):
+    if _caller().startswith("cranfield"):
         return
     from cranfield.base.border.misfits import misfit
 
@@ -233,14 +236,19 @@ def _explain(
     kwargs: dict[str, Any],
     error: Exception,
 ) -> None:
-    caller = sys._getframe(2).f_globals.get("__name__", "")
     # Inside, a caller may wait for this very error.
-    if isinstance(error, CranfieldError) or caller.startswith("cranfield."):
+    if isinstance(error, CranfieldError) or _caller().startswith("cranfield."):
         return
     if isinstance(error, MemoryError):
         # What does not fit is refused before it is made: there is room to say so.
         raise CranfieldError(f"{name}: not enough memory. {error}".rstrip(". ")) from error
-    from cranfield.base.border.misfits import called, misfit, of_its_own, undecided
+    from cranfield.base.border.misfits import (
+        called,
+        misfit,
+        of_its_own,
+        of_what_is_given,
+        undecided,
+    )
 
     name = called(name, args)
     said = misfit(raw, name, args, kwargs)
@@ -257,7 +265,7 @@ def _explain(
         if re.search(pattern, text):
             which = undecided(raw, args, kwargs) if reason is _UNDECIDED else ""
             raise ArgumentError(f"{name}{which}: {reason}") from error
-    own = of_its_own(error)
+    own = of_its_own(error) or of_what_is_given(raw, args, kwargs, error)
     if own:
         raise ArgumentError(f"{name}: {own}") from error
     if type(error).__name__ == "ColumnNotFoundError":
@@ -277,12 +285,14 @@ def _explain_methods(kind: type) -> None:
                 continue
             _SHOWN[each] = each
             for name, member in list(vars(each).items()):
+                if name.startswith("_") and name not in _OPERATORS:
+                    continue
                 held = isinstance(member, classmethod | staticmethod)
-                raw = member.__func__ if held else member
-                if isinstance(raw, FunctionType) and (
-                    not name.startswith("_") or name in _OPERATORS
-                ):
-                    title = each.__name__ if name == "__init__" else f"{each.__name__}.{name}"
+                raw = member.__func__ if held else getattr(member, "fget", member)
+                title = each.__name__ if name == "__init__" else f"{each.__name__}.{name}"
+                if isinstance(member, cached_property):
+                    member.func = explained(member.func, title)
+                elif isinstance(raw, FunctionType):
                     shown = explained(raw, title)
-                    setattr(each, name, type(member)(shown) if held else shown)
+                    setattr(each, name, shown if raw is member else type(member)(shown))
         _SHOWN[kind] = kind

@@ -38,6 +38,9 @@ _LOOKED_AT = 1_000
 _PLAIN: dict[type, set[type]] = {str: {str}, int: {int}, float: {float, int}}
 """Types of which every value fits."""
 
+_TEXTS = (str, bytes, bytearray, memoryview)
+"""What is no list of what is in it."""
+
 _LARGE = 1 << 63
 
 _NUMBERS: dict[type, tuple[type, ...]] = {
@@ -186,6 +189,35 @@ def of_its_own(error: Exception) -> str:
     return f"a {kind.__name__} fails when asked for its {asked}: {type(error).__name__}: {error}"
 
 
+def of_what_is_given(
+    function: FunctionType, args: tuple[Any, ...], given: dict[str, Any], error: Exception
+) -> str:
+    """Say which argument may be at fault for what it yields or returns, which is gone; or nothing.
+
+    It is one where the error is of types, and is raised by code of ours.
+
+    Examples
+    --------
+    >>> def longest(of: Iterable[str], key: Callable[[str], int]) -> int: ...
+    >>> given = {"of": ["a"], "key": print}
+    >>> of_what_is_given(longest, (), given, TypeError("no order"))
+    'what key=… returns may not fit: no order'
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = all(one.f_globals.get("__name__", "").startswith("cranfield.") for one in frames[-1:])
+    if not ours or not isinstance(error, TypeError | AttributeError):
+        return ""
+    signature = inspect.signature(function)
+    for key, one in signature.bind(*args, **given).arguments.items():
+        if isinstance(one, Iterator):
+            return f"what {key}=… yields may not fit: {error}"
+        kinds = _alternatives(_resolved(function, signature.parameters[key].annotation))
+        heard = all(get_args(kind)[-1:] != (NoneType,) for kind in kinds)
+        if inspect.isroutine(one) and heard:
+            return f"what {key}=… returns may not fit: {error}"
+    return ""
+
+
 def called(name: str, args: tuple[Any, ...]) -> str:
     """Name a method by the class of its object, rather than by the one that defines it."""
     owner, _, method = name.rpartition(".")
@@ -277,7 +309,7 @@ def _wrong(value: Any, wanted: Any) -> str:
         return ""
     for one in _alternatives(wanted):
         origin, inner = get_origin(one), get_args(one)
-        if not _is_many(value, origin or one) or not inner or isinstance(value, str | bytes):
+        if not _is_many(value, origin or one) or not inner or isinstance(value, _TEXTS):
             continue
         bad = [key for key in islice(value, _LOOKED_AT) if not fits(key, inner[0])]
         if isinstance(value, Mapping) and not bad and len(inner) == 2:
@@ -305,7 +337,7 @@ def _is_many(value: Any, kind: Any) -> bool:
     """Tell whether a value is the collection that is wanted; a text is none of texts."""
     if not (isinstance(kind, type) and issubclass(kind, Iterable)) or kind is str:
         return False
-    if isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and not value.ndim):
+    if isinstance(value, _TEXTS) or (isinstance(value, np.ndarray) and not value.ndim):
         return False
     return isinstance(value, kind) or (kind in (list, tuple) and isinstance(value, list | tuple))
 

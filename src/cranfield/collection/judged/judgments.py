@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.checks import check_whole
+from cranfield.base.checks import check_whole, numbers
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 
@@ -59,6 +59,7 @@ class Judgments:
 
     def ideal(self, gains: Floats) -> Rows:
         """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
+        gains = numbers(gains, "gains")
         # Judgments are in order of grade, which mostly is that of gains.
         same = self.topic[1:] == self.topic[:-1]
         falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))

@@ -118,10 +118,11 @@ class Rows:
     def running(self, values: NDArray[Any]) -> Floats:
         """For each row the sum of its cell's values so far, its own included."""
         given = np.asarray(values, dtype=np.float64)
-        # Sums of whole numbers are exact, and so is one less another: gains mostly are whole.
-        if np.abs(given).sum() < _EXACT and (given == np.trunc(given)).all():
-            return self._since_start(np.cumsum(given), given)
-        return scan(given, self.seen, np.add)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Sums of whole numbers are exact, and so is one less another: gains mostly are whole.
+            if np.abs(given).sum() < _EXACT and (given == np.trunc(given)).all():
+                return self._since_start(np.cumsum(given), given)
+            return scan(given, self.seen, np.add)
 
     def counted(self, chosen: NDArray[np.bool_]) -> Ints:
         """For each row how many of its cell's rows so far, its own included, are chosen."""

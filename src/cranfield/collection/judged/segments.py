@@ -50,5 +50,6 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)
-    out: Floats = np.divide(above, below, out=np.zeros(above.shape, kind), where=below != 0)
+    with np.errstate(invalid="ignore"):
+        out: Floats = np.divide(above, below, out=np.zeros(above.shape, kind), where=below != 0)
     return out

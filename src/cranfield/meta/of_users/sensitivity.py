@@ -173,13 +173,13 @@ def _two_samples(
     # At an alpha that is nearly 0 limits are endless, or none where nothing varies.
     with np.errstate(invalid="ignore"):
         half = quantile * np.sqrt(variance / pages)
-    near, far = _near_and_far(effect - half, effect + half)
-    both = ndtri(1 - alpha / 2) + ndtri(power)
-    # So many pages of either list; a variance takes two.
-    needed = (
-        2 * max(2.0, np.ceil(both**2 * variance / one**2)) if one else np.inf
-        for one in (effect, far, near)
-    )
+        near, far = _near_and_far(effect - half, effect + half)
+        both = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
+        # So many pages of either list; a variance takes two.
+        needed = [
+            2 * max(2.0, np.ceil(both * variance / one**2)) if one else np.inf
+            for one in (effect, far, near)
+        ]
     return (effect, effect - half, effect + half, 1.0, *needed)
 
 

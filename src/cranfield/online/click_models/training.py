@@ -73,7 +73,7 @@ def train_models(
     [PBM, UBM]
     """
     known = [parse_model(one) for one in models]
-    check_choice("tied", tied or "none", ("none", "grade"))
+    check_choice("tied", "none" if tied is None else tied, ("none", "grade"))
     tied = None if tied in {None, "none"} else tied
     if qrels is not None:
         if tied is None:

@@ -25,6 +25,9 @@ ALARM = 0.0005
 FEW = 1000
 """Units below which the test is exact."""
 
+MOST = 2**52
+"""Units of a variant; sums of more are no longer exact."""
+
 METHODS = ("auto", "chi-square", "exact")
 
 
@@ -135,7 +138,7 @@ def sample_ratio(
     if unknown := [name for name in counts if name not in shares]:
         raise PolicyError(f"there is no weight of {plain(', '.join(map(repr, unknown[:5])))}")
     for count in counts.values():
-        check_whole("the number of units of a variant", count, 0)
+        check_whole("the number of units of a variant", count, 0, MOST)
     number = np.array([counts.get(name, 0) for name in shares], dtype=np.intp)
     total = int(number.sum())
     if not total:

@@ -220,7 +220,8 @@ def spend_alpha(nights: Numbers, alpha: float = 0.05) -> Floats:
     k = numbers(nights, "nights")
     if not (k >= 1).all():
         raise PolicyError("nights are counted from 1")
-    return np.asarray(6 * alpha / (np.pi * k) ** 2)
+    with np.errstate(over="ignore"):
+        return np.asarray(6 * alpha / (np.pi * k) ** 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.checks import check_share
+from cranfield.base.checks import check_share, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
@@ -108,11 +108,12 @@ class ComparedPairs:
 
         On the other side they are multiplied by `mirrored`; None leaves that side empty.
         """
+        by_pair = numbers(by_pair, "values of pairs")
         out = np.full((len(self.systems), len(self.systems)), np.nan)
         out[self.first, self.second] = by_pair
         if mirrored is not None:
-            with np.errstate(invalid="ignore"):
-                out[self.second, self.first] = np.asarray(by_pair) * mirrored
+            with np.errstate(invalid="ignore", over="ignore"):
+                out[self.second, self.first] = by_pair * mirrored
         return out
 
     @property
@@ -121,7 +122,7 @@ class ComparedPairs:
         warn(
             "pvalues is called pvalue_matrix; by pair, as all else, they are adjusted_pvalues",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return self.pvalue_matrix
 

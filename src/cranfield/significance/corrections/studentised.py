@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
-from cranfield.base.checks import numbers
+from cranfield.base.checks import check_whole, numbers
 from cranfield.base.errors import PolicyError
 
 Tail = Callable[[Floats], Floats]
@@ -295,7 +295,6 @@ def _t_tail(t: Floats, df: float) -> Floats:
 
 
 def _check(groups: int, df: float) -> None:
-    if groups < 2:
-        raise PolicyError(f"a range needs 2 groups or more, not {groups}")
+    check_whole("groups", groups, 2)
     if not df > 0:
         raise PolicyError(f"the studentised range needs degrees of freedom above 0, not {df}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammaln, ndtri
+from scipy.special import ndtri, poch
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice, check_share
@@ -340,5 +340,5 @@ def bias_correction(df: Floats) -> Floats:
     It is 1 for infinite degrees of freedom, and NaN for 1, of which there is no mean.
     """
     finite = np.where(np.isinf(df) | (df <= 1), 2.0, df)
-    logs = gammaln(finite / 2) - gammaln((finite - 1) / 2) - np.log(finite / 2) / 2
-    return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, np.exp(logs))))
+    factor = poch((finite - 1) / 2, 0.5) / np.sqrt(finite / 2)
+    return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincc, betaincinv, erf, gammaln, stdtrit, xlogy
+from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
 from cranfield.base.border.given import Numbers
@@ -194,7 +194,7 @@ def expected_width(topics: Numbers, *, variance: float, alpha: float = 0.05) -> 
     [0.1155, 0.08, 0.056]
     """
     n = _checked(topics, alpha, variance=variance)
-    bias = np.exp(gammaln(n / 2) - gammaln((n - 1) / 2)) * np.sqrt(2 / (n - 1))
+    bias = poch((n - 1) / 2, 0.5) * np.sqrt(2 / (n - 1))
     return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammaln
 
-from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.difference_by_error import p_of, ratio, spread, t_limits
+from cranfield.significance.effects.standardised import bias_correction
 from cranfield.significance.models.anova_table import shown_p
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome
@@ -26,12 +26,6 @@ from cranfield.significance.several.common_pairs import CommonPairs, common_pair
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular.frames import Framed, from_frame
-
-
-def hedges_factor(df: Indices) -> Floats:
-    """Return the factor that takes the bias out of a standardised difference (Hedges, 1981)."""
-    return np.asarray(np.exp(gammaln(df / 2) - gammaln((df - 1) / 2)) / np.sqrt(df / 2))
-
 
 TITLES = {
     "reml": "restricted maximum likelihood",
@@ -195,7 +189,7 @@ def meta_analysis(
         A system, or several, that the others are compared with; else all pairs are.
     standardised
         Whether to pool differences by their standard deviation over topics, Hedges' g of paired
-        differences, in place of the differences themselves.
+        differences, in place of the differences themselves. Of two topics there is none.
     tau2_by
         `reml`, `paule-mandel` or `dersimonian-laird`.
     errors
@@ -244,10 +238,11 @@ def meta_analysis(
         raise PolicyError(f"differences of {names} cannot be pooled; standardised ones can")
     mean, deviation = of.table(lambda pairs: _moments(pairs)[0]), of.table(lambda p: _moments(p)[1])
     topics = np.array(of.topics)
-    known = deviation > 0
+    # Of two topics no difference is unbiased by its standard deviation.
+    known = (deviation > 0) & (topics > (2 if standardised else 1))
     difference, error = np.where(known, mean, np.nan), np.where(known, deviation, np.nan)
     if standardised:
-        difference *= hedges_factor(topics - 1) / error
+        difference *= bias_correction(topics - 1.0) / error
         error = np.sqrt(1 / topics + difference**2 / (2 * topics))
     else:
         error /= np.sqrt(topics)

@@ -62,6 +62,8 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
         assert ((np.maximum.accumulate(outside)) == (p <= 0.05)).all()
         assert (np.diff(p) <= 0).all()
     assert always_valid([1.0], [0.0], [10.0])[2].tolist() == [1.0]
+    with pytest.raises(PolicyError, match="differences are finite"):
+        always_valid([-np.inf], [0.0], [10.0])
     with pytest.raises(PolicyError):
         parse_sequential("mSPRT(tau=0)")
 

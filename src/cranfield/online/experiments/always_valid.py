@@ -128,6 +128,11 @@ def always_valid(
     p
         The least p-value so far.
 
+    Raises
+    ------
+    PolicyError
+        For an infinite difference.
+
     Examples
     --------
     >>> low, high, p = always_valid([0.1, 0.1], [0.05, 0.02], [1000, 6000], "CS(tuned=5000)")
@@ -136,6 +141,8 @@ def always_valid(
     """
     chosen = parse_sequential(method)
     d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
+    if np.isinf(d).any():
+        raise PolicyError("differences are finite, or NaN where there is none")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = chosen.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)

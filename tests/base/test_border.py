@@ -337,6 +337,25 @@ def test_what_other_libraries_say_in_their_words() -> None:
         cf.compare(SCORES, alpha=Fraction(1, 20))  # type: ignore[arg-type]
 
 
+def test_decimals_become_numbers() -> None:
+    assert cf.compare(SCORES, alpha=Decimal("0.25")).alpha == 0.25  # type: ignore[arg-type]
+    with pytest.raises(cf.PolicyError, match="alpha must be a number between 0 and 1, not nan"):
+        cf.compare(SCORES, alpha=Decimal("sNaN"))  # type: ignore[arg-type]
+
+
+def test_lists_that_are_empty_and_values_that_polars_cannot_hold() -> None:
+    def largest(values: list[float]) -> float:
+        return float(np.max(values))
+
+    def cast(values: list[Any]) -> Any:
+        return pl.Series(values).cast(pl.List(pl.Int8)).cast(pl.Date)
+
+    with pytest.raises(cf.ArgumentError, match="largest: a list or an array is empty"):
+        at_border(largest, __name__)([])
+    with pytest.raises(cf.ArgumentError, match="cast: a data frame, or a value in it, does not"):
+        at_border(cast, __name__)([["a"]])
+
+
 def test_what_iterators_yield_and_functions_return_is_gone_when_it_is_asked_for() -> None:
     log = cf.online.simulated_log()
     names: Any = (name for name in ["PBM"])

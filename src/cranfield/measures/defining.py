@@ -52,6 +52,9 @@ def define(
     """
     if not name.isidentifier():
         raise MeasureError(f"{quoted(name)} is no name for a measure: letters, digits and _ are")
+    texts = (name, summary, aggregate, source)
+    if not all(isinstance(one, str) for one in texts):
+        raise MeasureError("name, summary, aggregate and source of a measure are texts")
     bounds = numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
         raise MeasureError(f"the range of a measure is two numbers, not {quoted(range)}")

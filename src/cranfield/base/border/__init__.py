@@ -54,9 +54,15 @@ _TELLING = {
     r"|out of bounds for (axis|array of)|indices are out of bounds"
     r"|inhomogeneous shape|object too deep|same shape|too many indices for array|zip\(\) argument"
     r"|len\(\) of unsized object",
+    "a list or an array is empty": r"need at least one array|zero-size array|empty sequence",
     _UNDECIDED: r"truth value of an? \w+|boolean value of NA",
 }
 """What Python and NumPy say, by errors of several types, that only values of arguments cause."""
+
+_OF_POLARS = {
+    "ColumnNotFoundError": "a data frame lacks a column",
+    "DuplicateError": "a data frame has two columns of one name",
+}
 
 _DEEPEST = 32
 """Lists and dicts that are followed; nothing here has more than three."""
@@ -71,9 +77,9 @@ _OF_NUMPY = {
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "longlong"),
     *("ulonglong", "float16", "float32", "longdouble"),
     *("complex64", "complex128", "clongdouble", "timedelta64", "datetime64"),
-    *("complex", "NaTType", "NAType", "Timestamp", "Timedelta"),
+    *("complex", "NaTType", "NAType", "Timestamp", "Timedelta", "Decimal"),
 }
-"""Numbers and times that NumPy computes with, by name, as nothing here loads NumPy or pandas."""
+"""Numbers and times beside those of Python, by name, as nothing here loads NumPy or pandas."""
 
 _STRAY = re.compile(r"unexpected keyword argument '(\w+)'$")
 
@@ -268,10 +274,9 @@ def _explain(
     own = of_its_own(error) or of_what_is_given(raw, args, kwargs, error)
     if own:
         raise ArgumentError(f"{name}: {own}") from error
-    if type(error).__name__ == "ColumnNotFoundError":
-        raise ArgumentError(f"{name}: a data frame lacks a column: {text}") from error
-    if type(error).__name__ == "DuplicateError":
-        raise ArgumentError(f"{name}: a data frame has two columns of one name") from error
+    if type(error).__module__ in {"polars.exceptions", "narwhals.exceptions"}:
+        said = _OF_POLARS.get(type(error).__name__, "a data frame, or a value in it, does not fit")
+        raise ArgumentError(f"{name}: {said}: {text.partition(chr(10))[0]}") from error
 
 
 def _explain_methods(kind: type) -> None:

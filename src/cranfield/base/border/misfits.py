@@ -9,6 +9,7 @@ import re
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import InitVar, fields, is_dataclass
+from decimal import Decimal
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -151,7 +152,10 @@ def _fields(made: Any) -> dict[str, Any]:
 
 
 def python_number(value: Any) -> Any:
-    """Return Python's number for one of NumPy; anything else as it is."""
+    """Return Python's number for one of NumPy, or a decimal one; anything else as it is."""
+    if isinstance(value, Decimal):
+        # What signals that it is no number has none.
+        return float("nan") if value.is_snan() else float(value)
     if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return int(value)
     # Those of 64 bits are numbers of Python already.

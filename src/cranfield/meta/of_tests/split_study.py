@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.agreement import COUNTS, URBANO, publication_bias
@@ -127,6 +128,7 @@ class SplitStudy(
             `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
         """
         group = next(iter(self.groups)) if group is None else group
+        check_choice("group", group, self.groups)
         rows = self._summary.filter(pl.col("group") == group)
         what = FOUND[0] if what == "significant" else what
         if what not in rows.columns:

@@ -64,11 +64,16 @@ class Metric:
 
     def __repr__(self) -> str:
         more = [
-            f"{name}={value!r}"
+            f"{name}={_plain(value)!r}"
             for name in ("covariate", "good", "margin")
             if (value := getattr(self, name)) is not None
         ]
-        return f"Metric({', '.join([repr(self.value), *more])})"
+        return f"Metric({', '.join([repr(_plain(self.value)), *more])})"
+
+
+def _plain(given: Any) -> Any:
+    """Return text that may show itself in another way as a text of Python."""
+    return str.__str__(given) if isinstance(given, str) else given
 
 
 def _two(given: Any) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -182,7 +182,8 @@ def _chance(log: QueryLog, examination: Any) -> pl.Expr:
         by_rank = dict(examination)
     else:
         by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
-    if not all(isinstance(x, Real) for x in by_rank.values()):
+    whole = all(isinstance(rank, Integral) for rank in by_rank)
+    if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
         raise PolicyError("examination is a number for each rank")
     known = {rank: float(x) for rank, x in by_rank.items() if not np.isnan(x)}
     chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)

@@ -25,6 +25,8 @@ def test_by_hand() -> None:
     assert LeadRule(1.5, 0.5).stops([[1, 0], [2, 0]]).tolist() == [True, True]
     assert not LeadRule(1, 5).stops([[0, 0]])[0]
     assert LeadRule(1).stops([[3.0]]).tolist() == [True]
+    with pytest.raises(PolicyError, match="not below 0"):
+        LeadRule(1).stops([[3.0]], [-1.0])
 
 
 @settings(max_examples=25)

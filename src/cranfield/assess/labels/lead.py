@@ -76,6 +76,8 @@ class LeadRule:
         squares = total if squares is None else numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
             raise PolicyError("votes and squares are finite, and so are their sums")
+        if (squares < 0).any():
+            raise PolicyError("sums of squares are not below 0, nor are sums of votes")
         ordered = np.sort(
             np.concatenate([np.zeros((*votes.shape[:-1], 1)), votes], axis=-1), axis=-1
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from math import isnan
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -69,7 +71,9 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     found = []
     for name in names:
         team = find(name)
-        if team is None or team == "":
+        # A number that is none stands where a table has nothing.
+        nothing = team == "" if isinstance(team, str) else isinstance(team, float) and isnan(team)
+        if nothing or not isinstance(team, str | Real):
             raise PolicyError(f"system {quoted(name)} has no team")
         found.append(str(team))
     return tuple(found)

@@ -356,6 +356,25 @@ def test_lists_that_are_empty_and_values_that_polars_cannot_hold() -> None:
         at_border(cast, __name__)([["a"]])
 
 
+def test_errors_of_arithmetic_that_numpy_is_told_to_raise() -> None:
+    scores = np.random.default_rng(0).random((6, 6)).round(1)
+    with (
+        np.errstate(all="raise"),
+        pytest.raises(cf.ArgumentError, match="NumPy is told to raise errors of arithmetic"),
+    ):
+        _ = cf.compare(scores, test="anova-2", correction="dunnett", baseline=0).interval
+
+
+def test_what_is_masked_is_missing_and_complex_numbers_are_none() -> None:
+    masked = np.ma.masked_array(np.full((3, 2), 0.5), [[False] * 2, [False] * 2, [False, True]])
+    with pytest.raises(cf.CranfieldError, match="on topic '3' has no score"):
+        cf.compare(masked, test="t")
+    with pytest.raises(cf.PolicyError, match="an array of scores has numbers"):
+        cf.compare(np.full((3, 2), 1j), test="t")
+    with pytest.raises(cf.CranfieldError, match="risk needs a score"):
+        cf.risk(np.zeros((0, 3)))
+
+
 def test_what_iterators_yield_and_functions_return_is_gone_when_it_is_asked_for() -> None:
     log = cf.online.simulated_log()
     names: Any = (name for name in ["PBM"])

@@ -295,6 +295,37 @@ def test_command(tmp_path: Path) -> None:
         assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 5e307])
+@pytest.mark.parametrize("norm", ["z-score", "sum", "min-max", "max"])
+def test_the_unit_of_scores_changes_nothing(unit: float, norm: str) -> None:
+    plain = {"a": {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, "b": {"1": {"x": 3.0, "z": 2.0, "y": 1.0}}}
+    scaled = {
+        run: {"1": {doc: score * unit for doc, score in of["1"].items()}}
+        for run, of in plain.items()
+    }
+    found, wanted = (fused(runs, "CombSUM", norm=norm)["1"] for runs in (scaled, plain))
+    assert list(found) == list(wanted) and found == pytest.approx(wanted, rel=1e-11)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
+    runs = {
+        "a": {"1": {"x": 1.7e308, "y": 1.0}, "2": {"x": 1.0}},
+        "b": {"1": {"x": 1.7e308, "y": -1.7e308}, "2": {"x": 1.7e308, "y": 1.7e308}},
+    }
+    for method in METHODS:
+        for weights in (None, [1e308, 1e308]):
+            try:
+                found = cf.fuse(runs, method, norm=norm, weights=weights).scores
+            except cf.CranfieldError as error:
+                said = ("too large", "norm is for methods", "weights", "above 0")
+                assert any(one in str(error) for one in said)
+            else:
+                assert np.isfinite(found).all()
+    assert fused(runs, "CombSUM", norm="sum")["1"]["x"] == 2.0
+    assert fused(runs, "CombMED", norm="none")["1"]["x"] == 1.7e308
+
+
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
         Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)

@@ -59,7 +59,7 @@ def has_numbers(array: NDArray[Any]) -> bool:
 
 
 def numbers(values: Any, what: str) -> Floats:
-    """Return numbers as floats; refuse anything else.
+    """Return numbers as floats, NaN where they are masked; refuse anything else.
 
     >>> numbers("x", "scores")
     Traceback (most recent call last):
@@ -68,6 +68,9 @@ def numbers(values: Any, what: str) -> Floats:
     import numpy as np
 
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        if isinstance(values, np.ma.MaskedArray):
+            # What is masked is not there.
+            return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
         # The message would take longer than all else.
         return np.asarray(values, dtype=np.float64)
     wrong = f"{what} are numbers, not {quoted(values)}"

@@ -70,6 +70,8 @@ def run() -> int:
     warnings.simplefilter("always", CranfieldWarning)
     warnings.showwarning = _show_warning
     try:
+        if os.environ.get("POLARS_MAX_THREADS") == "0":
+            raise CranfieldError("POLARS_MAX_THREADS is 0, and nothing is computed by no thread")
         with saying_that_it_works():
             status = app(standalone_mode=False)
         sys.stdout.flush()

@@ -6,7 +6,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.segments import ratio
-from cranfield.fusion.method import Fusion
+from cranfield.fusion.method import Fusion, finite
 from cranfield.fusion.normalising import BY_NORM, absent
 from cranfield.fusion.rankings import Rankings
 from cranfield.measures.parameters import choice, number, parameter
@@ -26,7 +26,7 @@ class Combination(Fusion):
     def values(self, given: Rankings, weights: Floats, norm: str) -> Floats:
         if not given.size:
             return np.zeros(0)
-        each = BY_NORM[norm](given) * weights[given.system]
+        each = finite(BY_NORM[norm](given) * weights[given.system])
         if (missing := absent(given, norm)) is None:
             sizes, values = given.holders, given.ascending(each)
         else:
@@ -122,7 +122,7 @@ class CombMed(Combination):
             return np.where(among, 0.0, values[starts + np.clip(own, 0, sizes - 1)])
 
         whole = sizes + zeros
-        return np.asarray((at((whole - 1) // 2) + at(whole // 2)) / 2)
+        return np.asarray(at((whole - 1) // 2) / 2 + at(whole // 2) / 2)
 
 
 class CombAnz(Combination):

@@ -26,7 +26,7 @@ from cranfield.collection.packed import PackedRun, run_of
 from cranfield.collection.run import Run
 from cranfield.collection.words import Words, ids_of, taken
 from cranfield.fusion.catalogue import FUSIONS
-from cranfield.fusion.method import Fusion
+from cranfield.fusion.method import Fusion, finite
 from cranfield.fusion.names import NORMS
 from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
 from cranfield.sources.chunks import Origin
@@ -247,7 +247,8 @@ def _fused(
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
     given = PackedRankings.side_by_side(tops, systems, topics)
-    scores = without_noise(method.values(given, weights, norm))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = without_noise(finite(method.values(given, weights, norm)))
     fused = object.__new__(PackedRun)
     # No document stands twice in the rankings put together.
     fused.__dict__.update(

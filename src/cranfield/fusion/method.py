@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.fusion.rankings import Rankings
 from cranfield.measures.declared import Declared
+
+
+def finite(scores: Floats) -> Floats:
+    """Return scores, or refuse those that are too large to be held."""
+    if not np.isfinite(scores).all():
+        raise PolicyError(
+            "the fused scores are too large: give smaller weights, or a norm such as min-max"
+        )
+    return scores
 
 
 class Fusion(Declared):

@@ -37,7 +37,8 @@ def by_max(given: Rankings) -> Floats:
 
 def by_sum(given: Rankings) -> Floats:
     r""":math:`(s - \min s) / \sum (s - \min s)`; 1/n where all n are equal."""
-    above = given.scores - _over(given, given.scores, np.minimum)[given.cell]
+    scores = _scaled(given)
+    above = scores - _over(given, scores, np.minimum)[given.cell]
     total = np.bincount(given.cell, weights=above, minlength=given.lists.size - 1)[given.cell]
     return np.where(total > 0, ratio(above, total), 1 / _lengths(given))
 
@@ -45,8 +46,9 @@ def by_sum(given: Rankings) -> Floats:
 def z_score(given: Rankings) -> Floats:
     """How many standard deviations above the run's mean for the topic; 0 where all are equal."""
     cells, lengths = given.lists.size - 1, np.maximum(np.diff(given.lists), 1)
-    mean = np.bincount(given.cell, weights=given.scores, minlength=cells) / lengths
-    above = given.scores - mean[given.cell]
+    scores = _scaled(given)
+    mean = np.bincount(given.cell, weights=scores, minlength=cells) / lengths
+    above = scores - mean[given.cell]
     variance = np.bincount(given.cell, weights=above**2, minlength=cells) / lengths
     return ratio(above, np.sqrt(variance)[given.cell])
 
@@ -87,6 +89,15 @@ def absent(given: Rankings, norm: str) -> Floats | None:
 
 def _lengths(given: Rankings) -> Ints:
     return np.asarray(np.diff(given.lists)[given.cell])
+
+
+def _scaled(given: Rankings) -> Floats:
+    """Divide the scores of each ranking by a power of 2, so that sums and squares can be held.
+
+    They keep their digits, and so does what is made of them by norms that no factor changes.
+    """
+    _, power = np.frexp(_over(given, np.abs(given.scores), np.maximum))
+    return np.asarray(np.ldexp(given.scores, -power[given.cell]))
 
 
 def _over(given: Rankings, values: Floats, by: np.ufunc) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice
+from cranfield.base.checks import check_choice, numbers
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores_by_measure
@@ -59,10 +59,10 @@ def as_scores(scores: Any) -> Scores:
     if isinstance(scores, Mapping) and any(map(_holds_scores, scores.values())):
         return _of_mapping(scores)
     if isinstance(scores, np.ndarray):
-        if scores.ndim not in (2, 3) or not np.issubdtype(scores.dtype, np.number):
+        if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
-        return Scores(scores.astype(np.float64), topics, systems)
+        return Scores(numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
         of = read_scores_by_measure(scores)
         first, *more = of

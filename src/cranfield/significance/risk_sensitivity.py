@@ -162,7 +162,7 @@ def _check_alpha(alpha: Any) -> None:
 
 def _complete(scores: Scores) -> Floats:
     values = scores.over_shards().values
-    if not np.isfinite(values).all():
+    if not values.size or not np.isfinite(values).all():
         raise CranfieldError("risk needs a score of every system for every topic")
     if scores.lower_is_better:
         raise CranfieldError(f"risk needs scores where more is better, and {scores.measure} is not")

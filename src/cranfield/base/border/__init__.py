@@ -36,9 +36,10 @@ _UNDECIDED = "an array or a table stands where only one value can"
 _REASONS: dict[type[Exception], str] = {
     RecursionError: "an argument is nested too deep, or holds itself",
     OverflowError: _TOO_LARGE,
+    FloatingPointError: "NumPy is told to raise errors of arithmetic (np.seterr)",
     UnicodeEncodeError: "text is no Unicode: it has half a character (a lone surrogate)",
 }
-"""What only an argument causes, whatever its type is."""
+"""What only an argument causes, whatever its type is, or who calls."""
 
 _TELLING = {
     _TOO_LARGE: r"cannot fit 'int' into|int(eger)? too large|out of bounds for u?int\d"

@@ -1,10 +1,12 @@
-"""How commands end when nobody reads on."""
+"""How commands end when nobody reads on, or nothing can be computed."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.cli.running import cranfield
 
@@ -52,3 +54,9 @@ def test_an_option_in_place_of_a_command(tmp_path: Path) -> None:
     assert said.startswith("cranfield: error: No such option") and said.endswith(
         ("-q\n", "'-q'.\n")
     )
+
+
+def test_no_thread_to_compute_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "0")
+    _, said = cranfield(tmp_path, "measures", status=2)
+    assert said.startswith("cranfield: error: POLARS_MAX_THREADS is 0") and said.count("\n") == 1

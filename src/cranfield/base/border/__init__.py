@@ -74,7 +74,7 @@ _LONGEST = 1 << 31
 _CONTAINERS = {list, range, dict}
 """What is looked at before a call."""
 
-_OF_NUMPY = {
+_FOREIGN = {
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "longlong"),
     *("ulonglong", "float16", "float32", "longdouble"),
     *("complex64", "complex128", "clongdouble", "timedelta64", "datetime64"),
@@ -149,7 +149,7 @@ def explained(raw: Any, name: str) -> FunctionType:
     """Return a function that calls another, and holds its arguments against it when it fails."""
     explain, failure, seen, shallow = _explain, Exception, _explain_methods, _check_depth
     fork, check, makes = check_fork, _check_made, raw.__name__ == "__init__"
-    containers, of_numpy, as_python = _CONTAINERS, _OF_NUMPY, _as_python
+    containers, foreign, as_python = _CONTAINERS, _FOREIGN, _as_python
 
     def call(*args: Any, **kwargs: Any) -> Any:
         fork()
@@ -157,7 +157,7 @@ def explained(raw: Any, name: str) -> FunctionType:
             kind = type(value)
             if kind in containers:
                 shallow(name, value)
-            elif kind.__name__ in of_numpy:
+            elif kind.__name__ in foreign:
                 args, kwargs = as_python(raw, name, args, kwargs)
         try:
             result = raw(*args, **kwargs)
@@ -199,7 +199,7 @@ def _as_python(
 
     args = tuple(map(python_number, args))
     kwargs = {key: python_number(one) for key, one in kwargs.items()}
-    if any(type(one).__name__ in _OF_NUMPY for one in (*args, *kwargs.values())):
+    if any(type(one).__name__ in _FOREIGN for one in (*args, *kwargs.values())):
         said = misfit(raw, name, args, kwargs)
         if said:
             raise ArgumentError(said)

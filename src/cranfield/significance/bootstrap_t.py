@@ -99,25 +99,6 @@ class Centred:
         mean *= self.scale[:, None]
         return mean, variance
 
-    def moderated_t(self, counts: Floats, common: Floats) -> Floats:
-        """Return t by the mean of the variance of a row and that common to a sample.
-
-        The same as from the moments, with fewer passes over many numbers: the common variance is
-        above 0, which makes light of what is rounding in that of a row.
-        """
-        n = counts.shape[1]
-        part = 1 / (n * self.unit)
-        t, variance = product(self.numbers, counts), product(self.squares, counts)
-        squared = t * part
-        squared *= t
-        variance -= squared
-        variance *= (part * self.scale**2 / (2 * (n - 1)))[:, None]
-        variance += common / (2 * n)
-        t *= (part * self.scale)[:, None]
-        np.sqrt(variance, out=variance)
-        t /= variance
-        return t
-
 
 SMALL = 2**18
 """Products of numbers up to which BLAS stays with one thread: OpenBLAS does."""

@@ -45,6 +45,7 @@ class Outcome:
     table: AnovaTable | None = None
     model: Model | None = None
     notes: tuple[str, ...] = ()
+    smallest_pvalues: Floats | None = None
 
     @property
     def of_model(self) -> Model:
@@ -56,8 +57,8 @@ class Outcome:
 class Corrected:
     """What a correction makes of an outcome; None where it leaves what the test has.
 
-    Systems whose means, plus and minus `half_widths`, do not overlap differ. Of a correction by
-    steps the interval may be `of_first_step`: p-values of later steps find more than it tells.
+    Systems whose means, plus and minus `half_widths`, do not overlap are significantly different.
+    No difference, however large, can have a p-value below `smallest_pvalue`.
     """
 
     pvalue: Floats
@@ -65,10 +66,12 @@ class Corrected:
     interval: Interval | None = None
     holds_for: str = "each pair alone"
     half_widths: Floats | None = None
-    of_first_step: bool = False
+    smallest_pvalue: float | None = None
 
 
 TOGETHER = "all pairs together"
+ALL_COMPARISONS = "all comparisons"
+BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"
 """What simultaneous limits hold for."""
 
 

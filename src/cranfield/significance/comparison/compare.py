@@ -13,9 +13,11 @@ from cranfield.significance.comparison.notes import (
     beyond_assumptions,
     notes_on,
     out_of_reach,
-    stepped_down,
+    pooled_against_paired,
+    sign_flips_of_few,
 )
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.constant_differences import with_exchange_tests
 from cranfield.significance.corrections.catalogue import (
     CORRECTIONS,
     RECOMMENDED,
@@ -23,6 +25,7 @@ from cranfield.significance.corrections.catalogue import (
     find_correction,
 )
 from cranfield.significance.options import Options
+from cranfield.significance.outcome import Corrected, Outcome
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import TESTS, default_test, find_test
@@ -63,17 +66,20 @@ def compare(
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
         `bootstrap`, `bootstrap-shift`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`),
         `anova-3`, `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default
-        two-way ANOVA, for two systems the studentised bootstrap, and for scores by shard, or by
-        variation of each topic's query, ANOVA with random topics.
+        two-way ANOVA; for two systems the studentised bootstrap, which is the same test of one
+        pair; and for scores by shard, or by variation of each topic's query, ANOVA with random
+        topics.
     correction
-        For many comparisons: `none`, `tukey`, `randomised-tukey`, `dunnett`, `max-t`,
-        `moderated-max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default moderated
-        max-T, where topics are a sample and the same for all systems; else the test's own: Tukey's
-        HSD for models of all systems, Dunnett's test with a baseline, the randomised Tukey HSD for
-        the randomisation test, the false discovery rate for bootstrap ANOVA, else Holm's.
+        For many comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`, `dunnett`,
+        `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's HSD
+        bootstrapped over topics for ANOVA on a sample of topics that all systems have in common;
+        else that of the test: Tukey's HSD for other models of all systems, Dunnett's test with a
+        baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T for the
+        bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
     alternative
-        `two-sided`, `greater` (the first system of a pair, that is not the baseline, has higher
-        scores) or `less`.
+        `two-sided`, `greater` (a system has higher scores than the baseline, or the first of two
+        systems than the second) or `less`. One-sided tests of more than two systems need a
+        baseline.
     alpha
         Significance level.
     baseline
@@ -120,6 +126,11 @@ def compare(
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
+    if chosen.info.bound:
+        raise PolicyError(
+            f"{chosen.info.name} is the upper bound of what a test can find, not a test: it is for"
+            " studies of tests"
+        )
     if test is None and correction and find_correction(correction) not in chosen.info.corrections:
         # Of two systems, what goes with the default test of many.
         chosen = default_test(3, bool(given.shards))
@@ -131,11 +142,16 @@ def compare(
     scores = ready.scores
     baselines = baseline_indices(scores.systems, baseline)
     pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
+    if not (options.two_sided or baselines or len(pairs) == 1):
+        raise PolicyError(
+            f"alternative={alternative!r} of all pairs depends on the order of the systems: it"
+            " requires a baseline"
+        )
     if scores.shards:
         pairs = replace(pairs, by_shard=scores.values)
     adjustment = _correction(info, correction, pairs, baselines, options)
-    outcome = chosen.run(pairs, options)
-    corrected = adjustment.run(outcome, pairs, options)
+    outcome = with_exchange_tests(chosen.run(pairs, options), pairs, info, options)
+    corrected = _corrected(adjustment, outcome, pairs, options)
     details = dict(outcome.details)
     omnibus = details.pop("omnibus", None)
     if adjustment.random:
@@ -172,6 +188,7 @@ def compare(
         interval_of=info.interval,
         interval_kind=corrected.holds_for,
         limits=corrected.interval or outcome.interval,
+        pair_limits=outcome.interval,
         scores=scores,
         half_widths=corrected.half_widths,
         anova=outcome.table,
@@ -190,10 +207,20 @@ def compare(
             *outcome.notes,
             *notes_on(scores, info, options),
             *beyond_assumptions(pairs, info, adjustment),
-            *stepped_down(corrected, options),
+            *sign_flips_of_few(pairs, info, options),
+            *pooled_against_paired(pairs, adjustment, corrected, options),
             *out_of_reach(info, outcome, adjustment, corrected, options),
         ),
     )
+
+
+def _corrected(
+    adjustment: Correction, outcome: Outcome, pairs: Pairs, options: Options
+) -> Corrected:
+    """Correct for many comparisons; a model without any error leaves nothing to divide by."""
+    if adjustment.one_variance and outcome.model is not None and outcome.model.error == 0:
+        return CORRECTIONS["bonferroni"].run(outcome, pairs, options)
+    return adjustment.run(outcome, pairs, options)
 
 
 def _correction(
@@ -209,11 +236,16 @@ def _correction(
     correction = CORRECTIONS[find_correction(asked)]
     if correction.name not in info.corrections:
         fitting = ", ".join(info.corrections)
-        raise PolicyError(f"{correction.name} does not go with the test {info.name}; {fitting} do")
+        raise PolicyError(
+            f"correction {correction.name!r} cannot be combined with test {info.name!r}; use"
+            f" {fitting}"
+        )
     if correction.one_baseline and len(baselines) != 1:
-        raise PolicyError(f"{correction.title} compares with one baseline: name it")
+        raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
     if correction.all_pairs and not options.two_sided:
-        raise PolicyError(f"{correction.name} is two-sided; take holm for a one-sided test")
+        raise PolicyError(
+            f"{correction.name} is two-sided; use {RECOMMENDED} or holm for a one-sided test"
+        )
     return correction
 
 
@@ -222,7 +254,7 @@ def _own_correction(
 ) -> str:
     if len(pairs) == 1 and not info.model:
         return "none"
-    if len(pairs) > 1 and RECOMMENDED in info.corrections:
+    if RECOMMENDED in info.corrections:
         return RECOMMENDED
     if len(baselines) == 1:
         own = CORRECTIONS[info.baseline_correction]

@@ -22,15 +22,19 @@ from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.kruskal_friedman import Omnibus
-from cranfield.significance.outcome import TOGETHER, Interval
+from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
 
 MEANS = ("mean difference", "difference of means")
 """What limits are limits of, where they can be drawn around means."""
 
-SIMULTANEOUS = (TOGETHER, "all comparisons")
+SIMULTANEOUS = (TOGETHER, BONFERRONI, ALL_COMPARISONS)
 """What limits hold for, where they can be drawn so."""
+
+
+DIRECTIONS = "the direction of significant differences is assumed to be right"
+"""A note of sets of ranks by corrections that bound false differences only."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +63,7 @@ class ComparedPairs:
     interval_of: str
     interval_kind: str
     limits: Interval = field(repr=False)
+    pair_limits: Interval = field(repr=False)
     scores: Scores = field(repr=False)
     half_widths: Floats | None = None
     anova: AnovaTable | None = None
@@ -84,14 +89,32 @@ class ComparedPairs:
 
     @cached_property
     def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper confidence limits, by pair; computed when first asked for.
+        """Lower and upper bounds of the confidence interval, by pair; computed when first used.
 
-        One-sided tests have one finite limit.
+        One-sided tests have one finite bound. A bound is NaN where an interval would contradict
+        the decision on the pair, as in later steps of a step-down correction.
         """
         return self.interval_at(self.alpha)
 
     def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at confidence 1 - alpha, by pair."""
+        """Return lower and upper bounds at confidence 1 - alpha, by pair."""
+        low, high = self.bounds_at(alpha)
+        without = self.contradicted(low, high, alpha)
+        return np.where(without, np.nan, low), np.where(without, np.nan, high)
+
+    def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
+        """Return where an interval contains 0 and the pair is significant, or the other way."""
+        with np.errstate(invalid="ignore"):
+            leaves_out = (low > 0) | (high < 0)
+        return np.asarray(leaves_out != self.is_significant(alpha))
+
+    @property
+    def without_interval(self) -> int:
+        """Number of pairs without an interval, since it would contradict the decision."""
+        return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
+
+    def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return the bounds of :meth:`interval_at` of all pairs, whatever the decision."""
         check_share("alpha", alpha)
         if self.alternative == "two-sided":
             return self.limits(1 - alpha)
@@ -193,12 +216,12 @@ class ComparedPairs:
     def rank_sets(self) -> RankSets:
         """Return which ranks each system may have, by what this comparison says of pairs.
 
-        A system is surely better than those from which it differs with a better mean. The sets hold
-        all true ranks, together, with probability 1 - alpha, if that bounds the chance of any wrong
-        statement, its direction included. Simultaneous intervals such as Tukey's do so; of
-        step-down corrections it is known of false differences, and taken for granted of directions.
-        :func:`cranfield.significance.rank_sets` tests directions, and has smaller sets of single
-        systems too.
+        A system is better than those from which it is significantly different with a better mean.
+        The sets contain all true ranks, together, with probability 1 - alpha, if alpha bounds the
+        probability of any wrong statement, its direction included. Simultaneous intervals, such as
+        those of Tukey's HSD, have that property; of step-down corrections it is known of false
+        differences, and assumed of directions. :func:`cranfield.significance.rank_sets` also
+        returns the smaller set of each system alone.
 
         Raises
         ------
@@ -229,7 +252,7 @@ class ComparedPairs:
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,
-            notes=("it is taken for granted that differences found have the right direction",),
+            notes=() if correction.pooled or correction.one_variance else (DIRECTIONS,),
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
@@ -267,8 +290,8 @@ class ComparedPairs:
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst: mean, interval and groups where there are any.
 
-        Without intervals of means, `ranks` are the confidence sets of :meth:`rank_sets`, such as
-        `2-5`, where the correction bounds the chance of any error.
+        `ranks` are the confidence sets of :meth:`rank_sets`, such as `2-5`, where the correction
+        bounds the probability of any error.
         """
         order = self.order
         columns: dict[str, Any] = {
@@ -279,7 +302,7 @@ class ComparedPairs:
             columns["low"] = (self.means - self.half_widths)[order]
             columns["high"] = (self.means + self.half_widths)[order]
         if not self.baselines and self.alternative == "two-sided":
-            if self.half_widths is None and CORRECTIONS[self.correction].bounds == "any error":
+            if CORRECTIONS[self.correction].bounds == "any error" or len(self) == 1:
                 low, high = (ranks[order].tolist() for ranks in self.rank_sets().interval)
                 columns["ranks"] = [
                     str(best) if best == worst else f"{best}-{worst}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,8 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
-from cranfield.significance.corrections.of_pvalues import narrowed
 from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.outcome import TOGETHER, Interval
+from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.tabular import Table
 from cranfield.tabular.frames import Framed
 from cranfield.tabular.text import grid
@@ -73,10 +72,11 @@ class Equivalence(Framed):
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent
     low, high: 0.9 confidence limits of the mean difference, each pair alone
+    p difference: of the comparison, that they differ at all; p equivalence: ...
     ruled out: a difference of that size or more, in either direction
     <BLANKLINE>
-    first  second  difference      low    high  margin       p  ruled out  verdict
-    old    new        -0.0050  -0.0202  0.0102  0.0300  0.0152     0.0202  equivalent
+    first  second  difference      low    high  margin  p difference  p equivalence ...
+    old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
     """
 
     comparison: ComparedPairs
@@ -198,9 +198,10 @@ class Equivalence(Framed):
                 "low": low,
                 "high": high,
                 "margin": self.margin,
-                "p not worse": not_worse,
-                "p not better": not_better,
-                "p": self.p_equivalent,
+                "p difference": found.adjusted_pvalues,
+                "p equivalence": self.p_equivalent,
+                "p non-inferiority": not_worse,
+                "p non-superiority": not_better,
                 "ruled out": self.ruled_out,
                 "verdict": self.verdicts,
             }
@@ -216,6 +217,9 @@ class Equivalence(Framed):
             f"{counted(len(found), 'pair')}: {said}",
             f"low, high: {self.level:.4g} confidence limits of the {found.interval_of},"
             f" {self.holds_for}",
+            "p difference: of the comparison, that they differ at all; p equivalence: that they"
+            " differ by less than the margin; p non-inferiority: that the first is not worse by the"
+            " margin or more",
             "ruled out: a difference of that size or more, in either direction",
         ]
         if "%" in self.asked:
@@ -226,19 +230,20 @@ class Equivalence(Framed):
         """Return the table that is shown, a row a pair."""
         places = 4 if places is None else places
         frame = self.to_polars()
-        shown = ("difference", "low", "high", "margin", "p", "ruled out")
+        p = ("p difference", "p equivalence", "p non-inferiority")
+        shown = ("difference", "low", "high", "margin", *p, "ruled out")
         head = ["first", "second", *shown, "verdict"]
         rows = [
             [
                 row["first"],
                 row["second"],
-                *(shown_p(row[k]) if k == "p" else f"{row[k]:.{places}f}" for k in shown),
+                *(shown_p(row[k]) if k in p else f"{row[k]:.{places}f}" for k in shown),
                 row["verdict"],
             ]
             for row in frame.iter_rows(named=True)
         ]
         title, *notes = self.facts()
-        return Table(title, head, rows, (0, 1, 8), notes)
+        return Table(title, head, rows, (0, 1, len(head) - 1), notes)
 
     def __str__(self) -> str:
         return "\n".join(self.facts()) + "\n\n" + grid(self.table())
@@ -248,23 +253,18 @@ class Equivalence(Framed):
 
 
 def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:
-    """Say which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
-    pairs, limits = len(found), found.limits
-    kind, together = found.interval_kind, found.interval_kind.startswith("all")
-    alone = pairs == 1 or found.correction == "none"
-    if bonferroni := found.correction == "bonferroni" and not alone:
-        limits = partial(narrowed, limits, 1 / pairs)
-    if bonferroni or not (alone or together):
-        kind = f"{TOGETHER}, by Bonferroni's inequality"
-    by_pair = alone or bonferroni or not together
+    """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
+    pairs, alone = len(found), len(found) == 1 or found.correction == "none"
+    together = not alone and found.interval_kind in (TOGETHER, ALL_COMPARISONS)
+    by_inequality = not (alone or together)
     return Equivalence(
         comparison=found,
         margin=_absolute(found, margin),
         asked=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
-        limits=limits,
-        holds_for=kind,
-        tails=2 if by_pair else 1,
-        times=pairs if by_pair and not alone else 1,
+        limits=found.limits if together else found.pair_limits,
+        holds_for=BONFERRONI if by_inequality else found.interval_kind,
+        tails=1 if together else 2,
+        times=pairs if by_inequality else 1,
     )
 
 

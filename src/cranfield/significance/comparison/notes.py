@@ -1,67 +1,72 @@
-"""What a reader of a comparison should be told beside its numbers."""
+"""Notes of a comparison: what a reader should know besides its numbers."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import bdtrc
 
 from cranfield.base.scale_types import a_scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.clusters import clusters_told
-from cranfield.significance.corrections.catalogue import Correction
+from cranfield.significance.corrections.catalogue import RECOMMENDED, Correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Corrected, Outcome
 from cranfield.significance.pairs import Pairs
+from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
 
 ENOUGH = 12
-"""Topics from which on samples of them find about what they should."""
+"""Topics below which a bootstrap over topics has little power."""
+
+FEW = 10
+"""Topics below which two systems are also compared by exact sign flips."""
 
 UNEQUAL = 1.5
-"""Standard deviations of differences, by their common estimate, from which on it is said."""
+"""Ratio of standard deviations of differences to their common estimate that calls for a note."""
+
+CLEAR, BY_CHANCE = 0.001, 0.1
+"""P-values of paired t-tests that are counted as clear, and the largest probability that chance
+gives as many of them for their number to be reported."""
 
 
 def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
-    """Say what the measure and the test have to do with each other."""
+    """Return what the measure and the test imply for each other."""
     name = scores.measure or "the measure"
     notes = clusters_told(scores)
     if scores.lower_is_better:
-        notes.append(f"low scores of {name} are the good ones")
-    if scores.aggregate != "mean":
-        notes.append(
-            f"{name} sums up topics otherwise than by a mean: compared are the means of its scores"
-        )
+        notes.append(f"lower scores of {name} are better")
     if options.threshold:
-        notes.append(f"differences of at most {options.threshold:g} count as none")
+        notes.append(f"differences of at most {options.threshold:g} count as ties")
     if info.of_two and len(scores.systems) == 2 and options.two_sided:
         notes.append(info.of_two)
     if info.of_pairs and len(scores.systems) > 2:
         notes.append(info.of_pairs)
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
-            f"not invariant: this test needs {a_scale(info.scale)}, and {name} is declared"
-            f" {scores.scale}; what it says may depend on how the scale is spaced"
+            f"{name} is declared {scores.scale}, but this test assumes {a_scale(info.scale)};"
+            " results may not survive a rescaling"
         )
     return notes
 
 
 def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
-    """Say so when differences are, or may be, otherwise than the correction assumes.
+    """Return what is known to violate the assumptions of the test or the correction.
 
-    Tukey's and Dunnett's tests measure all pairs by one error, and the randomised Tukey HSD
+    Tukey's and Dunnett's tests take one error for all pairs, and the randomised Tukey HSD
     exchanges the scores of all systems: pairs that vary more than others are then called
-    different too often (see the study of calibration in the documentation).
+    significantly different too often (docs/calibration.md).
     """
     sampled = correction.resamples_topics or info.name == "bootstrap"
     if sampled and pairs.topics < ENOUGH:
         return [
-            f"with {counted(pairs.topics, 'topic')}, fewer than {ENOUGH}, samples of topics are"
-            " few: this finds large differences only"
+            f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
+            f" {ENOUGH}: only large differences become significant"
         ]
     if correction.symmetric and len(pairs) > 1:
         return [
-            f"{correction.name} takes differences for symmetric around their mean, which those of"
-            " nearly equal runs seldom are; moderated-max-t does not"
+            f"{correction.name} assumes differences that are symmetric around their mean, which"
+            f" those of nearly equal runs seldom are; {RECOMMENDED} does not"
         ]
     sensitive = correction.one_variance and info.one_variance
     if not sensitive or pairs.systems < 3 or not pairs.paired:
@@ -76,24 +81,49 @@ def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> 
     if common <= 0 or largest <= UNEQUAL**2 * common:
         return []
     return [
-        f"some pairs vary up to {np.sqrt(largest / common):.1f} times as much as this test assumes"
-        " of all, and are called different too often; the correction moderated-max-t allows"
-        " for it"
+        f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this test"
+        " assumes of all, and are called significant too often; the correction"
+        f" {RECOMMENDED} allows for it"
     ]
 
 
-def stepped_down(corrected: Corrected, options: Options) -> list[str]:
-    """Say how many pairs differ although 0 is within their limits, which are of the first step."""
-    if corrected.interval is None or not corrected.of_first_step or not options.two_sided:
+def pooled_against_paired(
+    pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
+) -> list[str]:
+    """Return how many pairs a paired t-test separates clearly, and a pooled error does not.
+
+    A system and its variant may differ by little on nearly every topic. Where all pairs share one
+    error such a difference is not significant, but the paired t-test of the pair alone sees it.
+    """
+    if not correction.pooled or pairs.systems < 3:
         return []
-    low, high = corrected.interval(1 - options.alpha)
-    within = (corrected.pvalue <= options.alpha) & (low <= 0) & (high >= 0)
-    if not within.any():
+    raw = find_test("t").run(pairs, Options()).pvalue
+    total, not_significant = len(pairs), corrected.pvalue > options.alpha
+    missed = int(((raw < CLEAR) & not_significant).sum())
+    if not missed:
         return []
-    pairs = counted(int(within.sum()), "pair")
-    verb = "differs" if within.sum() == 1 else "differ"
+    # Either there are many of them, or one would be significant by Bonferroni's correction.
+    clearest = raw[not_significant].min() * total <= options.alpha
+    if bdtrc(missed - 1, total, CLEAR) > BY_CHANCE and not clearest:
+        return []
     return [
-        f"{pairs} {verb} by the steps down though 0 is within limits, which are of the first step"
+        f"{missed:,} of {counted(total, 'pair')} {'has' if missed == 1 else 'have'} p < {CLEAR:g}"
+        f" in an unadjusted two-sided paired t-test but {'is' if missed == 1 else 'are'} not"
+        f" significant here, where all pairs share one error term (about {total * CLEAR:.2g}"
+        f" {'is' if total * CLEAR == 1 else 'are'} expected by chance); compare them on their own"
+    ]
+
+
+def sign_flips_of_few(pairs: Pairs, info: TestInfo, options: Options) -> list[str]:
+    """Return the exact p-value of sign flips for one pair on few topics."""
+    if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= FEW:
+        return []
+    exact = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
+    pvalue = float(find_test("randomisation").run(pairs, exact).pvalue[0])
+    smallest = 0.5 ** (pairs.topics - options.two_sided)
+    return [
+        f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
+        f" with {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
     ]
 
 
@@ -104,19 +134,28 @@ def out_of_reach(
     corrected: Corrected,
     options: Options,
 ) -> list[str]:
-    """Say so when no difference could have become significant, however large."""
+    """Return that no difference could have become significant, however large, where that is so."""
     raw, details = outcome.pvalue, outcome.details
     if not raw.size or corrected.pvalue.min() <= options.alpha:
         return []
+    smallest = corrected.smallest_pvalue
+    if smallest is None and outcome.smallest_pvalues is not None:
+        smallest = float(outcome.smallest_pvalues.min())
+    if smallest is not None and smallest > options.alpha:
+        few = counted(int(outcome.n.max()), "topic")
+        return [
+            f"no difference can be significant at {options.alpha:g} with {few}: too many"
+            f" resamples have no variation, and no p-value can be below {smallest:.2g}"
+        ]
     if "resamples" in details or correction.random:
-        least, by = 1 / (options.resamples + 1), f"{options.resamples:,} samples"
-        cure = "draw more, or correct otherwise"
+        least, by = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
+        cure = "draw more, or choose another correction"
     elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
         if topics == 0:
             return ["no topic has different scores: there is nothing to test"]
         least = 0.5 ** (topics - options.two_sided)
-        by, cure = counted(topics, "difference"), "take more topics, or correct otherwise"
+        by, cure = counted(topics, "difference"), "use more topics, or choose another correction"
     else:
         return []
     together = raw.size if correction.multiplies else 1
@@ -125,6 +164,6 @@ def out_of_reach(
     if least * together <= options.alpha and not (at_floor and by_rank):
         return []
     return [
-        f"{by} give no p below {least:.2g}, too few for {counted(raw.size, 'pair')} with this"
-        f" correction: {cure}"
+        f"{by} cannot give a p-value below {least:.2g}, too large for"
+        f" {counted(raw.size, 'pair')} with this correction: {cure}"
     ]

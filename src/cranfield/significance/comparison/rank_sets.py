@@ -1,4 +1,4 @@
-"""Confidence sets of ranks: which places of a leaderboard a system may truly have."""
+"""Confidence sets of ranks: which ranks of a leaderboard a system may truly have."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, best_first
+from cranfield.base.arrays import Floats, Indices, best_first, row_slices
 from cranfield.base.checks import check_share, check_whole
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
+from cranfield.significance.bootstrap_t import topic_counts
+from cranfield.significance.comparison.headings import heading_of
 from cranfield.significance.comparison.notes import notes_on
-from cranfield.significance.comparison.rank_bootstrap import directional_pvalues
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.bootstrap_tukey import (
+    SAMPLED,
+    PooledErrors,
+    divided,
+    maxima,
+    pvalues_of,
+)
+from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import all_pairs
 from cranfield.significance.prepare import as_scores, prepared
@@ -167,27 +175,25 @@ def rank_sets(
     scores: Any,
     *,
     alpha: float = 0.05,
-    moderated: bool = True,
     missing: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
 ) -> RankSets:
-    r"""Find which ranks each system may have, so that all sets hold together.
+    r"""Compute confidence sets of the rank of each system, all together and each alone.
 
     The rank of a system is 1 plus the number of systems that are truly better. Its set is
 
     .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
 
-    where N- are the systems that are surely better, and N+ those surely worse: pairs for which the
-    step-down bootstrap of centred studentised differences finds the direction. With one family of
-    all pairs the sets hold all true ranks with probability 1 - alpha; with a family for each
-    system, each set alone does, and is smaller.
+    with the systems N- that are significantly better, and N+ that are significantly worse. The
+    pairs are compared as :func:`cranfield.compare` does by default, by simultaneous intervals of
+    Tukey's HSD bootstrapped over topics. With one family of all pairs the sets contain all true
+    ranks with probability 1 - alpha; with a family for each system, which are its pairs with the
+    others, each set alone does, and is smaller.
 
-    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), with step-down families of both directions
-    of each pair; Romano and Wolf (2005). It assumes that topics are a random sample, and that there
-    are enough of them for the bootstrap: studentised means of differences, whatever their
-    distribution, variances and correlations.
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who take intervals of each pair's own
+    variance. It assumes that topics are a random sample, a dozen at least.
 
     Parameters
     ----------
@@ -195,14 +201,10 @@ def rank_sets(
         Of one measure, as :func:`cranfield.compare` takes them.
     alpha
         1 minus the confidence.
-    moderated
-        Whether a pair is measured by the mean of its own variance and that of all pairs, as the
-        correction `moderated-max-t` does; else by its own alone, as in the paper, where a few
-        nearly equal runs widen all sets.
     missing
-        `error`, the default; `drop` leaves out topics that lack a score; `zero` counts 0.
+        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
     resamples, seed
-        Number B of random samples of topics, and the seed.
+        Number B of resamples of topics, and the seed.
     jobs
         Threads; it never changes a result.
 
@@ -218,30 +220,53 @@ def rank_sets(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ap = cf.evaluate(covid.runs[:4], covid.qrels, "AP")["AP"]
-    >>> found = rank_sets(ap, seed=1)
-    >>> [limit.tolist() for limit in found.interval]
+    >>> sets = rank_sets(ap, seed=1)
+    >>> [limit.tolist() for limit in sets.interval]
     [[1, 1, 3, 3], [2, 2, 4, 4]]
     """
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    info = find_test("bootstrap").info
-    ready = prepared(as_scores(scores), info, missing)
-    given = ready.scores
-    pvalues, own = directional_pvalues(ready.flat, options, moderated=moderated)
-    pairs, means = all_pairs(ready.flat), given.mean()
-    ahead = np.zeros(pvalues.shape)
-    ahead[pairs.first, pairs.second] = pairs.differences_of(means)
+    info = find_test("anova-2").info
+    given = as_scores(scores)
+    if given.shards:
+        info = find_test("random-topics").info
+    ready = prepared(given, info, missing)
+    pairs, means = all_pairs(ready.flat), ready.flat.mean(axis=0)
+    family = PooledErrors.of(pairs)
+    size = np.abs(family.t)
+    difference, together = np.zeros((2, pairs.systems, pairs.systems))
+    difference[pairs.first, pairs.second] = pairs.differences_of(means)
+    together[pairs.first, pairs.second] = pvalues_of(size, maxima([family], options))
+    statistic = np.zeros_like(together)
+    statistic[pairs.first, pairs.second] = size
+    statistic += statistic.T
+    own = own_maxima(family, options)
     return RankSets(
         measure=given.measure,
         systems=given.systems,
         means=means,
-        topics=len(given.topics),
-        difference=ahead - ahead.T,
-        pvalues=pvalues,
-        own_pvalues=own,
+        topics=pairs.topics,
+        difference=difference - difference.T,
+        pvalues=together + together.T + np.eye(pairs.systems),
+        own_pvalues=np.array([pvalues_of(*row) for row in zip(statistic, own, strict=True)]),
         alpha=alpha,
-        method=CORRECTIONS["moderated-max-t" if moderated else "bootstrap-max-t"].title,
+        method=heading_of(info, CORRECTIONS[RECOMMENDED]),
         lower_is_better=given.lower_is_better,
         resamples=resamples,
         seed=seed,
-        notes=(*ready.notes, *notes_on(given, info, options)),
+        notes=(*ready.notes, *notes_on(ready.scores, info, options)),
     )
+
+
+def own_maxima(family: PooledErrors, options: Options) -> Floats:
+    """Return the largest statistic of each system with any other, by system and resample.
+
+    Shape (systems, resamples), ascending along the resamples.
+    """
+    topics = family.pairs.topics
+    counts = topic_counts(options.resamples, topics, options.seed)
+    out = np.empty((family.pairs.systems, options.resamples))
+    for part in row_slices(options.resamples, len(out), SAMPLED):
+        means, error = family.resampled(counts[part])
+        farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
+        out[:, part] = divided(farthest, error)
+    return np.sort(out, axis=1)

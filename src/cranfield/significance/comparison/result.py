@@ -16,6 +16,7 @@ from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.groups import shortened
+from cranfield.significance.comparison.headings import heading_of
 from cranfield.significance.comparison.one_pair import OnePair
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import shown_p
@@ -99,10 +100,10 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     @property
     def title(self) -> str:
         """Name the test and the correction."""
-        correction = CORRECTIONS[self.correction].title
+        correction = CORRECTIONS[self.correction]
         if self.correction != "none":
-            return f"{self.info.title} with {correction}"
-        return self.info.title if len(self) == 1 else f"{self.info.title}, {correction}"
+            return heading_of(self.info, correction, baseline=bool(self.baselines))
+        return self.info.title if len(self) == 1 else f"{self.info.title}, {correction.title}"
 
     @property
     def method(self) -> str:

@@ -39,9 +39,12 @@ class Correction(Declaration):
     equal_counts: bool = False  # needs means of as many scores each
     one_variance: bool = False  # measures all pairs by one error
     symmetric: bool = False  # takes differences for symmetric around their mean
+    pooled: bool = False  # its statistic has one error for all pairs
     multiplies: bool = False  # the least p-value, by the number of pairs
     random: bool = False
     symbol: str = ""
+    heading: str = ""  # names test and correction in one; {error} is that of the test
+    baseline_heading: str = ""
 
     @property
     def run(self) -> Callable[[Outcome, Pairs, Options], Corrected]:
@@ -120,27 +123,31 @@ _DECLARED = (
         random=True,
     ),
     Correction(
-        name="moderated-max-t",
-        aliases=("moderated",),
-        title="moderated max-T",
-        does="topics drawn anew from centred scores, step down by the largest t of all pairs; each "
-        "pair is measured by the mean of its own variance and that of all pairs, and with n "
-        "topics its error is widened by 2 / n. Systems may differ in variance and depend on each "
-        "other, and differences need not be symmetric",
+        name="bootstrap-tukey",
+        aliases=("bootstrapped-tukey", "tukey-bootstrap"),
+        title="Tukey's HSD bootstrapped over topics",
+        heading="Tukey's HSD on the {error}, bootstrapped over topics",
+        baseline_heading="Comparisons with a baseline on the {error}, bootstrapped over topics"
+        " (the counterpart of Dunnett's test)",
+        does="Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of "
+        "Dunnett's test; the distribution of the largest difference is estimated by drawing topics "
+        "with replacement from centred scores, in a single step. Scores need not be normal, and "
+        "systems may differ in variance and depend on each other",
         assumes="topics are a random sample, a dozen at least",
-        source="Romano and Wolf (2005); Smyth (2004)",
-        function="corrections.bootstrap_max_t:moderated_max_t",
-        families=("anova", "t", "bootstrap"),
+        source="Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)",
+        function="corrections.bootstrap_tukey:bootstrap_tukey",
+        families=("anova",),
         resamples_topics=True,
         random=True,
+        pooled=True,
         symbol="t",
     ),
     Correction(
         name="bootstrap-max-t",
         aliases=("romano-wolf",),
         title="bootstrap max-T of Romano and Wolf",
-        does="the same, each pair measured by its own variance alone: a few nearly equal runs "
-        "make it find little",
+        does="topics drawn with replacement from centred scores, step down by the largest t of all "
+        "pairs, each with its own variance; a few nearly equal runs make it find little",
         assumes="topics are a random sample, a dozen at least",
         source="Romano and Wolf (2005)",
         function="corrections.bootstrap_max_t:bootstrap_max_t",
@@ -191,12 +198,11 @@ _DECLARED = (
 CORRECTIONS = {correction.name: correction for correction in _DECLARED}
 """Corrections by name."""
 
-RECOMMENDED = "moderated-max-t"
-"""What comparisons take by default, where it goes with the test.
+RECOMMENDED = "bootstrap-tukey"
+"""The default correction of tests that it supports.
 
-On real scores whose means are made equal it errs in no more experiments than it says, and finds
-about what Tukey's HSD finds, which errs in two or three times as many (docs/calibration.md).
-Studies, which follow papers and do a test thousands of times, take the test's own correction.
+Its error rates on real scores are in docs/calibration.md. Studies, which follow papers and repeat
+a test thousands of times, take the correction of the test.
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,7 @@ from cranfield.base.checks import check_choice, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Interval, Level, Limits, Outcome
+from cranfield.significance.outcome import BONFERRONI, Corrected, Interval, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 
 
@@ -64,7 +65,7 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     if number <= 1:
         return Corrected(pvalue)
     limits = partial(narrowed, outcome.interval, number)
-    return Corrected(pvalue, interval=limits, holds_for=TOGETHER)
+    return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
 
 
 def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
@@ -73,15 +74,43 @@ def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
 
 
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    return Corrected(LAWS["holm"](outcome.pvalue))
+    """Correct step by step; intervals are Bonferroni's, which need no order of the pairs."""
+    return replace(bonferroni(outcome, pairs, options), pvalue=LAWS["holm"](outcome.pvalue))
 
 
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    return Corrected(LAWS["bh"](outcome.pvalue))
+    return _with_coverage_rate("bh", outcome)
 
 
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    return Corrected(LAWS["by"](outcome.pvalue))
+    return _with_coverage_rate("by", outcome)
+
+
+def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
+    """Correct, with intervals that have the false coverage rate of the selected pairs.
+
+    Of m pairs with R rejected at level q, each interval has level 1 - R q / m; it leaves out 0
+    exactly where the pair is rejected. By the law of dependent p-values q is divided by the sum of
+    1 / i up to m. Source: Benjamini and Yekutieli (2005).
+    """
+    pvalue = LAWS[law](outcome.pvalue)
+    number = pvalue.size
+    if number <= 1:
+        return Corrected(pvalue)
+    dependence = float((1 / np.arange(1, number + 1)).sum()) if law == "by" else 1.0
+
+    def interval(level: Level) -> Limits:
+        tail = 1 - np.asarray(level)
+        # 1 - level is not quite alpha, as floats.
+        rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+        part = np.maximum(rejected, 1).reshape(tail.shape) / (number * dependence)
+        return outcome.interval(1 - tail * part)
+
+    return Corrected(pvalue, interval=interval, holds_for=SELECTED)
+
+
+SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
+"""What intervals with a false coverage rate hold for."""
 
 
 def _bonferroni(pvalues: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
+from cranfield.significance.corrections.of_pvalues import bonferroni
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import TOGETHER, Corrected, Level, Limits, Outcome
 from cranfield.significance.pairs import BLOCK, Pairs
@@ -17,7 +19,8 @@ from cranfield.significance.resampling import as_integers, monte_carlo, random_s
 
 
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    return Corrected(max_t_pvalues(pairs, options))
+    """Correct step by step; intervals are Bonferroni's, as random signs give none of their own."""
+    return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
 
 
 def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:

@@ -21,7 +21,14 @@ from cranfield.significance.corrections.studentised import (
 from cranfield.significance.difference_by_error import away, ratio, t_pvalue, t_quantile
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Level, Limits, Outcome
+from cranfield.significance.outcome import (
+    ALL_COMPARISONS,
+    TOGETHER,
+    Corrected,
+    Level,
+    Limits,
+    Outcome,
+)
 from cranfield.significance.pairs import Pairs
 
 
@@ -46,7 +53,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
         pvalue = pvalue if model.error else np.where(t == 0, 1.0, pvalue)
     limits = partial(dunnett_limits, model, pairs, options.two_sided)
-    return Corrected(pvalue, statistic=t, interval=limits, holds_for="all comparisons")
+    return Corrected(pvalue, statistic=t, interval=limits, holds_for=ALL_COMPARISONS)
 
 
 def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Limits:

@@ -8,10 +8,13 @@ from functools import partial
 from cranfield.base.scale_types import Scale
 from cranfield.significance.tests.declaration import TestInfo
 
+OWN_EFFECT = "Cohen's d of the differences of the pair: their mean by their standard deviation"
+POOLED_EFFECT = "mean difference by the standard deviation of the error of all systems"
+
 _by_errors = partial(
     TestInfo,
     statistic="t; with Tukey's HSD q",
-    effect="mean difference by the standard deviation of the error",
+    effect=OWN_EFFECT,
     interval="difference of means",
     model=True,
 )
@@ -22,6 +25,7 @@ _by_ranks = partial(
     statistic="z; with Tukey's HSD q, of the mean ranks",
     symbol="z",
     effect="difference of mean ranks by the standard deviation of a rank",
+    effect_unit="SD of ranks",
     interval="difference of mean ranks",
     scale=Scale.ORDINAL,
     model=True,
@@ -52,6 +56,8 @@ OF_ALL = (
         aliases=("md1", "anova-one-way"),
         function="models.anova:one_way_test",
         fit="models.anova:one_way_model",
+        effect=POOLED_EFFECT,
+        effect_unit="SD of error",
         title="One-way ANOVA (MD1)",
         asks="Do the mean scores of the systems differ, whatever their topics?",
         null="All systems have the same mean.",
@@ -71,15 +77,17 @@ OF_ALL = (
         function="models.anova:two_way_test",
         fit="models.anova:two_way_model",
         title="Two-way ANOVA (MD2)",
+        error="two-way ANOVA error",
         asks="Do the mean scores of the systems differ, apart from what is due to topics?",
         null="All systems have the same effect.",
         assumes="Scores add up from topic and system; errors are independent and normal, with "
         "one variance, so that all differences of two systems vary alike (sphericity). Scores of "
         "real systems are not so: with covariances of 15 to 129 runs the F of all systems errs "
         "in 10 to 26 of 100 cases at .05. Read its p-value corrected for that by Greenhouse and "
-        "Geisser, under the table. Tukey's and Dunnett's tests, which measure pairs by one error, "
-        "are off too where systems differ in variance; moderated max-T is not.",
-        when="Several systems on the same topics: the usual choice, with moderated max-T.",
+        "Geisser, under the table. The tables of Tukey's and Dunnett's tests assume all this, too; "
+        "bootstrapped over topics, Tukey's HSD does not.",
+        when="Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped "
+        "over topics.",
         formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
         source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)",
         convention="With two systems it is the paired t-test. The F of more is corrected by "
@@ -95,6 +103,7 @@ OF_ALL = (
         function="models.random_topics:random_topics_test",
         fit="models.random_topics:random_topics_model",
         title="ANOVA with random topics",
+        error="two-way ANOVA error of topic means over shards",
         asks="Do the mean scores of the systems differ, beyond what their differences vary from "
         "topic to topic?",
         null="All systems have the same effect.",
@@ -210,7 +219,8 @@ OF_ALL = (
         r"t_{uv} = \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}",
         statistic="difference of means",
         symbol="",
-        effect="mean difference by the standard deviation of the error",
+        effect=POOLED_EFFECT,
+        effect_unit="SD of error",
         interval="difference of means",
         source="Voorhees, Samarov and Soboroff (2017)",
         convention="The model is topic + system, and with shards also topic:system. Residuals "

@@ -17,15 +17,17 @@ from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.scores.missing import filled
 from cranfield.significance.comparison.notes import notes_on
-from cranfield.significance.corrections.bootstrap_max_t import (
-    CentredPairs,
+from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
+from cranfield.significance.corrections.bootstrap_tukey import (
+    PooledErrors,
+    maxima,
+    pvalues_of,
     simultaneous_limits,
-    step_down,
 )
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits
-from cranfield.significance.pairs import against, all_pairs
+from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular.frames import Framed
@@ -57,7 +59,8 @@ class JointComparison(Framed, Told):
         Adjusted for all pairs and measures together; the same shape.
     interval
         Lower and upper limits that hold for all pairs and measures together at confidence
-        1 - alpha, each of that shape. They are of the single step, and wider than p-values say.
+        1 - alpha, each of that shape; NaN where that would contradict the decision on a pair, as
+        in later steps of `bootstrap-max-t`.
     alpha
         Significance level.
     lower_is_better
@@ -170,27 +173,27 @@ def compare_measures(
     evaluation: Mapping[str, Any],
     *,
     baseline: str | Sequence[str] | None = None,
-    moderated: bool = True,
+    correction: str = RECOMMENDED,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
 ) -> JointComparison:
-    r"""Compare systems by several measures, with one bound of errors for all of them.
+    r"""Compare systems by several measures, as one family of comparisons.
 
-    A test for each measure has as many chances to err. Here the pairs of all measures are one
-    family: topics are drawn with replacement, the same for all systems and measures, and the
-    largest
+    Topics are drawn with replacement, the same for all systems and measures, and observed values
+    are compared with the largest
 
-    .. math:: |t^*_{mp}| = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
+    .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
-    over measures m and pairs p in each sample is what observed values are compared with, step by
-    step. As measures of the same runs agree much, that costs less than it does to correct each
-    measure's p-values for their number.
+    over measures m and pairs p in each resample. By default the variance of a measure is that of
+    all its pairs, as in Tukey's HSD, and there is a single step; with `bootstrap-max-t` it is that
+    of each pair, step down. As measures of the same runs agree much, one family costs less power
+    than to correct each measure's p-values for their number.
 
-    Source: Romano and Wolf (2005). It assumes that topics are a random sample, and enough of them
-    for the bootstrap; nothing of the shape, variances and correlations of scores.
+    Source: Westfall and Young (1993); Romano and Wolf (2005). It assumes that topics are a random
+    sample, a dozen at least; nothing of the shape and correlations of scores.
 
     Parameters
     ----------
@@ -199,11 +202,10 @@ def compare_measures(
         topics and systems, as :func:`cranfield.compare` takes them.
     baseline
         A system, or several, that the others are compared with; else all pairs are.
-    moderated
-        Whether a pair is measured by the mean of its own variance and that of all pairs, as the
-        correction `moderated-max-t` does; else by its own alone.
+    correction
+        `bootstrap-tukey` or `bootstrap-max-t`.
     alpha
-        Chance of any error over all pairs and measures.
+        Probability of any false positive over all pairs and measures.
     missing
         `error`, the default; `drop` leaves out topics that lack a score of any measure; `zero`
         counts 0.
@@ -232,17 +234,17 @@ def compare_measures(
     info = find_test("t").info
     names, systems = tuple(scores), next(iter(scores.values())).systems
     baselines = baseline_indices(systems, baseline)
-    families = []
+    every = []
     for one in scores.values():
         flat = prepared(one, info, None).flat
-        pairs = against(flat, baselines) if baselines else all_pairs(flat)
-        families.append(CentredPairs.of(pairs, moderated=moderated))
-    pvalues, largest = step_down(families, options)
-    difference, error = (
-        np.concatenate([getattr(family, name) for family in families])
-        for name in ("difference", "error")
-    )
-    low, high = simultaneous_limits(difference, error, largest, options, 1 - alpha)
+        every.append(against(flat, baselines) if baselines else all_pairs(flat))
+    pairs = every[0]
+    chosen = find_correction(correction)
+    if chosen not in JOINTLY:
+        raise PolicyError(
+            f"correction of several measures must be one of {', '.join(JOINTLY)}, got {chosen!r}"
+        )
+    difference, pvalues, (low, high) = JOINTLY[chosen](every, options)
     shape = (len(names), len(pairs))
     return JointComparison(
         measures=names,
@@ -255,11 +257,41 @@ def compare_measures(
         interval=(low.reshape(shape).T, high.reshape(shape).T),
         alpha=alpha,
         lower_is_better=tuple(one.lower_is_better for one in scores.values()),
-        method=CORRECTIONS["moderated-max-t" if moderated else "bootstrap-max-t"].title,
+        method=CORRECTIONS[chosen].title,
         resamples=resamples,
         seed=seed,
         notes=(*notes, *(note for one in scores.values() for note in notes_on(one, info, options))),
     )
+
+
+def _by_pooled_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats, Floats, Limits]:
+    """Compare pairs of all measures by one error for each measure, in a single step."""
+    families = [PooledErrors.of(pairs) for pairs in every]
+    largest = maxima(families, options)
+    difference = np.concatenate([family.difference for family in families])
+    error = np.concatenate(
+        [np.full(len(pairs), f.error) for pairs, f in zip(every, families, strict=True)]
+    )
+    statistic = np.concatenate([family.t for family in families])
+    limits = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    return difference, pvalues_of(np.abs(statistic), largest), limits
+
+
+def _by_own_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats, Floats, Limits]:
+    """Compare pairs of all measures by the error of each, step down."""
+    families = [CentredPairs.of(pairs) for pairs in every]
+    pvalue, largest = step_down(families, options)
+    difference = np.concatenate([family.difference for family in families])
+    error = np.concatenate([family.error for family in families])
+    error[error == 0] = np.inf
+    low, high = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
+    low[contradicts] = high[contradicts] = np.nan
+    return difference, pvalue, (low, high)
+
+
+JOINTLY = {"bootstrap-tukey": _by_pooled_errors, "bootstrap-max-t": _by_own_errors}
+"""How pairs of several measures are compared together, by the name of the correction."""
 
 
 def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:

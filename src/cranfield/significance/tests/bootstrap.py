@@ -40,8 +40,8 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     # A block's results fit into the cache, and a matrix product is worth its call.
     parts = list(pairs.blocks(len(counts), 2**19))
     found = in_threads(work, parts, options.jobs)
-    mean, error, deviation, count, zeros = (
-        np.concatenate([one[k] for one in found]) for k in range(5)
+    mean, error, deviation, count, zeros, unlimited = (
+        np.concatenate([block[k] for block in found]) for k in range(6)
     )
     return Outcome(
         statistic=ratio(mean, error),
@@ -52,6 +52,7 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
         zeros=zeros.astype(np.intp),
         ties=np.zeros(len(pairs), dtype=np.intp),
         details={"resamples": options.resamples, "seed": options.seed},
+        smallest_pvalues=monte_carlo(unlimited, options.resamples),
     )
 
 
@@ -62,9 +63,10 @@ def _tested(
     mean = differences.mean(axis=1)
     deviation = spread(differences, mean, pairs.rounding)
     error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
-    found = resampled(pairs, differences, mean, deviation, counts, by_error)
+    found = resampled(pairs, differences, mean, deviation, counts, by_error, options.alternative)
+    unlimited = np.isinf(found).sum(axis=1)
     count = count_reaching(found, ratio(mean, error), options.alternative, relative=RELATIVE)
-    return mean, error, deviation, count, (differences == 0).sum(axis=1)
+    return mean, error, deviation, count, (differences == 0).sum(axis=1), unlimited
 
 
 def resampled(
@@ -74,6 +76,7 @@ def resampled(
     deviation: Floats,
     counts: Floats,
     by_error: bool,
+    alternative: str,
 ) -> Floats:
     """Return t, or the mean, of the centred differences in each sample, shape (pairs, samples)."""
     centred = np.where(deviation[:, None] == 0, 0.0, differences - mean[:, None])
@@ -81,7 +84,9 @@ def resampled(
     if not by_error:
         return means
     variances /= pairs.topics
-    return studentised(means, variances)
+    # A resample without any variation is never discarded: it counts as extreme.
+    extreme = -np.inf if alternative == "less" else np.inf
+    return np.where(variances == 0, extreme, studentised(means, variances))
 
 
 def paired_limits(
@@ -93,6 +98,8 @@ def paired_limits(
         differences = block.differences()
         centre = differences.mean(axis=1)
         deviation = spread(differences, centre, block.rounding)
-        return resampled(block, differences, centre, deviation, counts, by_error)
+        return resampled(
+            block, differences, centre, deviation, counts, by_error, options.alternative
+        )
 
     return bootstrap_t_limits(pairs, mean, error, again, options, level)

@@ -15,7 +15,8 @@ from cranfield.significance.registry import find
 from cranfield.significance.tests.declaration import Test, TestInfo
 
 CONSTANT = (
-    "Differences that are all the same have no variance: p is 1 if they are 0, and 0 otherwise."
+    "Differences that are all the same have no variance: p is that of exact sign flips, or without "
+    "pairing of exact permutations."
 )
 
 _OF_PAIRS = (
@@ -109,9 +110,7 @@ _OF_PAIRS = (
         assumes="Topics are independent; the mean of the differences is nearly normal, which "
         "it is from a few dozen topics on unless they are very skewed.",
         when="Two systems on the same topics, and readers who expect it. For more than two "
-        "systems, two-way ANOVA with moderated max-T, or this test with that correction: it does "
-        "not take one variance for all pairs, as Tukey's HSD does, of which this is the special "
-        "case.",
+        "systems, two-way ANOVA, of which with Tukey's HSD this is the special case.",
         formula=r"t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}",
         statistic="t",
         effect="Cohen's d of the differences: their mean by their standard deviation",
@@ -209,9 +208,12 @@ _OF_PAIRS = (
         convention="The paper's p is count / B. The same topics are drawn for all pairs. The "
         "interval is the bootstrap-t interval by the same samples: symmetric, from the quantile of "
         "|t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test, from "
-        "the quantile of t on its side.",
+        "the quantile of t on its side. "
+        "A resample without any variation counts as extreme.",
         default_for="two systems",
         random=True,
+        correction="bootstrap-max-t",
+        baseline_correction="bootstrap-max-t",
     ),
     TestInfo(
         name="bootstrap-shift",

@@ -46,6 +46,8 @@ class TestInfo(Declaration):
         The statistic, in LaTeX.
     statistic, effect
         What the columns of those names hold.
+    effect_unit
+        The standard deviation that the effect is in units of, where that depends on all systems.
     symbol
         Short for the statistic, over its column; empty where that is a difference of means.
     interval
@@ -60,6 +62,8 @@ class TestInfo(Declaration):
         Whether it compares scores of the same topics.
     model
         Whether it looks at all systems together before it looks at pairs.
+    error
+        The name of the error that all pairs share, for headings.
     fit
         The function that fits its model, without a table; empty where it has none.
     additive
@@ -98,12 +102,14 @@ class TestInfo(Declaration):
     statistic: str
     symbol: str = "t"
     effect: str
+    effect_unit: str = ""
     interval: str
     convention: str = ""
     scale: Scale = Scale.INTERVAL
     paired: bool = True
     model: bool = False
     fit: str = ""
+    error: str = ""
     additive: bool = False
     one_variance: bool = False
     within_topics: bool = False
@@ -123,6 +129,11 @@ class TestInfo(Declaration):
         """Corrections for many comparisons that go with it, the default first."""
         resampled = self.paired and self.samples_topics
         return corrections_of(self.correction, self.family, paired=self.paired, resampled=resampled)
+
+    @property
+    def effect_name(self) -> str:
+        """The heading of the column of effect sizes."""
+        return f"effect ({self.effect_unit})" if self.effect_unit else "effect"
 
     @property
     def bound(self) -> bool:

@@ -29,30 +29,40 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import betaincinv
 
 import cranfield as cf
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import blocks, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
+from cranfield.significance.corrections.bootstrap_tukey import PooledErrors, maxima, pvalues_of
+from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.studentised import studentised_range_isf
+from cranfield.significance.difference_by_error import ratio
+from cranfield.significance.models.anova import two_way_model
+from cranfield.significance.options import Options
+from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.simulation.resampled import Resampled
 from cranfield.significance.simulation.simulator import Simulator, fit_simulator
+from cranfield.significance.tests.student_t import t_test
 
 TESTS = (
     "anova-2+tukey",
-    "anova-2+moderated-max-t",
+    "anova-2+bootstrap-tukey",
     "anova-2+dunnett+last",
-    "anova-2+moderated-max-t+last",
+    "anova-2+bootstrap-tukey+last",
     "t+max-t",
     "t+bootstrap-max-t",
     "t+holm",
@@ -74,7 +84,7 @@ NEAR, SPREAD, WINDOWS, COUPLES = 10, 25, 5, 25
 PART = 50
 """Data sets in a part of the study."""
 
-RESAMPLES, ALPHA, SEED = 999, 0.05, 20261122
+RESAMPLES, LARGE_RESAMPLES, ALPHA, SEED = 999, 199, 0.05, 20261122
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, np.inf)
 """Of true differences, for power."""
 
@@ -199,20 +209,27 @@ def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
         drawn = pool.draw(part.topics, SEED, GROUPS.index(part.group), part.topics, at)
         own_seed = int(stream(SEED, 99, at).integers(2**31))
         started = time.perf_counter()
-        found = compare(
-            labelled(drawn),
-            test=test,
-            correction=correction,
-            baseline=str(drawn.shape[1]) if last else None,
-            resamples=RESAMPLES,
-            alpha=ALPHA,
-            seed=own_seed,
-            jobs=1,
-        )
+        options = Options(resamples=resamples_of(part), alpha=ALPHA, seed=own_seed, jobs=1)
+        if (direct := DIRECT.get(f"{test}+{correction}")) is not None and not last:
+            pairs = all_pairs(drawn)
+            first, second = pairs.first, pairs.second
+            said = np.sign(pairs.differences_of(drawn.mean(axis=0))) * direct(pairs, options)
+        else:
+            found = compare(
+                labelled(drawn),
+                test=test,
+                correction=correction,
+                baseline=str(drawn.shape[1]) if last else None,
+                resamples=options.resamples,
+                alpha=ALPHA,
+                seed=own_seed,
+                jobs=1,
+            )
+            first, second = found.first, found.second
+            said = np.sign(found.difference) * found.is_significant()
         took = time.perf_counter() - started
-        true = pool.means[found.first] - pool.means[found.second]
+        true = pool.means[first] - pool.means[second]
         true[np.abs(true) < 1e-9] = 0.0
-        said = np.sign(found.difference) * found.is_significant()
         size = np.searchsorted(EDGES, np.abs(true), side="left")
         right = (said != 0) & (said == np.sign(true))
         wrong = (said != 0) & ~right
@@ -222,6 +239,45 @@ def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
             rows.append((at, int(one), *counts, took))
     names = ("set", "size", "pairs", "right", "wrong", "seconds")
     return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def resamples_of(part: Part) -> int:
+    """Return the resamples of a test: fewer where each of thousands of pairs has its own error."""
+    return LARGE_RESAMPLES if (part.group, part.test) == ("all", "t+bootstrap-max-t") else RESAMPLES
+
+
+def bootstrapped_tukey(pairs: Pairs, options: Options) -> Bools:
+    family = PooledErrors.of(pairs)
+    pvalue = pvalues_of(np.abs(family.t), maxima([family], options))
+    return np.asarray(pvalue <= options.alpha)
+
+
+def tukey(pairs: Pairs, options: Options) -> Bools:
+    model = two_way_model(pairs.values)
+    q = np.abs(ratio(model.differences(pairs), model.standard_errors(pairs))) * np.sqrt(2)
+    return np.asarray(q > tukey_quantile(options.alpha, pairs.systems, model.df))
+
+
+@lru_cache
+def tukey_quantile(alpha: float, systems: int, df: float) -> float:
+    return float(studentised_range_isf(alpha, systems, df))
+
+
+def holm(pairs: Pairs, options: Options) -> Bools:
+    return adjusted(t_test(pairs, options).pvalue, "holm") <= options.alpha
+
+
+def romano_wolf(pairs: Pairs, options: Options) -> Bools:
+    return step_down([CentredPairs.of(pairs)], options)[0] <= options.alpha
+
+
+DIRECT: dict[str, Callable[[Pairs, Options], Bools]] = {
+    "anova-2+bootstrap-tukey": bootstrapped_tukey,
+    "anova-2+tukey": tukey,
+    "t+holm": holm,
+    "t+bootstrap-max-t": romano_wolf,
+}
+"""Tests that need no table, interval or note: which pairs they find, as `compare` does."""
 
 
 def population(values: Floats, kind: str, equal: bool) -> Population:
@@ -266,12 +322,10 @@ def studied(
         if not every:
             continue
         pools[group] = [population(values[:, one], kind, given.what == "size") for one in every]
-        # Large groups take their time.
-        sets = given.sets if len(every[0]) <= NEAR else max(1, int(0.3 * given.sets))
         for test in tests_of(group, given):
             for topics in given.topics:
                 parts[group, test, topics] = [
-                    Part(test, group, topics, *block) for block in blocks(sets, PART)
+                    Part(test, group, topics, *block) for block in blocks(given.sets, PART)
                 ]
     slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {kind} {name}")
     about = {"study": given.what, "kind": kind, "scores": fingerprint(labelled(values))}
@@ -300,7 +354,15 @@ def percent(count: float, of: float) -> str:
 def any_error(frame: pl.DataFrame) -> str:
     """Write the share of data sets with any wrong finding, in percent."""
     by_set = frame.group_by("set").agg(pl.col("wrong").sum())
-    return percent(float((by_set["wrong"] > 0).sum()), len(by_set))
+    errors, sets = int((by_set["wrong"] > 0).sum()), len(by_set)
+    return f"{percent(errors, sets)} ({interval(errors, sets)})"
+
+
+def interval(errors: int, sets: int) -> str:
+    """Write the 95% interval of Clopper and Pearson, in percent."""
+    low = betaincinv(errors, sets - errors + 1, 0.025) if errors else 0.0
+    high = betaincinv(errors + 1, sets - errors, 0.975) if errors < sets else 1.0
+    return f"{100 * low:.1f}-{100 * high:.1f}"
 
 
 def by_window(frames: list[pl.DataFrame]) -> list[str]:
@@ -380,9 +442,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=KINDS[:1], choices=KINDS)
     parser.add_argument("--groups", nargs="*", default=GROUPS, choices=GROUPS)
     parser.add_argument("--topics", nargs="*", type=int, default=TOPICS)
-    parser.add_argument(
-        "--sets", type=int, default=1000, help="data sets; 0.3 of it of large groups"
-    )
+    parser.add_argument("--sets", type=int, default=1000, help="data sets of each cell")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--cache", type=Path, help="folder that keeps finished parts")
     given = parser.parse_args()

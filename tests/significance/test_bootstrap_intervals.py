@@ -22,12 +22,15 @@ from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.resampling import count_reaching, rank_of
 from cranfield.significance.tests import bootstrap_unpaired
 from cranfield.significance.tests.bootstrap_unpaired import unpaired_bootstrap_test
+from cranfield.significance.tests.catalogue import find_test
 
 SIDES = ("two-sided", "greater", "less")
 
 
 def compared(values: Floats, test: str, **options: Any) -> cf.PairwiseComparison:
     topics, systems = (tuple(map(str, range(size))) for size in values.shape)
+    if options.get("alternative", "two-sided") != "two-sided":
+        options["baseline"] = "0"
     return cf.compare(cf.Scores(values, topics, systems), test=test, correction="none", **options)
 
 
@@ -149,8 +152,9 @@ def test_p_values_stay_the_same() -> None:
     }
     for test, counts in known.items():
         for side, count in zip(SIDES, counts, strict=True):
-            found = compared(values, test, exact=False, resamples=999, seed=5, alternative=side)
-            assert np.rint(found.raw_pvalues * 1000).astype(int).tolist() == count, (test, side)
+            options = Options(exact=False, resamples=999, seed=5, alternative=side)
+            found = find_test(test).run(all_pairs(values), options).pvalue
+            assert np.rint(found * 1000).astype(int).tolist() == count, (test, side)
 
 
 def test_counting() -> None:
@@ -265,10 +269,10 @@ def test_unpaired_limits_cover_the_difference() -> None:
 
 def test_unpaired_limits_without_variance() -> None:
     constant = cf.compare({"x": [0.3] * 4, "y": [0.1] * 5}, test="bootstrap-unpaired")
-    assert [limit[0] for limit in constant.interval] == pytest.approx([0.2, 0.2])
+    assert [limit[0] for limit in constant.limits(0.95)] == pytest.approx([0.2, 0.2])
     # Half of the samples of two scores are of one score: t is without bounds.
     few = cf.compare({"x": [0.3, 0.4], "y": [0.1] * 5}, test="bootstrap-unpaired")
-    assert np.isinf(few.interval).all()
+    assert np.isinf(few.limits(0.95)).all()
 
 
 def test_unpaired_limits_have_random_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

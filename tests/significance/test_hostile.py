@@ -48,8 +48,12 @@ def test_any_scores(elements: Any, data: st.DataObject) -> None:
     for p in (found.raw_pvalues, found.adjusted_pvalues):
         assert ((p >= 0) & (p <= 1)).all()
     low, high = found.interval
-    assert not np.isnan(low).any()
-    assert not np.isnan(high).any()
+    without = np.isnan(low)
+    np.testing.assert_array_equal(without, np.isnan(high))
+    assert without.sum() == found.without_interval
+    np.testing.assert_array_equal(
+        ((low > 0) | (high < 0))[~without], found.is_significant()[~without]
+    )
     assert not np.isnan(found.difference).any()
     assert not np.isnan(found.statistic).any()
     assert not np.isnan(found.effect).any()

@@ -98,6 +98,7 @@ def test_randomisation_by_samples_comes_close_to_all_assignments(side: str) -> N
             test="randomisation",
             correction="none",
             alternative=side,
+            baseline="a",
             exact=choice,
             resamples=40_000,
         )

@@ -218,7 +218,8 @@ def _corrected(
     adjustment: Correction, outcome: Outcome, pairs: Pairs, options: Options
 ) -> Corrected:
     """Correct for many comparisons; a model without any error leaves nothing to divide by."""
-    if adjustment.one_variance and outcome.model is not None and outcome.model.error == 0:
+    one_error = adjustment.one_variance or adjustment.pooled
+    if one_error and outcome.model is not None and outcome.model.error == 0:
         return CORRECTIONS["bonferroni"].run(outcome, pairs, options)
     return adjustment.run(outcome, pairs, options)
 

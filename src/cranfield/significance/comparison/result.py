@@ -90,7 +90,7 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     >>> print(found)
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
-    low, high: 0.95 confidence limits of the mean difference, each pair alone
+    low, high: 0.95 confidence interval of the mean difference, each pair alone
     note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
@@ -196,9 +196,14 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         lines = [f"{start}{self.method}; alpha {self.alpha:g}", line]
         if self.shows_pairs:
             lines.append(
-                f"low, high: {1 - self.alpha:.4g} confidence limits of the {self.interval_of},"
+                f"low, high: {1 - self.alpha:.4g} confidence interval of the {self.interval_of},"
                 f" {self.interval_kind}"
             )
+            if number := self.without_interval:
+                lines.append(
+                    f"no interval is shown for {counted(number, 'pair')}, where it would contradict"
+                    " the decision, which is not based on intervals"
+                )
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if self.omnibus is not None:
@@ -254,14 +259,27 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
         statistic = letter if len(symbol) in {1, 2} else symbol or "statistic"
         p = Cell("p", latex="$p$", html="<i>p</i>")
-        head = ["first", "second", "difference", "low", "high", statistic, p, "effect", ""]
+        head = [
+            "first",
+            "second",
+            "difference",
+            "low",
+            "high",
+            statistic,
+            p,
+            self.info.effect_name,
+            "",
+        ]
         star = self.is_significant()
         low, high = self.interval
         rows: Rows = [
             [
                 self.systems[self.first[k]],
                 self.systems[self.second[k]],
-                *(f"{values[k]:.{places}f}" for values in (self.difference, low, high)),
+                *(
+                    "-" if np.isnan(values[k]) else f"{values[k]:.{places}f}"
+                    for values in (self.difference, low, high)
+                ),
                 f"{self.statistic[k]:.{4 if symbol else places}f}",
                 shown_p(self.adjusted_pvalues[k]),
                 f"{self.effect[k]:.4f}",
@@ -276,10 +294,8 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         return self.table(places).to_latex(**how)
 
     def to_text(self, limit: int | None = MOST_ROWS) -> str:
-        """Write heading, table of the analysis of variance, and the ranking or the pairs."""
+        """Write the heading, and the ranking or the pairs; `anova` has its own table."""
         parts = ["\n".join(self.heading())]
-        if self.anova is not None:
-            parts.append(str(self.anova))
         table = self.table()
         more = 0 if limit is None else len(table.rows) - int(limit)
         parts.append(grid(replace(table, rows=table.rows[:limit])))
@@ -288,8 +304,7 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        anova = "" if self.anova is None else self.anova.table().to_html()
-        return anova + self.table().to_html(limit=SHOWN)
+        return self.table().to_html(limit=SHOWN)
 
     def __str__(self) -> str:
         return self.to_text()

@@ -95,7 +95,9 @@ def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
 
     Families, such as the pairs by several measures, share the resampled topics. A resample without
     any variation, such as one topic drawn every time, is never discarded: it counts as infinite.
+    A family whose scores do not vary at all has no part in the largest statistic of others.
     """
+    families = [family for family in families if family.error] or families
     topics = families[0].pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
 
@@ -172,5 +174,5 @@ def simultaneous_limits(
     with np.errstate(invalid="ignore"):
         # Wider by what counts as equal.
         half = critical / (1 - RELATIVE * np.sign(critical)) * error
-    half = np.where(np.isinf(critical), np.inf, half)
+    half = np.where(np.isinf(critical) | np.isinf(error), np.inf, half)
     return difference - half, difference + half

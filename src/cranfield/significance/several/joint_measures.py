@@ -272,7 +272,9 @@ def _by_pooled_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats,
     error = np.concatenate(
         [np.full(len(pairs), f.error) for pairs, f in zip(every, families, strict=True)]
     )
-    statistic = np.concatenate([family.t for family in families])
+    # Without an error there is no evidence.
+    statistic = np.where(error == 0, 0.0, np.concatenate([family.t for family in families]))
+    error[error == 0] = np.inf
     limits = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
     return difference, pvalues_of(np.abs(statistic), largest), limits
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,8 +80,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
             option(
                 "--joint",
                 is_flag=True,
-                help="Correct for all measures together, by max-T, and show which pairs differ in"
-                " which.",
+                help="Correct for all measures together, and show which pairs differ in which.",
             ),
             option(
                 "--strict",
@@ -107,8 +107,12 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
             option(
                 "--ranks",
                 is_flag=True,
-                help="Print a leaderboard: which ranks each system may have, by the bootstrap, or"
-                " by what the test and the correction say that are asked for.",
+                help="Print a leaderboard with confidence sets of ranks.",
+            ),
+            option(
+                "--anova",
+                is_flag=True,
+                help="Also print the table of the analysis of variance.",
             ),
         ),
     )
@@ -129,6 +133,7 @@ def compare(
     marks: str | None,
     prose: bool,
     ranks: bool,
+    anova: bool,
     joint: bool,
     printing: Printing,
     output: str | None,
@@ -151,11 +156,12 @@ def compare(
         _check_marks(marks, format, comparing)
         if margin is not None:
             raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
-    others = strict or marks is not None or margin is not None or fail_if_worse
+    _check_anova(anova, format, marks, prose)
+    others = strict or marks is not None or margin is not None or fail_if_worse or anova
     if (ranks and (joint or others)) or (joint and others):
         raise PolicyError(
-            "--ranks and --joint go without each other, --marks, --strict, --margin and"
-            " --fail-if-worse"
+            "--ranks and --joint cannot be combined with each other, --marks, --strict, --margin,"
+            " --anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
@@ -174,7 +180,7 @@ def compare(
     if strict:
         for one in meanings.values():
             one.require()
-    text = _written(meanings, format, margin, marks, prose, printing)
+    text = _written(meanings, format, margin, marks, prose, anova, printing)
     write(text, output)
     failures = _worse(found, margin) if fail_if_worse else []
     for failure in failures:
@@ -188,21 +194,24 @@ def _written(
     margin: str | None,
     marks: str | None,
     prose: bool,
+    anova: bool,
     printing: Printing,
 ) -> str:
     """Write the comparisons as a paragraph each, as tables, or for programs."""
     from cranfield.reporting.text import comparison_formats
 
+    if anova and all(one.comparison.anova is None for one in meanings.values()):
+        raise PolicyError("--anova requires a test by analysis of variance, such as anova-2")
     if prose:
         return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
     marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
     if format in MARKUP:
-        made = comparison_formats.tables(meanings, margin) if marked is None else [marked]
+        made = comparison_formats.tables(meanings, margin, anova) if marked is None else [marked]
         return printing.text(made, format)
     if marked is not None:
         return f"{marked}\n"
     writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
-        "text": comparison_formats.plain_text,
+        "text": partial(comparison_formats.plain_text, anova=anova),
         "csv": comparison_formats.csv_text,
         "json": comparison_formats.json_text,
     }
@@ -255,7 +264,7 @@ def _ranks(
     scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
 ) -> dict[str, RankSets]:
     from cranfield.significance.comparison.compare import compare
-    from cranfield.significance.comparison.rank_sets import rank_sets
+    from cranfield.significance.comparison.system_ranks import rank_sets
 
     of_test = ("test", "correction", "baseline")
     if any(asked_for[name] for name in of_test) or asked_for["alternative"] != "two-sided":
@@ -269,14 +278,12 @@ def _joint(
 ) -> dict[str, JointComparison]:
     from cranfield.significance.several.joint_measures import compare_measures
 
-    moderated = {None: True, "moderated-max-t": True, "bootstrap-max-t": False}
-    correction = asked_for["correction"]
-    if asked_for["test"] or asked_for["alternative"] != "two-sided" or correction not in moderated:
-        raise PolicyError(
-            "--joint is two-sided, and goes with --correction moderated-max-t or bootstrap-max-t"
-        )
+    if asked_for["test"] or asked_for["alternative"] != "two-sided":
+        raise PolicyError("--joint is two-sided and cannot be combined with --test")
     own = {name: asked_for[name] for name in (*OWN, "baseline")}
-    return {"": compare_measures(scores, moderated=moderated[correction], jobs=jobs, **own)}
+    if asked_for["correction"]:
+        own["correction"] = asked_for["correction"]
+    return {"": compare_measures(scores, jobs=jobs, **own)}
 
 
 def _check_prose(
@@ -288,6 +295,13 @@ def _check_prose(
         raise PolicyError("--prose goes with --format text, markdown or latex")
     if marks is not None or ranks or any(vars(printing).values()):
         raise PolicyError("--prose goes without --marks, --ranks and options of tables")
+
+
+def _check_anova(anova: bool, format: str, marks: str | None, prose: bool) -> None:
+    if anova and (marks is not None or prose or format not in {"text", *MARKUP}):
+        raise PolicyError(
+            "--anova prints a table: it cannot be combined with --marks, --prose, csv or json"
+        )
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

@@ -8,6 +8,7 @@ from cranfield.base.words import counted
 from cranfield.reporting import verdicts
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.models.anova_table import shown_p
 
 NAMED = 3
 """Systems that are named one by one."""
@@ -38,32 +39,54 @@ def _top_sentence(name: str, one: PairwiseComparison) -> str:
     equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
     shown = f"best: {listed(equal)}, {_mean(one, best)}"
     if one.alternative != "two-sided":
-        verb = "is" if len(equal) == 1 else "are"
-        return f"Of {number}, the best on {name} {verb} {listed(equal)} ({_mean(one, best)})."
+        return _one_sided_sentence(name, one)
     if len(one.systems) == 2:
         better, worse = (label(one.systems[k]) for k in one.order)
         at, other = (_mean(one, int(k)) for k in one.order)
         if one.count() and len(equal) > 1:
-            return f"On {name} {better} and {worse} differ, with equal means (both {at})."
+            return (
+                f"On {name} {better} and {worse} are significantly different, with equal means"
+                f" (both {at})."
+            )
         if one.count():
-            return f"On {name} {better} ({at}) is better than {worse} ({other})."
-        return f"On {name} {better} and {worse} are not found to differ."
+            return f"On {name} {better} ({at}) is significantly better than {worse} ({other})."
+        return f"On {name} {better} ({at}) and {worse} ({other}) are not significantly different."
     top = one.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({shown})."
     if len(top) == len(one.systems):
-        return f"None of the {number} is separated from the best on {name} ({shown})."
+        return f"None of the {number} is significantly different from the best on {name} ({shown})."
     return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
 
 
+def _one_sided_sentence(name: str, one: PairwiseComparison, baseline: str | None = None) -> str:
+    """Say which systems are better, or worse; the other direction was not tested."""
+    better = (one.alternative == "greater") != one.lower_is_better
+    tested, other = ("better", "worse") if better else ("worse", "better")
+    not_tested = f"whether one is {other} was not tested."
+    if baseline is None:
+        first, second = (label(one.systems[k]) for k in (one.first[0], one.second[0]))
+        verb = "is" if one.count() else "is not"
+        return f"On {name} {first} {verb} significantly {tested} than {second}; {not_tested}"
+    base = one.systems.index(baseline)
+    number = int(one.is_significant()[one.second == base].sum())
+    who = f"{counted(number, 'system')} {_is(number)}" if number else "no system is"
+    return (
+        f"Compared with the baseline {label(baseline)} ({_mean(one, base)}) on {name}, {who}"
+        f" significantly {tested}; {not_tested}"
+    )
+
+
 _NEITHER = {
-    verdicts.DIFFERENT: "{} different with an equal mean",
-    verdicts.SAME: "{} not found to differ from it",
+    verdicts.DIFFERENT: "{} significantly different with an equal mean",
+    verdicts.SAME: "{} not significantly different from it",
 }
 
 
 def _baseline_sentence(name: str, one: PairwiseComparison) -> str:
     sentences = []
+    if one.alternative != "two-sided":
+        return " ".join(_one_sided_sentence(name, one, baseline) for baseline in one.baselines)
     for baseline in one.baselines:
         words = verdicts.against(one, baseline)
         better, worse = map(words.count, (verdicts.BETTER, verdicts.WORSE))
@@ -75,7 +98,8 @@ def _baseline_sentence(name: str, one: PairwiseComparison) -> str:
         at = _mean(one, one.systems.index(baseline))
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {name},"
-            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
+            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)}"
+            f" significantly better"
             f"{',' if others else ' and'}"
             f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
             f"{''.join(f', {one}' for one in others[:-1])}"
@@ -92,9 +116,9 @@ def test_sentence(one: PairwiseComparison) -> str:
     found, every = one.count(), len(one)
     side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
     if every == 1:
-        verdict = "finds a difference" if found else "finds no difference"
-        return f"{one.title}{side} {verdict} between them (alpha {one.alpha:g})."
+        p = shown_p(float(one.adjusted_pvalues[0]))
+        return f"{one.title}{side}: p = {p}, alpha = {one.alpha:g}."
     return (
-        f"{one.title}{side} finds {found:,} of {counted(every, 'pair')} different"
-        f" (alpha {one.alpha:g})."
+        f"{one.title}{side}: {found:,} of {counted(every, 'pair')} {_is(found)} significantly"
+        f" different (alpha {one.alpha:g})."
     )

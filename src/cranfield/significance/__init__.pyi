@@ -18,7 +18,8 @@ from .clusters import by_cluster as by_cluster
 from .comparison.compare import compare as compare
 from .comparison.equivalence import Equivalence as Equivalence
 from .comparison.one_pair import OnePair as OnePair
-from .comparison.rank_sets import RankSets as RankSets, rank_sets as rank_sets
+from .comparison.rank_sets import RankSets as RankSets
+from .comparison.system_ranks import rank_sets as rank_sets
 from .comparison.result import PairwiseComparison as PairwiseComparison
 from .corrections.catalogue import CORRECTIONS as CORRECTIONS
 from .corrections.studentised import (

@@ -35,11 +35,11 @@ _OPTIONS = in_group(
             "--correction",
             type=Named(lambda: CORRECTIONS),
             metavar="CORRECTION",
-            help="For many comparisons, such as holm. Default: moderated max-T, where it goes"
-            " with the test.",
+            help="For many comparisons, such as holm. Default: Tukey's HSD bootstrapped over"
+            " topics, where it supports the test.",
             detail=f"There are {', '.join(CORRECTIONS)}.",
         ),
-        one_of("--alternative", ALTERNATIVES, "What counts.", "two-sided"),
+        one_of("--alternative", ALTERNATIVES, "Alternative hypothesis.", "two-sided"),
         alpha_option,
         missing_option(MISSING),
         option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them."),
@@ -55,7 +55,7 @@ _OPTIONS = in_group(
             type=click.IntRange(0),
             default=0,
             show_default=True,
-            help="Of random samples.",
+            help="Seed of random resamples.",
         ),
     ),
 )

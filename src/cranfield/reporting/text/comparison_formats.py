@@ -26,7 +26,9 @@ from cranfield.tabular import Table
 from cranfield.tabular.text import grid
 
 
-def plain_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+def plain_text(
+    found: Mapping[str, Meaning], margin: str | None = None, *, anova: bool = False
+) -> str:
     """Write the answers first, with their intervals, and then what they rest on."""
     told = {
         name: [
@@ -39,7 +41,7 @@ def plain_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     parts = [_answer(one.comparison, name) for name, one in found.items()]
     for name, one in found.items():
         parts.append("\n".join([*one.comparison.facts(), *own[name]]))
-        if one.comparison.anova is not None:
+        if anova and one.comparison.anova is not None:
             parts.append(str(one.comparison.anova))
         if margin is not None:
             parts.append(str(one.comparison.equivalence(margin)))
@@ -77,7 +79,9 @@ def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
         return pl.DataFrame()
     table = found.comparison.equivalence(margin).to_polars()
     more = table.drop("first", "second", "difference")
-    return more.rename({name: f"equivalence {name}" for name in ("low", "high", "p", "verdict")})
+    return more.drop("p difference").rename(
+        {name: f"equivalence {name}" for name in ("low", "high", "verdict")}
+    )
 
 
 def _meant(found: Meaning) -> list[str]:
@@ -86,8 +90,10 @@ def _meant(found: Meaning) -> list[str]:
     return found.lines()[told:]
 
 
-def tables(found: Mapping[str, Meaning], margin: str | None = None) -> list[Table]:
-    """Return the tables of each measure: the ranking or the pairs, and where variance comes from.
+def tables(
+    found: Mapping[str, Meaning], margin: str | None = None, anova: bool = False
+) -> list[Table]:
+    """Return the tables of each measure: the ranking or the pairs, and the analysis of variance.
 
     What the comparison means stands among the remarks of the former.
     """
@@ -97,7 +103,7 @@ def tables(found: Mapping[str, Meaning], margin: str | None = None) -> list[Tabl
         shown = one.table()
         said = [f"meaning: {line}" for line in _meant(meant)]
         made.append(replace(shown, remarks=[*shown.remarks, *said]))
-        if one.anova is not None:
+        if anova and one.anova is not None:
             variance = one.anova.table()
             of = f" of {one.measure}" if one.measure else ""
             title = variance.title.replace("variance", f"variance{of}", 1)

@@ -152,6 +152,7 @@ def compare(
     adjustment = _correction(info, correction, pairs, baselines, options)
     outcome = with_exchange_tests(chosen.run(pairs, options), pairs, info, options)
     corrected = _corrected(adjustment, outcome, pairs, options)
+    unreachable = out_of_reach(info, outcome, adjustment, corrected, options)
     details = dict(outcome.details)
     omnibus = details.pop("omnibus", None)
     if adjustment.random:
@@ -206,10 +207,10 @@ def compare(
             *weighed,
             *outcome.notes,
             *notes_on(scores, info, options),
-            *beyond_assumptions(pairs, info, adjustment),
-            *sign_flips_of_few(pairs, info, options),
+            *beyond_assumptions(pairs, info, adjustment, hopeless=bool(unreachable)),
+            *sign_flips_of_few(pairs, info, corrected, options),
             *pooled_against_paired(pairs, adjustment, corrected, options),
-            *out_of_reach(info, outcome, adjustment, corrected, options),
+            *unreachable,
         ),
     )
 

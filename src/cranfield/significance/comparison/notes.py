@@ -50,19 +50,26 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     return notes
 
 
-def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
+def beyond_assumptions(
+    pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
+) -> list[str]:
     """Return what is known to violate the assumptions of the test or the correction.
 
     Tukey's and Dunnett's tests take one error for all pairs, and the randomised Tukey HSD
     exchanges the scores of all systems: pairs that vary more than others are then called
-    significantly different too often (docs/calibration.md).
+    significantly different too often (docs/calibration.md). Where it is `hopeless`, since no
+    difference can be significant, it is not said that only large ones are.
     """
     sampled = correction.resamples_topics or info.name == "bootstrap"
     if sampled and pairs.topics < ENOUGH:
-        return [
-            f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
-            f" {ENOUGH}: only large differences become significant"
-        ]
+        return (
+            []
+            if hopeless
+            else [
+                f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
+                f" {ENOUGH}: only large differences become significant"
+            ]
+        )
     if correction.symmetric and len(pairs) > 1:
         return [
             f"{correction.name} assumes differences that are symmetric around their mean, which"
@@ -114,12 +121,16 @@ def pooled_against_paired(
     ]
 
 
-def sign_flips_of_few(pairs: Pairs, info: TestInfo, options: Options) -> list[str]:
-    """Return the exact p-value of sign flips for one pair on few topics."""
+def sign_flips_of_few(
+    pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
+) -> list[str]:
+    """Return the exact p-value of sign flips for one pair on few topics, if it is another one."""
     if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= FEW:
         return []
     exact = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
     pvalue = float(find_test("randomisation").run(pairs, exact).pvalue[0])
+    if pvalue == corrected.pvalue[0]:
+        return []
     smallest = 0.5 ** (pairs.topics - options.two_sided)
     return [
         f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
@@ -144,8 +155,8 @@ def out_of_reach(
     if smallest is not None and smallest > options.alpha:
         few = counted(int(outcome.n.max()), "topic")
         return [
-            f"no difference can be significant at {options.alpha:g} with {few}: too many"
-            f" resamples have no variation, and no p-value can be below {smallest:.2g}"
+            f"no difference can be significant at {options.alpha:g} with {few}: no p-value can be"
+            f" below {smallest:.2g}"
         ]
     if "resamples" in details or correction.random:
         least, by = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"

@@ -8,25 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, best_first, row_slices
+from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.checks import check_share, check_whole
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.significance.bootstrap_t import topic_counts
-from cranfield.significance.comparison.headings import heading_of
-from cranfield.significance.comparison.notes import notes_on
-from cranfield.significance.corrections.bootstrap_tukey import (
-    SAMPLED,
-    PooledErrors,
-    divided,
-    maxima,
-    pvalues_of,
-)
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import all_pairs
-from cranfield.significance.prepare import as_scores, prepared
-from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular.frames import Framed, from_frame
 from cranfield.tabular.table import Table
 
@@ -169,104 +154,3 @@ class RankSets(Framed):
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
         return f"RankSets({size}, alpha={self.alpha:g})"
-
-
-def rank_sets(
-    scores: Any,
-    *,
-    alpha: float = 0.05,
-    missing: str | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-) -> RankSets:
-    r"""Compute confidence sets of the rank of each system, all together and each alone.
-
-    The rank of a system is 1 plus the number of systems that are truly better. Its set is
-
-    .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
-
-    with the systems N- that are significantly better, and N+ that are significantly worse. The
-    pairs are compared as :func:`cranfield.compare` does by default, by simultaneous intervals of
-    Tukey's HSD bootstrapped over topics. With one family of all pairs the sets contain all true
-    ranks with probability 1 - alpha; with a family for each system, which are its pairs with the
-    others, each set alone does, and is smaller.
-
-    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who take intervals of each pair's own
-    variance. It assumes that topics are a random sample, a dozen at least.
-
-    Parameters
-    ----------
-    scores
-        Of one measure, as :func:`cranfield.compare` takes them.
-    alpha
-        1 minus the confidence.
-    missing
-        `error`, the default; `drop` excludes topics that lack a score; `zero` counts 0.
-    resamples, seed
-        Number B of resamples of topics, and the seed.
-    jobs
-        Threads; it never changes a result.
-
-    Raises
-    ------
-    CranfieldError
-        When scores are missing, infinite or too few.
-    PolicyError
-        For an option out of its range.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> covid = cf.bundled.trec_covid()
-    >>> ap = cf.evaluate(covid.runs[:4], covid.qrels, "AP")["AP"]
-    >>> sets = rank_sets(ap, seed=1)
-    >>> [limit.tolist() for limit in sets.interval]
-    [[1, 1, 3, 3], [2, 2, 4, 4]]
-    """
-    options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    info = find_test("anova-2").info
-    given = as_scores(scores)
-    if given.shards:
-        info = find_test("random-topics").info
-    ready = prepared(given, info, missing)
-    pairs, means = all_pairs(ready.flat), ready.flat.mean(axis=0)
-    family = PooledErrors.of(pairs)
-    size = np.abs(family.t)
-    difference, together = np.zeros((2, pairs.systems, pairs.systems))
-    difference[pairs.first, pairs.second] = pairs.differences_of(means)
-    together[pairs.first, pairs.second] = pvalues_of(size, maxima([family], options))
-    statistic = np.zeros_like(together)
-    statistic[pairs.first, pairs.second] = size
-    statistic += statistic.T
-    own = own_maxima(family, options)
-    return RankSets(
-        measure=given.measure,
-        systems=given.systems,
-        means=means,
-        topics=pairs.topics,
-        difference=difference - difference.T,
-        pvalues=together + together.T + np.eye(pairs.systems),
-        own_pvalues=np.array([pvalues_of(*row) for row in zip(statistic, own, strict=True)]),
-        alpha=alpha,
-        method=heading_of(info, CORRECTIONS[RECOMMENDED]),
-        lower_is_better=given.lower_is_better,
-        resamples=resamples,
-        seed=seed,
-        notes=(*ready.notes, *notes_on(ready.scores, info, options)),
-    )
-
-
-def own_maxima(family: PooledErrors, options: Options) -> Floats:
-    """Return the largest statistic of each system with any other, by system and resample.
-
-    Shape (systems, resamples), ascending along the resamples.
-    """
-    topics = family.pairs.topics
-    counts = topic_counts(options.resamples, topics, options.seed)
-    out = np.empty((family.pairs.systems, options.resamples))
-    for part in row_slices(options.resamples, len(out), SAMPLED):
-        means, error = family.resampled(counts[part])
-        farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        out[:, part] = divided(farthest, error)
-    return np.sort(out, axis=1)

@@ -117,7 +117,7 @@ class Assumptions(Framed):
                 + (
                     "The F-test of all systems then calls equal ones different too often: read its"
                     " corrected p, under the table. For pairs take what goes by each pair's own"
-                    " variance: the correction moderated-max-t, or the test t."
+                    " variance: the correction bootstrap-tukey, or the test t."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
                     " with a paired test or a randomisation test."

@@ -44,11 +44,12 @@ def intervals_chart(
     .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
 
     (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
-    moderated max-T, each system has the interval of its difference from the reference, set on the
-    reference's mean: those that leave out that mean differ from it. A band shows the interval of
-    the reference; colours and shapes tell which systems the comparison finds better or worse than
-    it. By default the reference is the best system, and what does not differ from it is the top
-    group. The best system comes first.
+    Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
+    reference, set on the reference's mean: those that leave out that mean are significantly
+    different from it. A band shows the interval of the reference; colours and shapes tell which
+    systems are significantly better or worse than it. By default the reference is the best system,
+    and systems that are not significantly different from it are the top group. The best system
+    comes first.
 
     Parameters
     ----------

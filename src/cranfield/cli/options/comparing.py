@@ -13,6 +13,7 @@ from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.registry import ALTERNATIVES, MISSING
 from cranfield.significance.tests.catalogue import TESTS, find_test
+from cranfield.significance.topic_statistic import STATISTICS
 
 _NAMES = [name for name, test in TESTS.items() if not test.info.bound]
 # The default by its usual name stands before its numbered kin.
@@ -38,6 +39,11 @@ _OPTIONS = in_group(
             help="For many comparisons, such as holm. Default: Tukey's HSD bootstrapped over"
             " topics, where it supports the test.",
             detail=f"There are {', '.join(CORRECTIONS)}.",
+        ),
+        one_of(
+            "--statistic",
+            STATISTICS,
+            "Statistic of topic scores to compare. Default: that of the measure, mostly the mean.",
         ),
         one_of("--alternative", ALTERNATIVES, "Alternative hypothesis.", "two-sided"),
         alpha_option,
@@ -68,6 +74,7 @@ class Comparing:
     baseline: tuple[str, ...]
     test: str | None
     correction: str | None
+    statistic: str | None
     alternative: str
     alpha: float
     missing: str | None

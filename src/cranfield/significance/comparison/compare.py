@@ -30,6 +30,13 @@ from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import TESTS, default_test, find_test
 from cranfield.significance.tests.declaration import TestInfo
+from cranfield.significance.topic_statistic import (
+    MEDIAN_TEST,
+    interval_name,
+    shown_means,
+    statistic_of,
+    transformed,
+)
 
 EACH_TOPIC = (
     "means and their differences are of topics that weigh the same; the table, and p-values before"
@@ -43,6 +50,7 @@ def compare(
     *,
     test: str | None = None,
     correction: str | None = None,
+    statistic: str | None = None,
     alternative: str = "two-sided",
     alpha: float = 0.05,
     baseline: str | int | Sequence[str | int] | None = None,
@@ -76,6 +84,10 @@ def compare(
         else that of the test: Tukey's HSD for other models of all systems, Dunnett's test with a
         baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T for the
         bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
+    statistic
+        What is compared of the scores of a system: `mean`; `sum`; `geometric-mean`, by the mean of
+        log scores, those below 1e-5 taken as 1e-5; or `median`, by the test `bootstrap-median`. By
+        default that of the measure, such as the geometric mean for GMAP; most measures have means.
     alternative
         `two-sided`, `greater` (a system has higher scores than the baseline, or the first of two
         systems than the second) or `less`. One-sided tests of more than two systems need a
@@ -125,6 +137,8 @@ def compare(
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
+    if test is None and statistic == "median":
+        test = MEDIAN_TEST
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
     if chosen.info.bound:
         raise PolicyError(
@@ -138,8 +152,10 @@ def compare(
     if threshold and not info.threshold:
         fitting = ", ".join(name for name, one in TESTS.items() if one.info.threshold)
         raise PolicyError(f"a threshold goes with the test {fitting}, not with {info.name}")
+    statistic = statistic_of(given, statistic, info.name)
     ready = prepared(given, info, missing)
     scores = ready.scores
+    ready = transformed(ready, statistic)
     baselines = baseline_indices(scores.systems, baseline)
     pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
     if not (options.two_sided or baselines or len(pairs) == 1):
@@ -148,7 +164,7 @@ def compare(
             " requires a baseline"
         )
     if scores.shards:
-        pairs = replace(pairs, by_shard=scores.values)
+        pairs = replace(pairs, by_shard=ready.scores.values)
     adjustment = _correction(info, correction, pairs, baselines, options)
     outcome = with_exchange_tests(chosen.run(pairs, options), pairs, info, options)
     corrected = _corrected(adjustment, outcome, pairs, options)
@@ -158,8 +174,10 @@ def compare(
     if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
-    means = scores.grand_mean() if model is None else model.means
+    means = ready.scores.grand_mean() if model is None else model.means
     difference = pairs.differences_of(means) if model is None else model.differences(pairs)
+    of = "mean" if model is None else model.of
+    of_means = of == "mean"
     weighed: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
         # A model with gaps weighs topics, which samples of topics do not.
@@ -173,8 +191,9 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=means,
-        mean_of="mean" if model is None else model.of,
+        means=shown_means(means, statistic) if of_means else means,
+        mean_of=statistic.replace("-", " ") if of_means else of,
+        statistic_of_topics=statistic,
         topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
@@ -186,7 +205,7 @@ def compare(
         n=outcome.n,
         zeros=outcome.zeros,
         ties=outcome.ties,
-        interval_of=info.interval,
+        interval_of=interval_name(info, statistic),
         interval_kind=corrected.holds_for,
         limits=corrected.interval or outcome.interval,
         pair_limits=outcome.interval,
@@ -200,7 +219,7 @@ def compare(
         lower_is_better=scores.lower_is_better,
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
-        options=asdict(options),
+        options={**asdict(options), "statistic": statistic},
         details=details,
         notes=(
             *ready.notes,

@@ -26,8 +26,11 @@ from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
 
-MEANS = ("mean difference", "difference of means")
+MEANS = ("mean difference", "difference of means", "difference of medians")
 """What limits are limits of, where they can be drawn around means."""
+
+LINEAR = ("mean", "sum", "geometric mean", "median")
+"""What intervals of differences can be drawn around."""
 
 SIMULTANEOUS = (TOGETHER, BONFERRONI, ALL_COMPARISONS)
 """What limits hold for, where they can be drawn so."""
@@ -49,6 +52,7 @@ class ComparedPairs:
     systems: tuple[str, ...]
     means: Floats
     mean_of: str
+    statistic_of_topics: str
     topics: int
     first: Indices
     second: Indices
@@ -264,7 +268,7 @@ class ComparedPairs:
         """
         if self.half_widths is not None:
             return self.means - self.half_widths, self.means + self.half_widths
-        of_means = self.mean_of == "mean" and self.interval_of in MEANS
+        of_means = self.mean_of in LINEAR and self.info.interval in MEANS
         if (
             not of_means
             or self.interval_kind not in SIMULTANEOUS
@@ -278,6 +282,8 @@ class ComparedPairs:
         )
         centre = self.means[reference]
         low[reference, reference] = high[reference, reference] = 0.0
+        if self.statistic_of_topics == "geometric-mean":
+            return centre * np.exp(low[:, reference]), centre * np.exp(high[:, reference])
         return centre + low[:, reference], centre + high[:, reference]
 
     def require_all_pairs(self, what: str) -> None:

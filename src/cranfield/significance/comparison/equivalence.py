@@ -13,7 +13,7 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.significance.comparison.compared_pairs import ComparedPairs
+from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
 from cranfield.significance.models.anova_table import shown_p
 from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.tabular import Table
@@ -285,10 +285,16 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
 def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
     """Return the margin of each pair in the unit of its difference."""
     size, percentage = read_margin(margin)
+    if found.statistic_of_topics == "geometric-mean" and found.mean_of == "geometric mean":
+        if not percentage:
+            raise PolicyError(
+                f"a margin of geometric means must be a percentage such as '2%', got {margin}"
+            )
+        return np.full(len(found), np.log1p(size / 100))
     if not percentage:
         _check_width(found, size)
         return np.full(len(found), size)
-    if found.mean_of != "mean":
+    if found.mean_of not in LINEAR:
         raise PolicyError(f"{found.info.title} compares ranks: its margin is no percentage")
     return size / 100 * np.abs(found.means[found.second])
 

@@ -47,13 +47,16 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     means
         Mean score, or mean rank where the test goes by ranks, of each system.
     mean_of
-        What they are means of.
+        What they are: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
+    statistic_of_topics
+        The statistic that was compared; see :func:`cranfield.compare`.
     topics
         Number of topics.
     first, second
         Indices of the systems of each pair.
     difference
-        Mean of the first minus that of the second, by pair.
+        Mean of the first minus that of the second, by pair; of geometric means the logarithm of
+        their ratio.
     statistic, effect
         As the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
@@ -259,17 +262,9 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
         statistic = letter if len(symbol) in {1, 2} else symbol or "statistic"
         p = Cell("p", latex="$p$", html="<i>p</i>")
-        head = [
-            "first",
-            "second",
-            "difference",
-            "low",
-            "high",
-            statistic,
-            p,
-            self.info.effect_name,
-            "",
-        ]
+        difference = "log ratio" if self.mean_of == "geometric mean" else "difference"
+        effect = self.info.effect_name
+        head = ["first", "second", difference, "low", "high", statistic, p, effect, ""]
         star = self.is_significant()
         low, high = self.interval
         rows: Rows = [

@@ -19,6 +19,8 @@ from cranfield.significance.corrections.bootstrap_tukey import (
 )
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import all_pairs
+from cranfield.significance.prepare import Ready
+from cranfield.significance.topic_statistic import transformed
 
 
 def rank_sets(
@@ -76,7 +78,8 @@ def rank_sets(
     """
     found = compare(scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs)
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
-    values = found.scores.over_shards().values
+    ready = Ready(found.scores, found.scores.over_shards().values, ())
+    values = transformed(ready, found.statistic_of_topics).flat
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors.of(pairs)
     own = None

@@ -67,19 +67,23 @@ class PooledErrors:
         """Return centred means, shape (systems, samples), and the error of each sample."""
         return _means_and_error(self.residuals, counts)
 
-    def largest(self, means: Floats, alternative: str) -> Floats:
-        """Return the largest difference of the family in each sample, by its alternative."""
-        every = self.pairs.systems * (self.pairs.systems - 1) // 2
-        if alternative == "two-sided" and len(self.pairs) == every:
-            return np.asarray(means.max(axis=0) - means.min(axis=0))
-        out = np.full(means.shape[1], -np.inf)
-        for baseline in np.unique(self.pairs.second):
-            others = means[self.pairs.first[self.pairs.second == baseline]]
-            if alternative != "less":
-                np.maximum(out, others.max(axis=0) - means[baseline], out=out)
-            if alternative != "greater":
-                np.maximum(out, means[baseline] - others.min(axis=0), out=out)
-        return out
+
+def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
+    """Return the largest difference of a family of pairs in each resample, by the alternative.
+
+    `means` have shape (systems, resamples).
+    """
+    every = pairs.systems * (pairs.systems - 1) // 2
+    if alternative == "two-sided" and len(pairs) == every:
+        return np.asarray(means.max(axis=0) - means.min(axis=0))
+    out = np.full(means.shape[1], -np.inf)
+    for baseline in np.unique(pairs.second):
+        others = means[pairs.first[pairs.second == baseline]]
+        if alternative != "less":
+            np.maximum(out, others.max(axis=0) - means[baseline], out=out)
+        if alternative != "greater":
+            np.maximum(out, means[baseline] - others.min(axis=0), out=out)
+    return out
 
 
 def _means_and_error(residuals: Centred, counts: Floats) -> tuple[Floats, Floats]:
@@ -101,17 +105,18 @@ def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     topics = families[0].pairs.topics
     counts = topic_counts(options.resamples, topics, options.seed)
 
-    def largest(part: slice) -> Floats:
+    def largest_statistic(part: slice) -> Floats:
         out = np.full(part.stop - part.start, -np.inf)
         for family in families:
             means, error = family.resampled(counts[part])
-            statistic = divided(family.largest(means, options.alternative), error)
+            largest = largest_difference(family.pairs, means, options.alternative)
+            statistic = divided(largest, error)
             np.maximum(out, statistic, out=out)
         return out
 
     systems = sum(family.pairs.systems for family in families)
     parts = list(row_slices(options.resamples, systems, SAMPLED))
-    return np.sort(np.concatenate(in_threads(largest, parts, options.jobs)))
+    return np.sort(np.concatenate(in_threads(largest_statistic, parts, options.jobs)))
 
 
 def divided(largest: Floats, error: Floats) -> Floats:

@@ -156,6 +156,18 @@ _DECLARED = (
         random=True,
     ),
     Correction(
+        name="bootstrap-max",
+        title="the largest difference of each resample",
+        does="topics drawn with replacement from centred scores, in a single step by the largest "
+        "difference of all pairs, not divided by an error",
+        assumes="topics are a random sample, a dozen at least",
+        source="Westfall and Young (1993)",
+        function="tests.bootstrap_median:bootstrap_max",
+        families=("medians",),
+        resamples_topics=True,
+        random=True,
+    ),
+    Correction(
         name="bonferroni",
         aliases=("bonf",),
         title="Bonferroni's correction",

@@ -30,6 +30,7 @@ from cranfield.significance.outcome import Limits
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.topic_statistic import statistic_of, transformed
 from cranfield.tabular.frames import Framed
 from cranfield.tabular.table import Table
 from cranfield.tabular.text import grid
@@ -236,7 +237,7 @@ def compare_measures(
     baselines = baseline_indices(systems, baseline)
     every = []
     for one in scores.values():
-        flat = prepared(one, info, None).flat
+        flat = transformed(prepared(one, info, None), statistic_of(one, None, None)).flat
         every.append(against(flat, baselines) if baselines else all_pairs(flat))
     pairs = every[0]
     chosen = find_correction(correction)

@@ -269,6 +269,35 @@ _OF_PAIRS = (
         paired=False,
         random=True,
     ),
+    TestInfo(
+        name="bootstrap-median",
+        aliases=("median",),
+        function="tests.bootstrap_median:bootstrap_median_test",
+        title="Bootstrap test of medians",
+        family="medians",
+        asks="If topics were drawn anew from topics like these, and the systems had the same "
+        "median score, how often would their medians be as far apart as they are?",
+        null="The median scores of the two systems are the same.",
+        assumes="Topics are a random sample, and so many that medians vary as they do in samples "
+        "of them.",
+        when="The median is the statistic of interest, as where a few topics have extreme scores. "
+        "It is of the difference of medians, not of the median difference, which the sign test is "
+        "about. Its error rates on real scores have not been measured.",
+        formula=r"p = \frac{|\{b : |(\tilde{x}^{*b} - \tilde{x}) - (\tilde{y}^{*b} - \tilde{y})| "
+        r"\ge |\tilde{x} - \tilde{y}|\}| + 1}{B + 1}",
+        statistic="difference of medians",
+        symbol="",
+        effect="difference of medians by the mean interquartile range of the systems",
+        effect_unit="IQR",
+        interval="difference of medians",
+        source="Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)",
+        convention="Not studentised, as the standard error of a median has no plain estimate. The "
+        "same topics are drawn for all systems. Of many pairs the largest centred difference of "
+        "each resample counts (correction bootstrap-max).",
+        random=True,
+        correction="bootstrap-max",
+        baseline_correction="bootstrap-max",
+    ),
 )
 
 TESTS: dict[str, Test] = {info.name: Test(info) for info in (*_OF_PAIRS, *OF_ALL)}

@@ -177,7 +177,7 @@ def watched(name: str) -> dict[str, float]:
     return {one: number / WATCHED[name] for one, number in count.items()}
 
 
-UNEQUAL_EXPERIMENTS = 2000
+UNEQUAL_EXPERIMENTS = 1000
 TREATED, CONTROLS = 100, 900
 RESAMPLES = 999
 
@@ -193,9 +193,8 @@ def spenders(random: np.random.Generator, size: int) -> Floats:
 
 
 UNEQUAL: dict[str, Callable[[np.random.Generator], tuple[Floats, Floats]]] = {
-    "exponential": lambda r: (r.exponential(size=CONTROLS), r.exponential(size=TREATED)),
-    "lognormal 1.5": lambda r: (lognormal(r, 1.5, CONTROLS), lognormal(r, 1.5, TREATED)),
     "lognormal 2": lambda r: (lognormal(r, 2, CONTROLS), lognormal(r, 2, TREATED)),
+    "lognormal 1.5": lambda r: (lognormal(r, 1.5, CONTROLS), lognormal(r, 1.5, TREATED)),
     "5% spend": lambda r: (spenders(r, CONTROLS), spenders(r, TREATED)),
     "1.5, treated 2": lambda r: (lognormal(r, 1.5, CONTROLS), lognormal(r, 2, TREATED)),
     "2, treated 1.5": lambda r: (lognormal(r, 2, CONTROLS), lognormal(r, 1.5, TREATED)),
@@ -221,7 +220,7 @@ def bootstrap_t(control: Floats, treated: Floats, random: np.random.Generator) -
 
 def unequal(name: str, number: int) -> dict[str, tuple[float, float]]:
     """Return by test how often the treatment is found worse, and better, with 10% treated."""
-    tests = ("delta", "bootstrap", "bootstrap-t", "permutation", "auto")
+    tests = ("delta", "bootstrap", "bootstrap-t", "auto")
     count = {test: np.zeros(2) for test in tests}
     variant = ["control"] * CONTROLS + ["treatment"] * TREATED
     for k in range(number):

@@ -335,7 +335,10 @@ def _notes_on_skewness(
             f" in about {better:.2g} of experiments, not {how.alpha / 2:g} each"
         )
         if test == "permutation":
-            notes.append(f"{start}{distorted}, so it is tested by permutation")
+            notes.append(
+                f"{start}{distorted}; it is tested by permutation, exact if the variants have the"
+                " same distribution"
+            )
         elif test == "delta":
             remedy = "; a permutation test keeps its level" if how.errors == "delta" else ""
             notes.append(f"{start}{distorted}{remedy}")

@@ -1,9 +1,11 @@
-"""How often tests of experiments reject where there is nothing: 10,000 A/A experiments each.
+"""Rejection rates of the tests of A/B experiments under the null hypothesis.
 
-python -m studies.experiment_sizes [LOG]
+    python -m studies.experiment_sizes [LOG]
+    python -m studies.experiment_sizes unequal [EXPERIMENTS]
 
-prints the table of docs/experiments.md. With LOG, any log that `read_log` reads, its units are
-assigned anew 10,000 times too.
+The first command prints the tables of docs/experiments.md for equal splits, from 10,000 A/A
+experiments each. With LOG, any log that `read_log` reads, its units are reassigned 10,000 times
+too. The second command prints the table for unequal splits: 1,000 users, 10% treated.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
-from cranfield.online import read_log, replay_aa, simulated_log
+from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
 from cranfield.online.experiments.always_valid import always_valid
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.metrics import Placed, arm_means
@@ -174,7 +177,90 @@ def watched(name: str) -> dict[str, float]:
     return {one: number / WATCHED[name] for one, number in count.items()}
 
 
+UNEQUAL_EXPERIMENTS = 1000
+TREATED, CONTROLS = 100, 900
+RESAMPLES = 999
+
+
+def lognormal(random: np.random.Generator, sigma: float, size: int) -> Floats:
+    """Return lognormal values with mean 1."""
+    return np.asarray(np.exp(sigma * random.normal(size=size) - sigma**2 / 2))
+
+
+def spenders(random: np.random.Generator, size: int) -> Floats:
+    """Return revenue of users of whom 5% spend, lognormal with sigma 1.5."""
+    return (random.random(size) < 0.05) * lognormal(random, 1.5, size)
+
+
+UNEQUAL: dict[str, Callable[[np.random.Generator], tuple[Floats, Floats]]] = {
+    "lognormal 2": lambda r: (lognormal(r, 2, CONTROLS), lognormal(r, 2, TREATED)),
+    "lognormal 1.5": lambda r: (lognormal(r, 1.5, CONTROLS), lognormal(r, 1.5, TREATED)),
+    "5% spend": lambda r: (spenders(r, CONTROLS), spenders(r, TREATED)),
+    "1.5, treated 2": lambda r: (lognormal(r, 1.5, CONTROLS), lognormal(r, 2, TREATED)),
+    "2, treated 1.5": lambda r: (lognormal(r, 2, CONTROLS), lognormal(r, 1.5, TREATED)),
+}
+"""Control and treatment with equal means; in the last two the spread differs."""
+
+
+def bootstrap_t(control: Floats, treated: Floats, random: np.random.Generator) -> float:
+    """Return the equal-tailed p-value of the bootstrap-t: each variant is resampled on its own."""
+
+    def drawn(values: Floats) -> tuple[Floats, Floats]:
+        sample = values[random.integers(0, values.size, (RESAMPLES, values.size))]
+        return sample.mean(axis=1) - values.mean(), sample.var(axis=1, ddof=1) / values.size
+
+    (m0, v0), (m1, v1) = drawn(control), drawn(treated)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistics = np.nan_to_num((m1 - m0) / np.sqrt(v0 + v1))
+    error = np.sqrt(control.var(ddof=1) / control.size + treated.var(ddof=1) / treated.size)
+    observed = (treated.mean() - control.mean()) / error
+    tails = [(statistics <= observed).sum(), (statistics >= observed).sum()]
+    return min(1.0, 2 * (float(min(tails)) + 1) / (RESAMPLES + 1))
+
+
+def unequal(name: str, number: int) -> dict[str, tuple[float, float]]:
+    """Return by test how often the treatment is found worse, and better, with 10% treated."""
+    tests = ("delta", "bootstrap", "bootstrap-t", "auto")
+    count = {test: np.zeros(2) for test in tests}
+    variant = ["control"] * CONTROLS + ["treatment"] * TREATED
+    for k in range(number):
+        random = stream(2028, list(UNEQUAL).index(name), k)
+        control, treated = UNEQUAL[name](random)
+        higher = int(treated.mean() > control.mean())
+        table = {"variant": variant, "revenue": np.concatenate([control, treated])}
+        if treated.any():
+            count["bootstrap-t"][higher] += bootstrap_t(control, treated, random) <= ALPHA
+        for test in tests:
+            if test != "bootstrap-t":
+                found = analyse_experiment(
+                    table,
+                    "revenue",
+                    weights={"control": 0.9, "treatment": 0.1},
+                    errors=test,
+                    resamples=RESAMPLES,
+                    seed=k,
+                )
+                count[test][higher] += found.pvalues[0, 0] <= ALPHA
+    return {test: (worse / number, better / number) for test, (worse, better) in count.items()}
+
+
+def print_unequal(number: int) -> None:
+    print(f"{number:,} experiments, {TREATED} of {TREATED + CONTROLS:,} users treated, equal means")
+    print(
+        f"{'population':16}{'test':14}{'worse':>9}{'better':>9}{'both':>9}   95% interval of both"
+    )
+    for name in UNEQUAL:
+        for test, (worse, better) in unequal(name, number).items():
+            both = worse + better
+            low, high = wilson(np.array(both), np.array(number), t_quantile(0.95, np.inf))
+            shown = f"{worse:9.4f}{better:9.4f}{both:9.4f}   {low:.4f} to {high:.4f}"
+            print(f"{name:16}{test:14}{shown}", flush=True)
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["unequal"]:
+        print_unequal(int(sys.argv[2]) if sys.argv[2:] else UNEQUAL_EXPERIMENTS)
+        return
     print(f"{'population':11}{'units':>7}", *(f"{one:>12}" for one in COLUMNS))
     for name in POPULATIONS:
         for units in SIZES[name]:

@@ -81,14 +81,6 @@ def test_what_options_go_with_is_there() -> None:
         ("evaluate qrels r.run --caption x", "--caption goes with --format latex"),
         ("online preference --counts 9,3 --clicks sat", "--clicks goes with LOG"),
         ("online preference --counts 9,3 --odd count", "--odd goes with LOG"),
-        (
-            "online experiment u.csv --metric x --seed 4",
-            "--seed goes with --errors bootstrap",
-        ),
-        (
-            "online experiment u.csv --metric x --resamples 10",
-            "--resamples goes with --errors bootstrap",
-        ),
         ("online experiment u.csv -m CTR --variant x", "--variant goes with --metric"),
         ("online experiment u.csv --metric x --odd count", "--odd goes with --measure"),
         (

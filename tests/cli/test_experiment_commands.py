@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pytest
+from scipy.stats import fisher_exact, ttest_ind
 
 from cranfield.online.log.simulated import simulated_log
 from tests.cli.running import cranfield
@@ -132,3 +135,55 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
 def test_columns_that_are_none_are_refused() -> None:
     for wrong in (("--segments", ""), ("--segments", "variant"), ("--unit", "variant")):
         assert "cannot be" in refused("experiment", USERS, "--metric", "orders", *wrong)
+
+
+def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:
+    values = np.exp(2 * np.random.default_rng(7).normal(size=1000))
+    units = tmp_path / "units.csv"
+    variant = ["treatment"] * 100 + ["control"] * 900
+    pl.DataFrame({"variant": variant, "revenue": values}).write_csv(units)
+    command = ["experiment", str(units), "--metric", "revenue"]
+    command += ["--weights", "control=0.9,treatment=0.1"]
+    text = said(*command)
+    assert "permutation test of Welch's statistic (2,000 permutations, seed 0)" in text
+    assert "note: revenue: skewness 6.9 with 10% of the units in treatment" in text
+    assert "undecided" in text
+    found = json.loads(said(*command, *JSON))
+    assert found["tests"] == {"revenue": {"treatment": "permutation"}}
+    welch = said(*command, "--errors", "delta")
+    assert "Welch's test by the delta method" in welch
+    assert "skewness 6.9" in welch
+    assert any(line.endswith("  worse") for line in welch.splitlines())
+    _, told = cranfield(Path(), "online", *command, "--errors", "delta", "--seed", "3")
+    assert "--seed has no effect" in told
+
+
+def test_margins_are_absolute_or_in_percent(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(10, 1, 200), random.normal(9.95, 1, 200)
+    units = tmp_path / "units.csv"
+    variant = ["control"] * 200 + ["new"] * 200
+    pl.DataFrame({"variant": variant, "x": np.concatenate([x, y])}).write_csv(units)
+
+    def tested(margin: str) -> float:
+        out = said("experiment", str(units), "--metric", "x", "--margin", f"x={margin}", *JSON)
+        return float(json.loads(out)["effects"][0]["p not worse"])
+
+    by_number = ttest_ind(y + 0.3, x, equal_var=False, alternative="greater").pvalue
+    by_percentage = ttest_ind(y, 0.97 * x, equal_var=False, alternative="greater").pvalue
+    assert tested("0.3") == pytest.approx(by_number)
+    assert tested("3%") == pytest.approx(by_percentage)
+    wrong = ("experiment", str(units), "--metric", "x", "--margin", "x=-1")
+    assert "margin" in refused(*wrong)
+
+
+def test_what_does_not_vary_is_not_certain(tmp_path: Path) -> None:
+    units = tmp_path / "units.csv"
+    rows = "".join(f"{'new' if k % 2 else 'control'},{k % 2}\n" for k in range(40))
+    units.write_text("variant,v\n" + rows)
+    command = ("experiment", str(units), "--metric", "v")
+    assert "no interval of the difference can be computed" in said(*command)
+    [row] = json.loads(said(*command, *JSON))["effects"]
+    assert (row["low"], row["high"]) == (None, None)
+    exact = fisher_exact([[20, 0], [0, 20]]).pvalue
+    assert row["p"] == pytest.approx(exact, rel=1e-9)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 from cranfield.online import preference, preference_matrix, read_log
 from tests.cli.running import cranfield
@@ -66,8 +67,19 @@ def test_a_correction_of_one_pair_has_no_effect(logs: Path) -> None:
 
 def test_counts_need_no_log(logs: Path) -> None:
     out, _ = cranfield(logs, "online", "preference", "--counts", "40,109,374", "--expected", "0.28")
-    assert "p 0.7852" in out
+    assert "p 0.8339" in out
     assert "Delta -0.0660" in out
+
+
+def test_counts_have_exact_intervals(logs: Path) -> None:
+    more = ("--format", "csv", "--table", "preference")
+    out, _ = cranfield(logs, "online", "preference", "--counts", "60,40,10", *more)
+    rows = pl.read_csv(out.encode())
+    exact = binomtest(60, 100).proportion_ci(method="exact")
+    assert rows.select("low", "high").row(0) == pytest.approx(tuple(exact), abs=1e-12)
+    assert rows["p"].to_list() == pytest.approx([binomtest(60, 100).pvalue] * 2)
+    _, err = cranfield(logs, "online", "preference", "--counts", "1,2", "--seed", "1", status=2)
+    assert "--seed" in err
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,9 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
             option(
                 "--margin",
                 metavar="MARGIN",
-                help="Also say which systems are equivalent, or no worse, within this difference,"
-                " such as 0.02, or this part of the mean of the second system, such as 2%.",
+                help="Test equivalence and non-inferiority within a margin: a number is in the unit"
+                " of the measure, a percentage such as 2% is relative to the mean of the second"
+                " system.",
             ),
             option(
                 "--fail-if-worse",

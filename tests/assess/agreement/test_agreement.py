@@ -186,7 +186,7 @@ NOTED = [
     ([[1, 1], [1, 1]], ["a", "b"], "not defined"),
     ([[1, NONE], [NONE, 0]], ["a", "b"], "not defined"),
     ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "with one topic there is none"),
-    ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "the same for all topics"),
+    ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "no interval can be computed"),
     ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are rough"),
 ]
 

@@ -251,6 +251,46 @@ def test_whole_strata_have_no_error() -> None:
     assert found.low == found.high == 2.0
 
 
+def test_equal_labels_have_no_variance_to_estimate() -> None:
+    """Ten of ten are relevant: the exact interval of a proportion, by SciPy, or none."""
+    judge = np.tile([0.0, 1.0], 50)
+    human = np.full(100, NONE)
+    for end in (0.0, 1.0):
+        human[:10] = end
+        found = corrected_mean(human, judge)
+        exact = stats.binomtest(int(10 * end), 10).proportion_ci(method="exact")
+        assert (found.low, found.high) == pytest.approx(tuple(exact), abs=1e-12)
+        assert "Clopper and Pearson" in found.notes[0]
+    # Of what is no proportion, or of items that depend on each other, nothing is known.
+    human[:10] = 1.0
+    without = [
+        corrected_mean(human, 3 * judge),
+        corrected_mean(3 * human, judge),
+        corrected_mean(human, judge, clusters=np.arange(100) // 2),
+        corrected_mean(judge[:10].tolist() + [NONE] * 90, judge, lambda_=1),
+        stratified_mean(human, np.repeat(["a", "b"], [5, 95])),
+    ]
+    for one in without:
+        assert np.isnan([one.low, one.high]).all()
+        assert one.notes == ("all values equal: no interval can be computed",)
+        assert "without interval: all values equal" in repr(one)
+    # One label that differs is enough.
+    human[0] = 0.0
+    varied = corrected_mean(human, judge)
+    assert varied.low < varied.estimate < varied.high
+    assert not varied.notes
+
+
+def test_means_without_variance_among_others() -> None:
+    judge = np.tile([0.0, 1.0], 50)
+    human = np.full((3, 100), NONE)
+    human[0, :10], human[1, :10], human[2, :10] = 1.0, 0.4, np.arange(10) % 3 == 0
+    found = corrected_mean(human, judge)
+    assert np.isnan(found.low).tolist() == [False, True, False]
+    assert found.low[2] == corrected_mean(human[2], judge).low
+    assert [note[:7] for note in found.notes] == ["1 mean:"] * 2
+
+
 def test_strata_that_are_too_thin() -> None:
     with pytest.raises(PolicyError, match="stratum 'b' has 1 human labels of 3 items; it needs 2"):
         stratified_mean([1, 2, 3, NONE, NONE], ["a", "a", "b", "b", "b"])

@@ -213,6 +213,17 @@ def test_one_topic_has_no_interval() -> None:
     assert ranked.select("tau", "tau low", "tau high").row(0) == (-1.0, None, None)
 
 
+def test_a_bias_that_is_equal_in_all_topics_has_no_interval() -> None:
+    topics = ("q1", "q2", "q3")
+    people = {topic: {"x": 1, "y": 0} for topic in topics}
+    judge = {topic: {"x": 0, "y": 1} for topic in topics}
+    runs = {name: {topic: {doc: 1} for topic in topics} for name, doc in (("a", "x"), ("b", "y"))}
+    found = cf.assess.kin_bias(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
+    assert found.bias.tolist() == [[2.0]]
+    assert np.isnan([found.low, found.high, found.low_together, found.pvalue]).all()
+    assert "1 value of the bias equal in all topics: no interval" in found.notes[-1]
+
+
 def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
     """The label sets as runs, nDCG@10, teams as families; kin bias by a naive computation."""
     people, submissions = written(tmp_path)

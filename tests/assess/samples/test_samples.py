@@ -187,6 +187,14 @@ def test_variances_are_sums_over_pairs(design: str, wanted: dict[str, Any]) -> N
                 assert error**2 == pytest.approx(value, abs=1e-9)
 
 
+def test_a_sample_without_relevant_documents_has_no_standard_error() -> None:
+    drawn = cf.assess.sample(POOL, "uniform", size=4, seed=1)
+    docs = tuple(np.flatnonzero(drawn.drawn).tolist())
+    made = estimate(drawn, docs, np.zeros(len(drawn.drawn), dtype=bool), "sen-yates-grundy")
+    assert made.to_polars()["standard error"].to_list() == [None]
+    assert "standard error unknown" in repr(made)
+
+
 def test_strata_without_replacement_have_the_textbook_variance() -> None:
     runs = runs_of("abcdefghijklmnop")
     pool = cf.assess.pool(runs, 16)

@@ -1,15 +1,16 @@
-"""Outcomes of interleaving: against SciPy, statsmodels, published outcomes and naive loops."""
+"""Preferences of interleaving: against SciPy, published outcomes and naive loops."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, ttest_1samp
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import binom, binomtest, ttest_1samp
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.online import preference_by_credits, preference_of
@@ -29,11 +30,14 @@ ROUND_1 = [
 
 @pytest.mark.parametrize(("system", "outcome", "wins", "losses", "ties"), ROUND_1)
 def test_published_outcomes(system: str, outcome: float, wins: int, losses: int, ties: int) -> None:
-    found = preference_of(wins, losses, ties, names=(system, "site"), resamples=100)
+    found = preference_of(wins, losses, ties, names=(system, "site"))
     assert round(found.outcome, 4) == outcome
     assert found.pvalue == pytest.approx(binomtest(wins, wins + losses).pvalue, rel=1e-9)
-    low, high = proportion_confint(wins, wins + losses, method="wilson")
-    assert found.wilson == pytest.approx((low, high), abs=1e-12)
+    exact = binomtest(wins, wins + losses).proportion_ci(method="exact")
+    assert found.outcome_limits == found.unit_limits == pytest.approx(tuple(exact), abs=1e-12)
+    decided = (wins + losses) / found.impressions
+    delta = [decided * (bound - 0.5) for bound in exact]
+    assert found.delta_limits == pytest.approx(delta, abs=1e-12)
     share = (wins + ties / 2) / (wins + losses + ties)
     assert found.delta == pytest.approx(share - 0.5, abs=1e-15)
 
@@ -43,8 +47,8 @@ def test_figures_of_two_systems() -> None:
     assert (round(baseline.delta, 6), round(gesis.delta, 6)) == (-0.009077, -0.065966)
     assert round(baseline.pvalue, 6) == 0.429747
     assert f"{gesis.pvalue:.3e}" == "1.409e-08"
-    assert f"{preference_of(91, 103, 467, expected=0.28).pvalue:.1e}" == "2.2e-08"
-    assert round(preference_of(40, 109, 374, expected=0.28).pvalue, 3) == 0.785
+    # Twice binom.sf(90, 194, 0.28).
+    assert f"{preference_of(91, 103, 467, expected=0.28).pvalue:.1e}" == "3.5e-08"
 
 
 @given(
@@ -55,18 +59,85 @@ def test_figures_of_two_systems() -> None:
 def test_sign_test_is_the_binomial_one(wins: int, losses: int, expected: float) -> None:
     if wins + losses == 0:
         return
-    found = preference_of(wins, losses, expected=expected, resamples=1)
-    by_scipy = binomtest(wins, wins + losses, expected).pvalue
-    assert found.pvalue == pytest.approx(by_scipy, rel=1e-9, abs=1e-200)
-    turned = preference_of(losses, wins, expected=1 - expected, resamples=1)
+    found = preference_of(wins, losses, expected=expected)
+    tails = [
+        binomtest(wins, wins + losses, expected, alternative).pvalue
+        for alternative in ("less", "greater")
+    ]
+    assert found.pvalue == pytest.approx(min(1, 2 * min(tails)), rel=1e-9, abs=1e-200)
+    turned = preference_of(losses, wins, expected=1 - expected)
     assert turned.pvalue == pytest.approx(found.pvalue, rel=1e-9)
     assert turned.z == pytest.approx(-found.z, abs=1e-12)
 
 
 def test_extreme_tails_are_exact() -> None:
-    # Sums of fractions: 1.313914850486203e-284, where scipy.stats.binomtest 1.17 has half of it.
-    found = preference_of(20, 2256, expected=0.28, resamples=1)
-    assert found.pvalue == pytest.approx(1.313914850486203e-284, rel=1e-8)
+    found = preference_of(20, 2256, expected=0.28)
+    tail = sum(
+        comb(2276, k) * Fraction(28, 100) ** k * Fraction(72, 100) ** (2276 - k) for k in range(21)
+    )
+    assert found.pvalue == pytest.approx(float(2 * tail), rel=1e-8)
+
+
+@pytest.mark.parametrize("expected", [0.5, 0.28])
+@pytest.mark.parametrize("confidence", [0.95, 0.9])
+def test_intervals_exclude_the_expected_share_if_and_only_if_the_test_rejects(
+    expected: float, confidence: float
+) -> None:
+    alpha, rejected = round(1 - confidence, 12), 0
+    for size in (1, 5, 6, 17, 40, 100):
+        for wins in range(size + 1):
+            found = preference_of(wins, size - wins, 7, expected=expected, confidence=confidence)
+            low, high = found.outcome_limits
+            assert (not low <= expected <= high) == (found.pvalue <= alpha)
+            # The bounds themselves: each tail is alpha / 2 there.
+            if wins:
+                assert binom.sf(wins - 1, size, low) == pytest.approx(alpha / 2, rel=1e-9)
+            if expected == 0.5:
+                below, above = found.delta_limits
+                assert (not below <= 0 <= above) == (found.delta_pvalue <= alpha)
+            rejected += found.pvalue <= alpha
+    assert 40 < rejected < 140
+
+
+def test_sixty_wins_of_a_hundred() -> None:
+    found = preference_of(60, 40, 10)
+    exact = binomtest(60, 100)
+    assert found.pvalue == pytest.approx(exact.pvalue, rel=1e-12)
+    assert found.outcome_limits == pytest.approx(tuple(exact.proportion_ci()), abs=1e-12)
+    assert found.delta_limits[0] < 0 < found.delta_limits[1]
+    assert "not significant at 0.05" in found.summary()
+
+
+def test_only_wins_are_not_certain() -> None:
+    found = preference_of(5, 0)
+    assert found.outcome_limits == pytest.approx((0.025 ** (1 / 5), 1.0), rel=1e-12)
+    assert found.delta_limits == pytest.approx((0.025 ** (1 / 5) - 0.5, 0.5), rel=1e-9)
+
+
+def test_units_that_are_all_alike_have_no_bootstrap_interval() -> None:
+    users = ["a", "a", "b", "b", "c", "c"]
+    found = preference_by_credits([[1, 0]] * 6, users, unit="user")
+    assert np.isnan([*found.outcome_limits, *found.delta_limits]).all()
+    assert np.isnan([found.outcome_pvalue, found.delta_pvalue, found.credit_pvalue]).all()
+    assert found.unit_limits == pytest.approx((0.025 ** (1 / 3), 1.0), rel=1e-12)
+    assert found.pvalue == 0.25
+    assert any("equal in all bootstrap samples" in note for note in found.notes)
+
+
+def test_bootstrap_intervals_agree_with_their_pvalues() -> None:
+    draw, excluded = np.random.default_rng(2), 0
+    for seed in range(30):
+        credits = draw.integers(0, 3, (60, 2)) + (draw.random(60) < 0.25)[:, None] * [1, 0]
+        found = preference_by_credits(
+            credits, draw.integers(0, 20, 60), unit="user", resamples=999, seed=seed
+        )
+        for limits, pvalue, null in (
+            (found.outcome_limits, found.outcome_pvalue, 0.5),
+            (found.delta_limits, found.delta_pvalue, 0.0),
+        ):
+            assert (not limits[0] <= null <= limits[1]) == (pvalue <= 0.05)
+            excluded += pvalue <= 0.05
+    assert 5 < excluded < 55
 
 
 def _users(seed: int = 3) -> tuple[Any, Any]:
@@ -103,8 +174,9 @@ def test_by_unit_against_loops() -> None:
 
 def test_counts_and_credits_say_the_same_to_the_bit() -> None:
     credits = np.array([[1, 0]] * 9 + [[0, 2]] * 4 + [[1, 1]] * 7)
-    one, other = preference_by_credits(credits, seed=4), preference_of(9, 4, 7, seed=4)
-    assert one.to_polars()[:3].equals(other.to_polars()[:3])
+    one, other = preference_by_credits(credits, seed=4), preference_of(9, 4, 7)
+    assert one.to_polars()[:2].equals(other.to_polars())
+    assert one.resamples == 0
     assert (one.pvalue, one.z) == (other.pvalue, other.z)
 
 
@@ -126,7 +198,10 @@ def test_expected_share_has_no_sign_test_by_unit() -> None:
     credits, users = _users()
     found = preference_by_credits(credits, users, unit="user", expected=0.3, resamples=100)
     assert np.isnan(found.pvalue)
-    assert "sign test by user has none" in found.notes[0]
+    assert "no sign test by user" in found.notes[0]
+    low, high = found.outcome_limits
+    assert (not low <= 0.3 <= high) == (found.outcome_pvalue <= 0.05)
+    assert np.isnan(found.delta_pvalue)
     assert "not tested" in found.summary()
 
 
@@ -140,17 +215,16 @@ def test_ties_only_and_one_impression() -> None:
     assert (one.outcome, one.pvalue) == (1.0, 1.0)
     assert np.isnan(one.credit_limits).all()
     same = preference_by_credits([[1.0, 0.0]] * 3)
-    assert same.credit_limits == (1.0, 1.0)
+    assert np.isnan([*same.credit_limits, same.credit_pvalue]).all()
 
 
 def test_summary_in_words() -> None:
-    found = preference_of(3030, 2452, 19055, names=("new", "site"), resamples=100)
+    found = preference_of(3030, 2452, 19055, names=("new", "site"))
     assert found.summary() == (
         "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%; 19,055 more"
         " ties). Users prefer new (sign test by impression: p = 6.2e-15)."
     )
     assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).summary()
-    assert "no evidence" in preference_of(5, 5).summary()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +235,6 @@ def test_summary_in_words() -> None:
         ({"wins": 1, "losses": 0, "expected": 1}, "expected must be a number between 0 and 1"),
         ({"wins": 1, "losses": 0, "names": ("a", "a")}, "two rankers"),
         ({"wins": 1, "losses": 0, "confidence": 95}, "confidence must be"),
-        ({"wins": 1, "losses": 0, "resamples": 0}, "resamples must be"),
     ],
 )
 def test_wrong_counts(options: dict[str, Any], message: str) -> None:
@@ -185,6 +258,11 @@ def test_wrong_counts(options: dict[str, Any], message: str) -> None:
 def test_wrong_credits(credits: Any, units: Any, message: str) -> None:
     with pytest.raises(CranfieldError, match=message):
         preference_by_credits(credits, units)
+
+
+def test_wrong_resamples() -> None:
+    with pytest.raises(PolicyError, match="resamples must be"):
+        preference_by_credits([1, -1], ["a", "a"], resamples=0)
 
 
 def test_policy_errors_are_policy_errors() -> None:

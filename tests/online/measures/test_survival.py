@@ -37,6 +37,9 @@ def test_curves_are_those_of_r() -> None:
         found = curve(*read(text))
         assert found.median == median
         assert_allclose(found.restricted(45.0), (mean, error), rtol=1e-9)
+    # Nothing ends before the horizon: the mean is the horizon, and its error is not known.
+    late = curve(np.full(5, 60.0), np.ones(5, dtype=bool))
+    assert_allclose(late.restricted(45.0), (45, np.nan))
 
 
 def test_the_median_of_a_flat_half_is_its_middle() -> None:

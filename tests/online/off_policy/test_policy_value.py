@@ -256,6 +256,15 @@ def logged(number: int = 400, seed: int = 3) -> pl.DataFrame:
     )
 
 
+def test_equal_rewards_have_no_interval() -> None:
+    rows = logged().with_columns(reward=pl.lit(1.0), propensity=pl.lit(0.5), chance=pl.lit(0.5))
+    for resamples in (0, 200):
+        made = policy_value(rows, unit="user", resamples=resamples)
+        assert made.estimate == 1
+        assert np.isnan([made.means.low, made.means.high]).all()
+        assert any("equal in all users: no interval" in said for said in made.warnings)
+
+
 def test_limits_of_a_mean() -> None:
     rows = logged()
     made = policy_value(rows)
@@ -373,7 +382,7 @@ def test_one_unit_has_no_limits() -> None:
     rows = logged().with_columns(user=pl.lit("ann"))
     made = policy_value(rows, unit="user")
     assert np.isnan(made.low)
-    assert "no limits" in str(made)
+    assert "no interval" in str(made)
 
 
 def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:

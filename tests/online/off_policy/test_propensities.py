@@ -54,7 +54,10 @@ def test_clicks_as_they_should_be(method: str) -> None:
     log = exact_log(LOOKS, ATTRACTS, ["abc", "bac", "cba"])
     found = rank_propensities(log, method, depth=3)
     assert found.values == pytest.approx(LOOKS, abs=1e-9)
-    assert found.low == pytest.approx(LOOKS, abs=1e-6)  # both queries say the same
+    # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
+    assert (found.low[0], found.high[0]) == (1, 1)
+    assert np.isnan([found.low[1:], found.high[1:]]).all()
+    assert any("rank 2, 3: the same in all queries" in note for note in found.notes)
 
 
 def test_orders_shown_unequally_often_weigh_the_same() -> None:

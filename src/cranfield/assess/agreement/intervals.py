@@ -135,8 +135,8 @@ def remarks(
     without = int((np.isnan(low) & ~np.isnan(value) & several).sum())
     if without:
         notes.append(
-            f"{counted(without, 'value')} without an interval: the same for all topics, or not"
-            " defined without one of them"
+            f"no interval can be computed for {counted(without, 'value')}: topics do not differ, or"
+            " the value is undefined without one of them"
         )
     if interval == "bootstrap" and (lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
         notes.append(f"{counted(lost, 'resample')} had a value that was not defined, left out")

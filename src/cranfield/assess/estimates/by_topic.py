@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.assess.estimates.mean_of_both import corrected_mean, fitted
+from cranfield.assess.estimates.mean_of_both import estimated_mean, fitted
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
@@ -28,21 +28,16 @@ class Topics:
     alpha: float
 
     def means(self) -> CorrectedMeans:
-        return self._corrected(self.people, self.judge)
+        return self._corrected(self.people, self.judge, proportions=True)
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
         # With a lambda of their own: what a judge grants to both systems cancels.
-        return self._corrected(*(table[one] - table[other] for table in (self.people, self.judge)))
+        people, judge = (table[one] - table[other] for table in (self.people, self.judge))
+        return self._corrected(people, judge, proportions=False)
 
-    def _corrected(self, people: Floats, judge: Floats) -> CorrectedMeans:
-        return corrected_mean(
-            people,
-            judge,
-            lambda_=self.lambda_,
-            folds=self.folds,
-            seed=self.seed,
-            alpha=self.alpha,
-        )
+    def _corrected(self, people: Floats, judge: Floats, *, proportions: bool) -> CorrectedMeans:
+        how = self.lambda_, self.folds, self.seed, self.alpha
+        return estimated_mean(people, judge, *how, proportions=proportions)
 
     def values(self) -> Floats:
         return replicates(self.people, self.judge, self.lambda_, self.folds, self.seed)

@@ -277,6 +277,6 @@ def _result(
         scores,
         len(by_judge.topics),
         fixed,
-        notes,
+        notes + means.notes,
         data,
     )

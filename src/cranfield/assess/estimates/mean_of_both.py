@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn
+from cranfield.assess.estimates.means_with_limits import SAME, CorrectedMeans, Drawn
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_share, check_whole, numbers
 from cranfield.base.errors import PolicyError
@@ -42,8 +42,10 @@ def corrected_mean(
     with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
     sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
     on makes intervals too short, so each of `folds` parts of them has the lambda of the others
-    (cross-fitting). Variances have n - 1, and limits the t quantile. Fewer than two others have no
-    spread: there lambda is 0, also where it was given.
+    (cross-fitting). Variances have n - 1, and intervals the t quantile. Fewer than two others have
+    no spread: there lambda is 0, also where it was given. If all human labels are equal there is no
+    variance to estimate: the interval is that of Clopper and Pearson (1934) if labels of humans and
+    judge lie from 0 to 1 and those of humans are all 0 or all 1, and NaN otherwise.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting.
 
@@ -89,7 +91,27 @@ def corrected_mean(
     CorrectedMeans(0.3873 [0.0869, 0.6878], 10 human labels of 200, lambda 0.72)
     >>> corrected_mean(human, judge, lambda_=0)
     CorrectedMeans(0.4000 [0.0306, 0.7694], 10 human labels of 200, lambda 0.00)
+    >>> human[:10] = 1
+    >>> corrected_mean(human, judge)
+    CorrectedMeans(1.0000 [0.6915, 1.0000], 10 human labels of 200, lambda 0.00)
     """
+    return estimated_mean(
+        human, judge, lambda_, folds, seed, alpha, clusters, proportions=clusters is None
+    )
+
+
+def estimated_mean(
+    human: Any,
+    judge: Any,
+    lambda_: float | None,
+    folds: int,
+    seed: int,
+    alpha: float,
+    clusters: Any = None,
+    *,
+    proportions: bool,
+) -> CorrectedMeans:
+    """Do what :func:`corrected_mean` does, with exact intervals of proportions or without."""
     check_share("alpha", alpha)
     y, f = checked_labels(human, judge)
     one = y.ndim == 1
@@ -106,9 +128,18 @@ def corrected_mean(
     spread = f - ratio(np.where(other, f, 0.0).sum(axis=1), rest)[:, None]
     far = np.where(other, spread, 0.0) * ratio(fit.lambda_, rest)[:, None]
     variance = _of_sums(own, far, ~other, units)
+    # Residuals that are all equal say nothing on how much they vary, whatever the judge's part is.
+    scale = np.abs(np.where(other, f, y)).max(axis=1)
+    variance = np.where(np.abs(own).max(axis=1) * count <= SAME * scale, 0.0, variance)
+    at_end = [np.where(other, end, y) == end for end in (0.0, 1.0)]
+    bounded = ((f >= 0) & (f <= 1)).all(axis=-1)
+    proportion = proportions & bounded & (at_end[0].all(axis=1) | at_end[1].all(axis=1))
+    # With a judge in it the estimate is not a proportion of the human labels.
+    proportion = proportion & (fit.lambda_ == 0)
     used = 0 if lambda_ is not None else folds
     drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
-    return drawn.means(fit.estimate, variance, fit.lambda_, (fit.units - 1).astype(np.float64))
+    freedom = (fit.units - 1).astype(np.float64)
+    return drawn.means(fit.estimate, variance, fit.lambda_, freedom, proportion=proportion)
 
 
 def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:

@@ -44,7 +44,8 @@ def stratified_mean(
     .. math:: \hat\theta = \sum_h \frac{N_h}{N} \bar e_h, \quad \widehat{var} = \sum_h
         \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
 
-    The items are all that there are, not a sample: what is all labelled has no error. Without
+    The items are all that there are, not a sample: a stratum that is completely labelled has no
+    error. If the labels do not vary within any of the other strata there is no interval. Without
     labels of a judge it is the stratified mean. Strata may be topics, or the grades of a judge,
     which then has said all it can say. Lambda is cross-fitted: the documents of a fold have that of
     the other folds. Limits are by the t distribution with Satterthwaite's degrees of freedom.
@@ -117,7 +118,7 @@ def stratified_mean(
     labels = count.sum(axis=1)
     used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
     learned = folds if lambda_ is None and judge is not None else 0
-    drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one)
+    drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one, labels == y.shape[1])
     return drawn.means(estimate, parts.sum(axis=1), used, satterthwaite(parts, count))
 
 

@@ -20,6 +20,9 @@ from cranfield.base.words import counted, some_of
 from cranfield.tabular import Table, from_frame
 from cranfield.tabular.frames import Framed
 
+SAME = 1e-12
+"""Spread of values that differ by rounding only."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KinBias(Framed, Plotted):
@@ -41,11 +44,12 @@ class KinBias(Framed, Plotted):
         Their difference; above 0, the judge favours its kin. NaN for a judge without kin, or with
         no others.
     low, high
-        t interval over topics.
+        t interval over topics; NaN if the bias is the same in all topics.
     low_together, high_together
         The same by Bonferroni, so that the intervals of all judges hold together for one measure.
     pvalue
-        Of the two-sided t test that the bias is 0, not corrected.
+        P-value of the two-sided t-test that the bias is 0, without correction; NaN if there is no
+        interval.
     rank_by_people, rank_by_judge
         Ranks of the system called like the judge, by people and by the judge itself; 0 where there
         is none.
@@ -234,9 +238,12 @@ def kin_bias(
             shift = (judge - people)[there]
             first, second = (shift[:, which].mean(axis=1) for which in (kin[k], others[k]))
             of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
-            if size > 1:
+            if size > 1 and np.ptp(first - second) > SAME:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
     bias = of_kin - of_others
+    if (same := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
+        where = counted(int(same.sum()), "value")
+        notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
     low, high = _limits(bias, error, topics, confidence)
     together = _limits(bias, error, topics, 1 - (1 - confidence) / int(known.sum()))
     return KinBias(
@@ -265,8 +272,4 @@ def _limits(bias: Floats, error: Floats, topics: Ints, confidence: float) -> tup
 
 
 def _pvalue(bias: Floats, error: Floats, topics: Ints) -> Floats:
-    """Two-sided; where all topics are equal, the bias is certain, or none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(bias == 0, 0.0, np.abs(bias) / error)
-    found = 2 * stdtr(np.maximum(topics - 1, 1), -t)
-    return np.where(np.isnan(error), np.nan, found)
+    return np.asarray(2 * stdtr(np.maximum(topics - 1, 1), -np.abs(bias) / error))

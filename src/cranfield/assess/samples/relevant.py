@@ -56,15 +56,26 @@ class EstimatedRelevant(Framed):
         """Standard error of the total: topics are sampled independently."""
         return float(np.sqrt((self.error**2).sum()))
 
+    @property
+    def total_varies(self) -> bool:
+        """Whether the total has an error other than 0, or all documents were sampled."""
+        return self.total_error != 0 or bool((self.sampled == self.pooled).all())
+
     def __repr__(self) -> str:
+        error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
         return (
             f"EstimatedRelevant({counted(len(self.topics), 'topic')}:"
-            f" {self.total:.1f}, standard error {self.total_error:.1f}, from"
+            f" {self.total:.1f}, standard error {error}, from"
             f" {self.found.sum():,} found in a sample by {self.drawing})"
         )
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row a topic."""
+        """Return one row per topic; no standard error of 0 if a part of the pool was not sampled.
+
+        The estimated variance of such a topic, such as one without relevant documents in its
+        sample, is 0. It belongs to the unbiased variance of the total, but says nothing alone.
+        """
+        unknown = (self.error == 0) & (self.sampled < self.pooled)
         return pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String),
@@ -72,9 +83,9 @@ class EstimatedRelevant(Framed):
                 "sampled": self.sampled,
                 "found": self.found,
                 "estimate": self.estimate,
-                "standard error": self.error,
+                "standard error": np.where(unknown, np.nan, self.error),
             }
-        )
+        ).with_columns(pl.col("standard error").fill_nan(None))
 
 
 def estimated_relevant(

@@ -230,7 +230,7 @@ def _report(
         heading += [
             f"sample by {drawn.drawing}, seed {seed}: {counted(len(drawn), 'document')}",
             f"estimated relevant documents of the pool: {found.total:.1f}, standard error"
-            f" {found.total_error:.1f}",
+            f" {f'{found.total_error:.1f}' if found.total_varies else 'unknown'}",
         ]
         frames = {"relevant": found.to_polars()}
     if rules:

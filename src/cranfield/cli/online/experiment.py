@@ -10,6 +10,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online.assign import weights_of
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import alpha_option, one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options
@@ -64,7 +65,14 @@ KEYS = {
     metavar="NAME=A[/B]",
     help="Of a metric: columns from before the experiment (CUPED).",
 )
-@option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
+@option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="NAME=MARGIN",
+    help="Test non-inferiority of a metric within a margin: a number is in the unit of the metric,"
+    " a percentage such as 2% is relative to the mean of the control.",
+)
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
 @option("--unit", help="Column of what was randomised; of a log user, session or query.")
 @option(
@@ -91,7 +99,13 @@ KEYS = {
 )
 @one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
 @one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
-@one_of("--errors", ("delta", "bootstrap"), "By the delta method, or drawing units.", "delta")
+@one_of(
+    "--errors",
+    ("auto", "delta", "permutation", "bootstrap"),
+    "Test: Welch's by the delta method, permutations of its statistic, or a bootstrap of the units;"
+    " auto takes permutations if skewness and an unequal split distort Welch's.",
+    "auto",
+)
 @option("--correction", default="holm", show_default=True, help="Of all p-values.")
 @alpha_option
 @option("--segments", help="Columns whose levels are analysed too, with commas.")
@@ -99,14 +113,13 @@ KEYS = {
 @option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
 @option("--looks", help="Numbers of units at which one looks, with commas.")
 @option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
-@resamples_option(2000, " of units, with --errors bootstrap", goes_with="--errors=bootstrap")
+@resamples_option(2000, " or permutations of units")
 @option(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Of draws.",
-    goes_with="--errors=bootstrap",
+    help="Seed of permutations and of the bootstrap.",
 )
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
@@ -133,10 +146,10 @@ def experiment(
     output: str | None,
     **how: Any,
 ) -> None:
-    """Analyse an experiment: first whether it can be trusted, then what differs.
+    """Analyse an A/B test: check validity first, then report effects.
 
-    DATA is a table with a row a unit, such as a user, or several rows for a --unit; or with -m a
-    log, in any form that is known, or its tables PAGES RESULTS CLICKS.
+    DATA is a table with one row per unit, such as a user, or several rows per --unit; or with -m a
+    log in any known format, or its tables PAGES RESULTS CLICKS.
     """
     from cranfield import online
     from cranfield.cli.report import command_of
@@ -157,6 +170,8 @@ def experiment(
         raise PolicyError("a table of units is one file")
     given = reading.read(data) if measures else data[0]
     made = online.analyse_experiment(given, named, **how)
+    if not made.resamples:
+        tell_without_effect(("resamples", "seed"), "no test of this report draws samples")
     found = _findings(made)
     if table is not None:
         check_table(table, found.frames)
@@ -186,7 +201,7 @@ def _metrics(
         if (name if sign else one) in values:
             raise PolicyError(f"there are two metrics {quoted(name if sign else one)}")
         values[name if sign else one] = value if sign else one
-    pasts, lost = _named(covariates, "--covariate"), _numbers(margins, "--margin")
+    pasts, lost = _named(covariates, "--covariate"), _named(margins, "--margin")
     for name in (*pasts, *lost, *down):
         if name not in values:
             raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
@@ -240,5 +255,9 @@ def _findings(found: ExperimentReport) -> Findings:
     ]
     plain = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential", "stopped")
     about = {name: getattr(found, name) for name in (*plain, "control", "resamples", "seed")}
+    about["tests"] = {
+        name: dict(zip(found.variants[1:], tests, strict=True))
+        for name, tests in zip(found.metrics, found.tests, strict=True)
+    }
     about |= {"lift limits": found.lift_method, "sample ratio p": found.sample_ratio.pvalue}
     return Findings(found.heading(), tables, keyed, {**about, "notes": list(found.notes)})

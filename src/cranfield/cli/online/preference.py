@@ -73,9 +73,29 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
     help="Of p-values of several pairs.",
     goes_with="LOG",
 )
-@option("--confidence", type=float, default=0.95, show_default=True, help="Of limits.")
-@option("--resamples", type=click.IntRange(1), default=10_000, show_default=True)
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the intervals.",
+)
+@option(
+    "--resamples",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Bootstrap resamples of the units.",
+    goes_with="LOG",
+)
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the bootstrap.",
+    goes_with="LOG",
+)
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
@@ -111,7 +131,9 @@ def preference(
     if counts is not None:
         if logs or unit is not None:
             raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")
-        made = online.preference_of(*counts, names=names or "AB", expected=expected, **draws)
+        made = online.preference_of(
+            *counts, names=names or "AB", expected=expected, confidence=confidence
+        )
         write_findings(_of_two(made), format, _checked(table, "preference"), output)
         return
     if not logs:
@@ -150,10 +172,11 @@ def _checked(table: str | None, only: str) -> str | None:
 def _of_two(found: Any) -> Findings:
     frame: pl.DataFrame = found.to_polars()
     counts = ("wins", "losses", "ties", "unit_wins", "unit_losses", "unit_ties")
-    more = ("names", "unit", "expected", "pvalue", "z", "credit_pvalue", "confidence")
+    more = ("names", "unit", "expected", "pvalue", "z", "confidence")
     about = {name: getattr(found, name) for name in (*counts, *more, "resamples", "seed")}
     heading = [*str(found).splitlines(), found.summary()]
-    title = f"{found.names[0]} against {found.names[1]}, {100 * found.confidence:g}% limits"
+    level = f"{100 * found.confidence:g}% confidence intervals"
+    title = f"{found.names[0]} against {found.names[1]}, {level}"
     return Findings(
         heading,
         [from_frame(frame, title)],

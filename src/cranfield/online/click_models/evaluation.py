@@ -277,7 +277,8 @@ class PerplexityGain(Framed):
 
     def __repr__(self) -> str:
         limits = between(self.low, self.high)
-        said = f", {limits}" if limits else ", one query: no limits"
+        why = "one query" if self.queries == 1 else "all queries equal"
+        said = f", {limits}" if limits else f", no interval: {why}"
         return f"PerplexityGain({self.model} over {self.over}: {number(self.gain)}{said})"
 
 
@@ -364,7 +365,10 @@ def perplexity_gain(
             ]
         ]
         tail = (1 - confidence) / 2
-        low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail]).tolist()
+        gained = np.concatenate(drawn)
+        # Queries that are all alike do not tell how much others would differ.
+        if np.ptp(gained) > 1e-12:
+            low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
     return PerplexityGain(
         label(model),
         label(over),

@@ -13,7 +13,9 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.online.experiments.always_valid import Sequential, parse_sequential
 from cranfield.online.experiments.comparisons import (
     OEC,
+    Compared,
     How,
+    Pair,
     arm_limits,
     compared,
     not_worse,
@@ -22,7 +24,7 @@ from cranfield.online.experiments.comparisons import (
 from cranfield.online.experiments.design.assignment import checked_weights
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.log_units import directed, units_of_log
-from cranfield.online.experiments.metrics import Metric, arm_means, read_metrics
+from cranfield.online.experiments.metrics import ArmMeans, Metric, arm_means, read_metrics
 from cranfield.online.experiments.moments import moments
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.sample_ratio import ALARM, sample_ratio
@@ -50,7 +52,7 @@ def analyse_experiment(
     before: Any = None,
     theta: str = "pooled",
     lift: str = "log",
-    errors: str = "delta",
+    errors: str = "auto",
     correction: str = "holm",
     alpha: float = 0.05,
     segments: Sequence[str] = (),
@@ -62,19 +64,24 @@ def analyse_experiment(
     draws: str = "poisson",
     seed: int = 0,
 ) -> ExperimentReport:
-    r"""Analyse an experiment: first whether it can be trusted, then what differs.
+    r"""Analyse an A/B test: check validity first, then report effects.
 
     Units are what was randomised, such as users. A metric is a mean over units, or a ratio of two
     means such as clicks per page, whose error follows from the units too, by the delta method: who
     tests clicks page by page where users were randomised takes pages of a user for independent,
     and errs far more often than alpha.
 
-    The p-value is Welch's. Limits of the lift, the difference as a share of the control's mean,
-    are of its logarithm, or `linear` or `fieller`. With a covariate from before the experiment, a
-    mean is adjusted (CUPED). Nothing is tested while the numbers of units are not what they should
-    be: a sample ratio mismatch at p < .0005, in all or at a level of a segment.
+    The p-value is that of Welch's test. If a metric is skewed and the split is unequal, this test
+    rejects too often to one side; such a metric is tested by permutations of the same statistic
+    instead, and a note reports the skewness and the distortion. Intervals of the lift, the
+    difference relative to the mean of the control, are those of its logarithm, or `linear` or
+    `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED). Nothing is
+    tested if the numbers of units are not as planned: a sample ratio mismatch at p < .0005, in all
+    or at a level of a segment.
 
-    Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019).
+    Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
+    skewness Boos and Hughes-Oliver (2000), Kohavi et al. (2014); Janssen (1997) and Chung and
+    Romano (2013) on permutations.
 
     Parameters
     ----------
@@ -107,7 +114,11 @@ def analyse_experiment(
     lift
         Limits of lifts: `log`, `linear` or `fieller`.
     errors
-        `delta`, or `bootstrap` over units, with limits by percentiles.
+        `delta`, Welch's test by the delta method; `permutation` of its statistic, with the interval
+        of the lift by Fieller's method; `auto`, which is `permutation` for a metric whose
+        difference has a skewness above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over
+        units, with percentile intervals. Permutations assume that a treatment without effect on
+        the mean has none on the distribution.
     correction
         For all metrics and variants together: `holm`, `bonferroni`, `bh`, `by`, `none`.
     alpha
@@ -125,7 +136,8 @@ def analyse_experiment(
         Weights of metrics in an overall evaluation criterion: the sum of means by the standard
         deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
     resamples, draws, seed
-        Of the bootstrap: how many, `poisson` or `multinomial` weights of units, the seed.
+        Number of permutations or bootstrap resamples; `poisson` or `multinomial` weights of units
+        in the bootstrap; the seed.
 
     Returns
     -------
@@ -218,11 +230,13 @@ def reported(
     others = range(1, len(units.variants))
     effects = {(name, j): Effects.of(arms[name], 0, j) for name in arms for j in others}
     shape = (len(arms), len(others))
-    result = compared(units, arms, effects, how)
+    result = compared(units, arms, effects, found.together(-1), how)
     by_segment, apart, notes = None, None, units.notes
+    notes += tuple(_notes_on_constants(units, arms, effects))
+    notes += tuple(_notes_on_skewness(units, metrics, result, how))
     if segments and not stopped:
         by_segment, apart = effects_by_segment(units, segments, how)
-        notes += tuple(_said(how))
+        notes += tuple(_notes_on_segments(result, how))
     # What is not to be trusted is not shown; a standardised sum has no lift.
     shown = np.nan if stopped else 1.0
     lifted = np.where([[name == OEC] for name in arms], np.nan, 1.0)
@@ -235,7 +249,10 @@ def reported(
     def each(values: Iterable[Floats | float]) -> Floats:
         return np.array(list(values), dtype=np.float64).reshape(shape)
 
-    margins = (not_worse(one, metrics.get(name), how) for (name, _), one in effects.items())
+    margins = (
+        not_worse(one, metrics.get(pair[0]), result.permutations.get(pair), how)
+        for pair, one in effects.items()
+    )
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
@@ -258,6 +275,8 @@ def reported(
         adjusted_pvalues=together * shown,
         not_worse=each(margins) * shown,
         good=tuple(metrics[name].good or "up" if name in metrics else "up" for name in arms),
+        margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
+        tests=tuple(tuple(result.tests[name, j] for j in others) for name in arms),
         alpha=how.alpha,
         correction=how.correction,
         lift_method=how.lift,
@@ -268,15 +287,81 @@ def reported(
         segments=by_segment,
         interactions=apart,
         stopped=stopped,
-        resamples=how.resamples if how.errors == "bootstrap" else 0,
+        resamples=how.resamples if {"bootstrap", "permutation"} & {*result.tests.values()} else 0,
         seed=how.seed,
         notes=notes,
     )
 
 
-def _said(how: How) -> list[str]:
+def _notes_on_constants(
+    units: Units, arms: Mapping[str, ArmMeans], effects: Mapping[Pair, Effects]
+) -> list[str]:
+    notes = []
+    for (name, j), one in effects.items():
+        if one.error == 0:
+            both = f"{units.variants[0]} and in {units.variants[j]}"
+            exact = f"; p = {float(one.pvalue()):.2g} is that of the exact permutation test"
+            notes.append(
+                f"{name}: all values equal in {both}: no interval of the difference can be computed"
+                + (exact if one.difference else "")
+            )
+    for name, arm in arms.items():
+        constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
+        if constant and not (name in units.placed and units.share(units.placed[name])):
+            listed = ", ".join(constant)
+            notes.append(f"{name}: all values equal in {listed}: no interval of the mean")
+    return notes
+
+
+def _notes_on_skewness(
+    units: Units, metrics: Mapping[str, Metric], result: Compared, how: How
+) -> list[str]:
+    notes = []
+    for (name, j), one in result.distortions.items():
+        test = result.tests[name, j]
+        if not one.matters:
+            continue
+        lower, upper = one.tails(how.alpha)
+        good = (metrics[name].good if name in metrics else None) or "up"
+        worse, better = (lower, upper) if good == "up" else (upper, lower)
+        counts = units.counts[units.variants[j]], units.counts[units.variants[0]]
+        share = counts[0] / sum(counts)
+        start = (
+            f"{name}: skewness {one.skewness:.1f} with {share:.0%} of the units in"
+            f" {units.variants[j]}: "
+        )
+        distorted = (
+            f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
+            f" in about {better:.2g} of experiments, not {how.alpha / 2:g} each"
+        )
+        if test == "permutation":
+            notes.append(
+                f"{start}{distorted}; it is tested by permutation, exact if the variants have the"
+                " same distribution"
+            )
+        elif test == "delta":
+            remedy = "; a permutation test keeps its level" if how.errors == "delta" else ""
+            notes.append(f"{start}{distorted}{remedy}")
+        elif test == "bootstrap":
+            notes.append(
+                f"{start}a percentile bootstrap rejects far too often to one side; a permutation"
+                " test keeps its level"
+            )
+        else:
+            notes.append(
+                f"{start}always-valid methods assume a nearly normal difference and may reject too"
+                " often to one side; analyse more units, or cap the values"
+            )
+    return notes
+
+
+def _notes_on_segments(result: Compared, how: How) -> list[str]:
     if how.sequential is not None:
-        return ["p-values and limits by segment are for one look"]
-    if how.errors == "bootstrap":
-        return ["p-values and limits by segment are by the delta method"]
-    return []
+        return ["p-values and intervals by segment are for one look"]
+    notes = []
+    if {"bootstrap", "permutation"} & {*result.tests.values()}:
+        notes.append("p-values and intervals by segment are those of Welch's test")
+    skewed = dict.fromkeys(name for (name, _), one in result.distortions.items() if one.matters)
+    if skewed:
+        notes.append(f"skewness distorts the tests by segment of {', '.join(skewed)}")
+    return notes

@@ -19,11 +19,14 @@ from cranfield.online.experiments.cluster_bootstrap import percentiles, resample
 from cranfield.online.experiments.effects import LIFTS, Critical, Effects
 from cranfield.online.experiments.metrics import THETAS, ArmMeans, Metric, arm_means
 from cranfield.online.experiments.moments import Moments, moments
+from cranfield.online.experiments.permutation import Distortion, Permuted, permuted
 from cranfield.online.experiments.unit_table import Units
 from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.difference_by_error import t_limits, t_quantile
 
-ERRORS = ("delta", "bootstrap")
+ERRORS = ("auto", "delta", "permutation", "bootstrap")
+"""Tests of differences; `auto` is `delta`, or `permutation` where skewness distorts it."""
+
 OEC = "OEC"
 
 
@@ -50,50 +53,107 @@ class How:
         adjusted([], self.correction)
         if self.sequential is None and self.looks is not None:
             raise PolicyError("looks go with a sequential method, such as CS(tuned=5000)")
-        if self.sequential is not None and self.errors == "bootstrap":
-            raise PolicyError("a sequential method has no bootstrap")
+        if self.sequential is not None and self.errors in ("bootstrap", "permutation"):
+            raise PolicyError(f"sequential cannot be combined with errors={self.errors!r}")
 
     def level(self, comparisons: int) -> float:
         """Return the confidence level of each of some comparisons."""
         return 1 - self.alpha / (max(1, comparisons) if self.correction == "bonferroni" else 1)
 
 
+Pair = tuple[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Limits and p-values by metric and variant, and with a sequential method by look."""
+    """Intervals and p-values by metric and variant, and with a sequential method by look.
+
+    tests: name of the test of each pair; permutations: those of the pairs that are tested so;
+    distortions: what skewness does to Welch's test.
+    """
 
     low: Floats
     high: Floats
     lift_low: Floats
     lift_high: Floats
     pvalues: Floats
+    tests: dict[Pair, str]
+    permutations: dict[Pair, Permuted]
+    distortions: dict[Pair, Distortion]
     looks: pl.DataFrame | None = None
 
 
-Pair = tuple[str, int]
-
-
 def compared(
-    units: Units, arms: Mapping[str, ArmMeans], effects: Mapping[Pair, Effects], how: How
+    units: Units,
+    arms: Mapping[str, ArmMeans],
+    effects: Mapping[Pair, Effects],
+    whole: Moments,
+    how: How,
 ) -> Compared:
-    """Compare each variant with the control, by the way that was asked for."""
+    """Compare each variant with the control by the tests that were chosen."""
     shape = (len(arms), len(units.variants) - 1)
-    if how.errors == "bootstrap":
-        return _bootstrapped(units, arms, how)
-    looks, pvalues = None, [one.pvalue() for one in effects.values()]
+    level = how.level(len(effects))
+    distortions = {pair: _distortion(units, arms[pair[0]], pair[1]) for pair in effects}
+    tests = {pair: _test_of(pair, effects[pair], distortions[pair], units, how) for pair in effects}
+    permutations = {
+        pair: _permuted(units, pair, whole, how)
+        for pair, test in tests.items()
+        if test == "permutation"
+    }
+    drawn = _bootstrapped(units, arms, level, how) if how.errors == "bootstrap" else {}
+    looks, last = None, list[Floats]()
     if how.sequential is not None:
-        looks, pvalues = _looked(units, arms, how, how.sequential)
-    plain: Critical = partial(t_quantile, how.level(len(effects)))
-    wide = [
-        plain if how.sequential is None else _constant(how.sequential, one, how.alpha)
-        for one in effects.values()
-    ]
-    both = list(zip(effects.values(), wide, strict=True))
-    limits = np.array([one.limits(critical) for one, critical in both])
-    lifts = np.array([one.lift_limits(critical, how.lift) for one, critical in both])
-    parts = [limits[:, 0], limits[:, 1], lifts[:, 0], lifts[:, 1], np.array(pvalues)]
-    low, high, lift_low, lift_high, tested = (part.reshape(shape) for part in parts)
-    return Compared(low, high, lift_low, lift_high, tested, looks)
+        looks, last = _looked(units, arms, how, how.sequential)
+    rows = np.empty((len(effects), 5))
+    for k, (pair, one) in enumerate(effects.items()):
+        if pair in permutations:
+            by = permutations[pair]
+            rows[k] = (*by.limits(one, level), *by.lift_limits(one, level), by.pvalue())
+        elif tests[pair] == "bootstrap":
+            rows[k] = drawn[pair]
+        else:
+            critical: Critical = partial(t_quantile, level)
+            if how.sequential is not None:
+                critical = _constant(how.sequential, one, how.alpha)
+            p = last[k] if last else one.pvalue()
+            rows[k] = (*one.limits(critical), *one.lift_limits(critical, how.lift), p)
+    low, high, lift_low, lift_high, pvalues = (part.reshape(shape) for part in rows.T)
+    return Compared(
+        low, high, lift_low, lift_high, pvalues, tests, permutations, distortions, looks
+    )
+
+
+def _distortion(units: Units, arms: ArmMeans, other: int) -> Distortion:
+    inside = (units.arm == 0) | (units.arm == other)
+    values = units.columns[inside] @ arms.gradient[[0, other]].mean(axis=0)
+    return Distortion.of(values, units.arm[inside] == other)
+
+
+def _test_of(pair: Pair, one: Effects, distortion: Distortion, units: Units, how: How) -> str:
+    if how.sequential is not None:
+        return "always valid"
+    if one.error == 0:
+        return "delta"
+    if how.errors == "bootstrap":
+        return "bootstrap"
+    # Permutations of an overall criterion would change what it is standardised by.
+    wanted = how.errors == "permutation" or (how.errors == "auto" and distortion.matters)
+    return "permutation" if wanted and pair[0] in units.placed else "delta"
+
+
+def _permuted(units: Units, pair: Pair, whole: Moments, how: How) -> Permuted:
+    name, other = pair
+    inside = (units.arm == 0) | (units.arm == other)
+    return permuted(
+        units.columns[inside],
+        units.arm[inside] == other,
+        units.placed[name],
+        theta=how.theta,
+        whole=whole,
+        resamples=how.resamples,
+        seed=how.seed,
+        key=other,
+    )
 
 
 def _constant(method: Sequential, one: Effects, alpha: float) -> Critical:
@@ -102,14 +162,17 @@ def _constant(method: Sequential, one: Effects, alpha: float) -> Critical:
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def not_worse(one: Effects, kind: Metric | None, how: How) -> float:
-    """Return the p-value that what is lost is less than the margin; always valid, if asked for."""
+def not_worse(one: Effects, kind: Metric | None, by: Permuted | None, how: How) -> float:
+    """Return the one-sided p-value that the loss is smaller than the margin; NaN without one."""
     if kind is None or kind.margin is None:
         return np.nan
     good = kind.good or "up"
     tested = one.against(kind.margin, good)
+    side = "greater" if good == "up" else "less"
+    if by is not None:
+        return by.tail(float(tested.statistic), side)
     if how.sequential is None:
-        return float(tested.pvalue("greater" if good == "up" else "less"))
+        return float(tested.pvalue(side))
     units = one.control_count + one.other_count
     seen = (tested.difference[None], tested.error[None], units)
     pvalue = always_valid(*seen, how.sequential, alpha=how.alpha)[2]
@@ -163,8 +226,10 @@ def _looks(asked: Sequence[int] | None, number: int) -> Indices:
     return np.unique([*(one for one in given if one < number), number]).astype(np.intp)
 
 
-def _bootstrapped(units: Units, arms: Mapping[str, ArmMeans], how: How) -> Compared:
-    """Return percentile limits and p-values, with coefficients of covariates as they are."""
+def _bootstrapped(
+    units: Units, arms: Mapping[str, ArmMeans], level: float, how: How
+) -> dict[Pair, tuple[float, ...]]:
+    """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
     drawn = resampled_means(
         units.columns,
         units.arm,
@@ -173,18 +238,16 @@ def _bootstrapped(units: Units, arms: Mapping[str, ArmMeans], how: How) -> Compa
         weights=how.draws,
         seed=how.seed,
     )
-    variants = len(units.variants)
-    level = how.level(len(arms) * (variants - 1))
-    out = np.full((5, len(arms), variants - 1), np.nan)
-    for k, one in enumerate(arms.values()):
+    found: dict[Pair, tuple[float, ...]] = {}
+    for name, one in arms.items():
         values = one.at(drawn)
-        for j in range(1, variants):
+        for j in range(1, len(units.variants)):
             difference = values[j] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifted = values[j] / values[0] - 1
             limits = (*percentiles(difference, level), *percentiles(lifted, level))
-            out[:, k, j - 1] = (*limits, two_sided(difference))
-    return Compared(*out)
+            found[name, j] = (*limits, two_sided(difference))
+    return found
 
 
 def overall(
@@ -219,12 +282,16 @@ def overall(
 
 
 def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tuple[Floats, Floats]:
-    """Return limits of the mean of each variant; of shares Wilson's."""
+    """Return the interval of the mean of each variant: Wilson's for proportions, else Student's t.
+
+    NaN for what is not a proportion and does not vary.
+    """
     limits = []
     for name, one in arms.items():
         if name in units.placed and units.share(units.placed[name]):
             limits.append(wilson(one.value, one.count, t_quantile(level, np.inf)))
         else:
-            limits.append(t_limits(one.value, np.sqrt(one.squared), one.count - 1, level))
+            error = np.where(one.squared > 0, np.sqrt(one.squared), np.nan)
+            limits.append(t_limits(one.value, error, one.count - 1, level))
     low, high = zip(*limits, strict=True)
     return np.stack(low), np.stack(high)

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.online.experiments.metrics import ArmMeans
+from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.difference_by_error import (
+    away,
     fieller_limits,
+    of_tail,
     p_of,
     ratio,
 )
@@ -89,14 +93,23 @@ class Effects:
         return ratio(self.difference, self.error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
-        """P-value of Welch's test; NaN where an error is not known."""
+        """Return the p-value of Welch's test; NaN where the standard error is not known.
+
+        If nothing varies within either variant and the means differ, it is the p-value of the exact
+        permutation test: no other assignment of the units has so large a difference.
+        """
         found = p_of(self.statistic, self.error, self.df, alternative)
+        n, m = self.control_count, self.other_count
+        assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
+        tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
+        constant = (self.error == 0) & (self.difference != 0)
+        found = np.where(constant, of_tail(tail, alternative), found)
         return np.where(np.isnan(self.error + self.difference), np.nan, found)
 
     def limits(self, critical: Critical) -> Limits:
-        """Limits of the difference."""
+        """Return the interval of the difference; NaN if nothing varies within either variant."""
         with np.errstate(invalid="ignore"):
-            half = critical(self.df) * self.error
+            half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
         return self.difference - half, self.difference + half
 
     def lift_limits(self, critical: Critical, method: str = "log") -> Limits:
@@ -105,7 +118,7 @@ class Effects:
         `log`: of the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
         holds the ratios that a test does not reject, without end where the control's mean may be
-        0. NaN where the method has no limits.
+        0. NaN where the method has no limits, or nothing varies within either variant.
         """
         check_choice("lift", method, LIFTS)
         below, above = self.control, self.other
@@ -128,14 +141,16 @@ class Effects:
                 factor = np.exp(critical(self._df(own, last)) * np.sqrt(own + last))
                 low = np.where(times > 0, times / factor, np.nan)
                 high = np.where(times > 0, times * factor, np.nan)
-        nothing = ~np.isfinite(times)
+        nothing = ~np.isfinite(times) | (self.error == 0)
         return np.where(nothing, np.nan, low - 1), np.where(nothing, np.nan, high - 1)
 
-    def against(self, margin: float, good: str) -> Effects:
-        """Compare with the control's mean less the share of it that may be lost."""
-        share = 1 - margin if good == "up" else 1 + margin
+    def against(self, margin: float | str, good: str) -> Effects:
+        """Compare with the mean of the control after the accepted loss (absolute or percent)."""
+        size, percentage = read_margin(margin)
+        sign = -1 if good == "up" else 1
+        share = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
         return Effects(
-            self.control * share,
+            self.control * share + (0.0 if percentage else sign * size),
             self.other,
             self.control_squared * share**2,
             self.other_squared,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_share
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.online.experiments.moments import Moments
+from cranfield.significance.comparison.equivalence import read_margin
 
 THETAS = ("pooled", "within")
 """Over what the coefficient of a covariate is taken: all units, or units within their variant."""
@@ -36,8 +37,8 @@ class Metric:
     good
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin
-        For non-inferiority: the largest loss that is still accepted, as a share of the control's
-        mean.
+        Non-inferiority margin, the largest loss that is still accepted: a number is in the unit of
+        the metric; a percentage such as `"2%"` is relative to the mean of the control.
 
     Examples
     --------
@@ -48,14 +49,14 @@ class Metric:
     value: str | tuple[str, str]
     covariate: str | tuple[str, str] | None = None
     good: str | None = None
-    margin: float | None = None
+    margin: float | str | None = None
 
     def __post_init__(self) -> None:
         self.parts()
         if self.good is not None:
             check_choice("good", self.good, ("up", "down"))
         if self.margin is not None:
-            check_share("a margin", self.margin)
+            read_margin(self.margin)
 
     def parts(self) -> tuple[str, str, str, str]:
         """Return value and covariate as numerator and denominator each; empty for none."""
@@ -137,7 +138,9 @@ class ArmMeans:
     at: Callable[[Floats], Floats]
 
 
-def arm_means(found: Moments, metric: Placed, theta: str = "pooled") -> ArmMeans:
+def arm_means(
+    found: Moments, metric: Placed, theta: str = "pooled", whole: Moments | None = None
+) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
 
     A ratio of means R = x/y has the variance of x - R y by the squared mean of y (delta method:
@@ -147,13 +150,14 @@ def arm_means(found: Moments, metric: Placed, theta: str = "pooled") -> ArmMeans
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
     (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or of units
-    within their variant.
+    within their variant. With `whole`, the moments of all units are these instead of the sums over
+    the variants.
     """
     check_choice("theta", theta, THETAS)
     value, gradient = _ratio(found, metric.above, metric.below)
     factor = middle = np.zeros(found.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
-        whole = found.together(-1)
+        whole = found.together(-1) if whole is None else whole
         before, slope = _ratio(found, metric.covariate, metric.covariate_below)
         centre, whole_slope = _ratio(whole, metric.covariate, metric.covariate_below)
         if theta == "pooled":

@@ -107,9 +107,10 @@ def replay_aa(
     """Assign units to two variants again and again, and test whether tests keep their level.
 
     Units keep what they did, whichever variant they had; their variants are hashed anew with the
-    salts `replay-0`, `replay-1` and so on. There is nothing to find, so p-values of a valid test
-    are uniform: it rejects in alpha of the replays. What rejects more often takes things for
-    independent that are not, or has too few units for what they do.
+    salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
+    are uniform: it rejects in alpha of the replays. The tests are Welch's. One that rejects more
+    often treats dependent units as independent, or has too few units for the skewness of the metric
+    and an unequal split.
 
     Parameters
     ----------

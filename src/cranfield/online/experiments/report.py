@@ -56,11 +56,18 @@ class ExperimentReport(Framed, Plotted):
         Before and after the correction for many comparisons. NaN, as are limits, in a report that
         is `stopped`.
     not_worse
-        One-sided p-values that the loss is less than the margin; NaN where there is no margin.
+        One-sided p-values of non-inferiority: that the loss is smaller than the margin. NaN without
+        a margin.
     good
         Whether `up` or `down` is better, by metric.
+    margins
+        Non-inferiority margins by metric, None without one: a number in the unit of the metric, or
+        a percentage of the mean of the control.
+    tests
+        Test of each metric and variant, whose p-value and interval are reported: `delta`,
+        `permutation`, `bootstrap` or `always valid`.
     alpha, correction, lift_method, errors, theta
-        As they were asked for.
+        Options of the analysis.
     sequential
         Text form of the sequential method, or empty.
     looks
@@ -71,7 +78,7 @@ class ExperimentReport(Framed, Plotted):
     stopped
         Whether there is no verdict, as units are not spread as they should be.
     resamples, seed
-        Of the bootstrap; 0 where there is none.
+        Of permutations or the bootstrap; 0 resamples where there are none.
     notes
         What a reader should be told.
     """
@@ -97,6 +104,8 @@ class ExperimentReport(Framed, Plotted):
     adjusted_pvalues: Floats
     not_worse: Floats
     good: tuple[str, ...]
+    margins: tuple[float | str | None, ...]
+    tests: tuple[tuple[str, ...], ...]
     alpha: float
     correction: str
     lift_method: str
@@ -188,19 +197,55 @@ class ExperimentReport(Framed, Plotted):
         if self.stopped:
             lines.append(STOPPED)
         lines.append(f"control: {plain(self.control)}")
-        level = f"{1 - self.alpha:.4g}"
-        by = "Welch's test by the delta method"
-        if self.errors == "bootstrap":
-            by = f"bootstrap over {self.unit}s ({counted(self.resamples, 'resample')})"
-        if self.sequential:
-            by = f"always valid, {self.sequential}"
-        how = "by percentiles" if self.errors == "bootstrap" else f"of lifts {BY[self.lift_method]}"
-        lines.append(f"{by}, alpha {self.alpha:g}; {level} limits, {how}")
+        lines += self.methods()
+        lines += [
+            f"p not worse: that {plain(name)} loses less than"
+            f" {f'{margin} of the mean of the control' if '%' in str(margin) else margin}"
+            for name, margin in zip(self.metrics, self.margins, strict=True)
+            if margin is not None
+        ]
         if self.difference.size > 1:
             lines.append(
                 f"p-values of all metrics and variants: {CORRECTIONS[self.correction].title}"
             )
         return [*lines, *(f"note: {plain(note)}" for note in self.notes)]
+
+    def methods(self) -> list[str]:
+        """Return one sentence per test that was used, with its metrics if there are several."""
+        level = f"{1 - self.alpha:.4g} confidence intervals"
+        tested = self._tested()
+        return [
+            f"{self._method(test)}, alpha {self.alpha:g}; {level}, {self._intervals(test)}"
+            + (f": {', '.join(map(plain, names))}" if len(tested) > 1 else "")
+            for test, names in tested.items()
+        ]
+
+    def _tested(self) -> dict[str, list[str]]:
+        """Return the metrics, with the variant if tests differ between variants, by test."""
+        found: dict[str, list[str]] = {}
+        for name, tests in zip(self.metrics, self.tests, strict=True):
+            for variant, test in zip(self.variants[1:], tests, strict=True):
+                same = len({*tests}) == 1
+                names = found.setdefault(test, [])
+                if (label := name if same else f"{name} of {variant}") not in names:
+                    names.append(label)
+        return found
+
+    def _method(self, test: str) -> str:
+        drawn = (
+            f"{counted(self.resamples, test.replace('bootstrap', 'resample'))}, seed {self.seed}"
+        )
+        return {
+            "delta": "Welch's test by the delta method",
+            "permutation": f"permutation test of Welch's statistic ({drawn})",
+            "bootstrap": f"bootstrap over {self.unit}s ({drawn})",
+            "always valid": f"always valid, {self.sequential}",
+        }[test]
+
+    def _intervals(self, test: str) -> str:
+        if test == "bootstrap":
+            return "by percentiles"
+        return f"of lifts {BY['fieller' if test == 'permutation' else self.lift_method]}"
 
     def __str__(self) -> str:
         made = self.table()

@@ -117,7 +117,10 @@ class PreferenceMatrix(Framed):
         return float(wrong.sum() / (size * (size - 1)))
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row a pair: counts, outcome, Delta with its limits, and p-values."""
+        """Return one row per pair: counts, outcome, Delta, and p-values of the sign test.
+
+        `low`, `high` and `Delta p` belong together, as in :class:`Preference`, without correction.
+        """
         return pl.DataFrame(
             {
                 "first": [pair.names[0] for pair in self.pairs],
@@ -129,6 +132,7 @@ class PreferenceMatrix(Framed):
                 "Delta": [pair.delta for pair in self.pairs],
                 "low": [pair.delta_limits[0] for pair in self.pairs],
                 "high": [pair.delta_limits[1] for pair in self.pairs],
+                "Delta p": [pair.delta_pvalue for pair in self.pairs],
                 "p": [pair.pvalue for pair in self.pairs],
                 "corrected p": self.pvalues,
             }

@@ -64,18 +64,17 @@ class OutcomesByUnit:
         return drawn
 
     def credit_by_t(self, level: float) -> tuple[float, float, float, float]:
-        """Return the mean difference of credit over units, its limits and p-value by Student's t.
+        """Return the mean difference of credit over units, and interval and p-value of its t-test.
 
-        Each unit counts the same. One unit has no limits.
+        Each unit has the same weight. The interval and the p-value are NaN if there is one unit, or
+        if all units have the same difference.
         """
         if self.credit is None or not self.credit.size:
             return (np.nan,) * 4
         number, mean = self.credit.size, np.array(self.credit.mean())
-        if number == 1:
+        if number == 1 or np.ptp(self.credit) <= TIE:
             return (float(mean), np.nan, np.nan, np.nan)
-        spread = np.ptp(self.credit)
-        deviation = self.credit.std(ddof=1) if spread > TIE else 0.0
-        error = np.array(deviation / np.sqrt(number))
+        error = np.array(self.credit.std(ddof=1) / np.sqrt(number))
         low, high = t_limits(mean, error, number - 1, level)
         pvalue = p_of(ratio(mean, error), error, number - 1, "two-sided")
         return float(mean), float(low), float(high), float(pvalue)

@@ -17,14 +17,17 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preference(Framed):
-    r"""What impressions say of two rankers A and B, and how sure that is.
+    r"""Preference of users between two rankers A and B, with tests and confidence intervals.
+
+    Each interval comes from the test whose p-value stands beside it: it excludes the value of equal
+    rankers if and only if that p-value is at most 1 - confidence.
 
     Attributes
     ----------
     names
         A and B; wins are those of A.
     unit
-        What was counted by the test and drawn by the bootstrap, such as `user`.
+        Unit of the sign test and of the bootstrap, such as `user`.
     wins, losses, ties
         Impressions in which A had more credit, less, and as much as B.
     unit_wins, unit_losses, unit_ties
@@ -32,20 +35,26 @@ class Preference(Framed):
     expected
         Share of wins among wins and losses of two equal rankers.
     pvalue
-        Of the exact two-sided sign test by unit, without ties.
+        P-value of the exact sign test by unit, without ties: twice the smaller tail of the binomial
+        distribution.
     z
         Wins by unit less those expected, by their standard deviation if rankers are equal.
-    wilson
-        Limits of the share of wins among wins and losses of *units*, by Wilson (1927).
-    outcome_limits, delta_limits
-        Limits of `outcome` and `delta` by the percentile bootstrap over units.
+    unit_limits
+        Interval of `unit_outcome` (Clopper and Pearson, 1934), which belongs to the sign test.
+    outcome_limits, delta_limits, outcome_pvalue, delta_pvalue
+        Intervals and p-values of `outcome` and `delta`. Where each unit has one impression they are
+        those of the sign test, given the number of ties; otherwise percentiles of a bootstrap over
+        units. NaN if all resamples are equal.
     credit, credit_limits, credit_pvalue
-        Mean over units of a unit's mean difference of credit, A less B, with limits and p-value by
-        Student's t; NaN where only counts are known.
-    confidence, resamples, seed
-        Of the limits and of the bootstrap.
+        Mean over units of a unit's mean difference of credit, A minus B, with the interval and
+        p-value of Student's t-test. NaN if only counts are known, and no interval if the
+        difference is the same in all units.
+    confidence
+        Confidence level of the intervals.
+    resamples, seed
+        Number of bootstrap resamples, 0 where there is no bootstrap, and the seed.
     notes
-        What should be known.
+        Notes for the reader, such as excluded impressions.
     """
 
     names: tuple[str, str]
@@ -59,9 +68,11 @@ class Preference(Framed):
     expected: float
     pvalue: float
     z: float
-    wilson: Limits
+    unit_limits: Limits
     outcome_limits: Limits
     delta_limits: Limits
+    outcome_pvalue: float
+    delta_pvalue: float
     credit: float
     credit_limits: Limits
     credit_pvalue: float
@@ -92,17 +103,27 @@ class Preference(Framed):
 
     @property
     def unit_outcome(self) -> float:
-        """Share of wins of the units that are no ties."""
+        """Proportion of wins among the units that are not ties."""
         return float(outcome_of(np.array([self.unit_wins, self.unit_losses, 0])))
 
+    @property
+    def alpha(self) -> float:
+        """Significance level: 1 - confidence."""
+        return round(1 - self.confidence, 12)
+
     def to_polars(self) -> pl.DataFrame:
-        """Return a row a statistic: its `value`, its limits, how these were made, and of what."""
-        rows = [
-            ("outcome", "impression", self.outcome, self.outcome_limits, "bootstrap"),
-            ("Delta", "impression", self.delta, self.delta_limits, "bootstrap"),
-            ("outcome", self.unit, self.unit_outcome, self.wilson, "Wilson"),
-            ("difference of credit", self.unit, self.credit, self.credit_limits, "Student's t"),
-        ]
+        """Return one row per statistic: value, interval, p-value, and the method of both."""
+        exact = "sign test, Clopper-Pearson"
+        method = f"bootstrap by {self.unit}" if self.resamples else exact
+        outcome = (self.outcome, self.outcome_limits, self.outcome_pvalue, method)
+        delta = (self.delta, self.delta_limits, self.delta_pvalue, method)
+        unit = (self.unit_outcome, self.unit_limits, self.pvalue, exact)
+        credit = (self.credit, self.credit_limits, self.credit_pvalue, "t-test")
+        rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
+        if self.unit != "impression":
+            rows.append(("outcome", self.unit, *unit))
+        if not np.isnan(self.credit):
+            rows.append(("difference of credit", self.unit, *credit))
         return pl.DataFrame(
             {
                 "statistic": [row[0] for row in rows],
@@ -110,12 +131,13 @@ class Preference(Framed):
                 "value": [row[2] for row in rows],
                 "low": [row[3][0] for row in rows],
                 "high": [row[3][1] for row in rows],
-                "limits": [row[4] for row in rows],
+                "p": [row[4] for row in rows],
+                "method": [row[5] for row in rows],
             }
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def summary(self) -> str:
-        """Say in plain words what was found."""
+        """Return one sentence with the result of the sign test."""
         a, b = self.names
         decided = self.wins + self.losses
         if not decided:
@@ -126,11 +148,11 @@ class Preference(Framed):
             f" {counted(self.ties, 'more tie')})."
         )
         if np.isnan(self.pvalue):
-            return f"{said} Whether they differ is not tested."
+            return f"{said} The difference was not tested."
         wins = self.unit_wins > self.expected * (self.unit_wins + self.unit_losses)
         sure = f"sign test by {self.unit}: p = {self.pvalue:.2g}"
-        if self.pvalue > 1 - self.confidence:
-            return f"{said} That is no evidence that users prefer either ({sure})."
+        if self.pvalue > self.alpha:
+            return f"{said} The difference is not significant at {self.alpha:g} ({sure})."
         return f"{said} Users prefer {a if wins else b} ({sure})."
 
     def __str__(self) -> str:
@@ -143,12 +165,26 @@ class Preference(Framed):
                 else ""
             ),
             f"  outcome {number(self.outcome)} ({_limits(self.outcome_limits)}), expected"
-            f" {self.expected:g}",
-            f"  Delta {number(self.delta)} ({_limits(self.delta_limits)})",
+            f" {self.expected:g}{self._by_bootstrap(self.outcome_pvalue)}",
+            f"  Delta {number(self.delta)} ({_limits(self.delta_limits)})"
+            f"{self._by_bootstrap(self.delta_pvalue)}",
+            *(
+                [
+                    f"  outcome by {self.unit} {number(self.unit_outcome)}"
+                    f" ({_limits(self.unit_limits)})"
+                ]
+                if self.unit != "impression"
+                else []
+            ),
             f"  sign test by {self.unit}: z {number(self.z, 2)}, p {self.pvalue:.4g}",
             *(f"  note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+    def _by_bootstrap(self, pvalue: float) -> str:
+        if not self.resamples or np.isnan(pvalue):
+            return ""
+        return f", bootstrap p {pvalue:.4g}"
 
     def __repr__(self) -> str:
         a, b = self.names
@@ -170,4 +206,4 @@ def delta_of(counts: Ints) -> Floats:
 
 
 def _limits(ends: Limits) -> str:
-    return between(*ends) or "no limits"
+    return between(*ends) or "no interval"

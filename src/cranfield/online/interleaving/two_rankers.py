@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import as_array, check_share, check_whole, numbers
 from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, quoted
-from cranfield.base.shares import wilson
+from cranfield.base.shares import clopper_pearson
 from cranfield.base.words import counted
+from cranfield.online.experiments.cluster_bootstrap import percentiles, two_sided
 from cranfield.online.interleaving.outcomes_by_unit import (
+    TIE,
     OutcomesByUnit,
     outcomes_by_unit,
     outcomes_counted,
 )
-from cranfield.online.interleaving.preference import Limits, Preference, delta_of, outcome_of
+from cranfield.online.interleaving.preference import Preference, delta_of, outcome_of
 from cranfield.significance.options import MOST_RESAMPLES
 from cranfield.significance.tests.binomial import binomial_pvalues
 
@@ -34,13 +35,11 @@ def preference_of(
     names: Sequence[str] = ("A", "B"),
     expected: float = 0.5,
     confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
 ) -> Preference:
-    r"""Return what numbers of wins, losses and ties say of two rankers.
+    r"""Test the preference between two rankers from counts of wins, losses and ties.
 
-    Each impression counts as independent of the others. Where users come again they are not, and
-    the test finds too much: :func:`preference_by_credits` and :func:`preference` take the users.
+    Impressions are assumed to be independent. If users return they are not, and the test rejects
+    too often; :func:`preference_by_credits` and :func:`preference` test by user.
 
     Parameters
     ----------
@@ -52,19 +51,18 @@ def preference_of(
         Share of wins, of wins and losses, that equal rankers would have: another one than 1/2
         where the interleaving is known to be biased.
     confidence
-        Of all limits.
-    resamples, seed
-        Of the bootstrap.
+        Confidence level of all intervals.
 
     Raises
     ------
     PolicyError
-        For what is no number of impressions, or no impression at all.
+        For counts that are not whole numbers from 0, or are all 0.
 
     Notes
     -----
-    The two-sided sign test sums the chances of all counts that are as improbable as the one found,
-    or more so (Chapelle, Joachims, Radlinski and Yue, 2012, take the same test).
+    The p-value is twice the smaller tail of the binomial distribution, given the number of ties.
+    The interval of the outcome is that of Clopper and Pearson (1934), which inverts this test. The
+    interval of Delta follows from it: given t ties, :math:`\Delta = (1 - t/n)(o - 1/2)`.
 
     Examples
     --------
@@ -72,12 +70,12 @@ def preference_of(
     >>> round(found.outcome, 4), round(found.delta, 6), f"{found.pvalue:.3e}"
     (0.2685, -0.065966, '1.409e-08')
     >>> round(preference_of(40, 109, 374, expected=0.28).pvalue, 3)
-    0.785
+    0.834
     """
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MOST)
     made = outcomes_counted(int(wins), int(losses), int(ties))
-    return preference_from(made, names, "impression", expected, confidence, resamples, seed)
+    return preference_from(made, names, "impression", expected, confidence, 0, 0)
 
 
 def preference_by_credits(
@@ -103,8 +101,10 @@ def preference_by_credits(
         Of each impression its unit, such as its user; by default impressions are independent.
     unit
         What a unit is called.
-    names, expected, confidence, resamples, seed
+    names, expected, confidence
         As for :func:`preference_of`.
+    resamples, seed
+        Number of bootstrap resamples, and the seed; used if a unit has several impressions.
 
     Raises
     ------
@@ -183,8 +183,6 @@ def preference_from(
     """Compute all statistics of outcomes by unit."""
     check_share("expected", expected)
     check_share("confidence", confidence)
-    check_whole("resamples", resamples, 1, MOST_RESAMPLES)
-    check_whole("the seed", seed, 0)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
         raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
@@ -192,26 +190,55 @@ def preference_from(
         raise CranfieldError("there is no impression to tell rankers apart by")
     wins, losses, ties = map(int, made.totals)
     ahead, behind, level = map(int, made.by_unit)
-    samples = made.resampled(resamples, seed)
-    credit, credit_low, credit_high, credit_p = made.credit_by_t(confidence)
-    decided = np.array(ahead + behind)
-    share = np.array(ahead / decided if decided else np.nan)
+    decided = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = (ahead - decided * expected) / np.sqrt(decided * expected * (1 - expected))
-    pvalue = float(binomial_pvalues(np.array(ahead), np.array(behind), expected=expected))
-    said = list(notes)
-    if expected != 0.5 and made.repeated:
-        # How often a unit of many impressions is ahead does not follow from the share expected.
-        z, pvalue = np.array(np.nan), np.nan
-        said.append(
-            f"an expected share of {expected:g} is of impressions: a sign test by {unit} has none;"
-            " see whether it lies within the limits of the outcome"
+        z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
+    pvalue = _sign_test(ahead, behind, expected)
+    unit_limits = _exact(ahead, decided, confidence)
+    notes = list(notes)
+    if made.repeated:
+        check_whole("resamples", resamples, 1, MOST_RESAMPLES)
+        check_whole("the seed", seed, 0)
+        if expected != 0.5:
+            # The probability that a unit with many impressions is ahead is not known.
+            z, pvalue = np.array(np.nan), np.nan
+            notes.append(
+                f"an expected proportion other than 0.5 refers to impressions: there is no sign"
+                f" test by {unit}; the bootstrap p-value of the outcome tests it"
+            )
+        samples = made.resampled(resamples, seed)
+        outcome = _bootstrap(outcome_of(samples), expected, confidence)
+        delta = _bootstrap(delta_of(samples), 0.0, confidence)
+        empty = int(np.isnan(outcome_of(samples)).sum())
+        if empty and decided:
+            notes.append(f"{counted(empty, 'bootstrap sample')} with ties only excluded")
+        same = [
+            name
+            for name, found in (("outcome", outcome), ("Delta", delta))
+            if np.isnan(found[0]) and (decided or name == "Delta")
+        ]
+        if same:
+            notes.append(
+                f"{' and '.join(same)} equal in all bootstrap samples: no interval can be computed"
+            )
+    else:
+        resamples = seed = 0
+        low, high = unit_limits
+        share = decided / (decided + level)
+        outcome = low, high, pvalue
+        delta = share * (low - 0.5), share * (high - 0.5), pvalue
+        if not decided:
+            delta = np.nan, np.nan, pvalue
+    if expected != 0.5:
+        # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
+        delta = *delta[:2], np.nan
+    credit, credit_low, credit_high, credit_p = made.credit_by_t(confidence)
+    if np.isnan(credit_low) and not np.isnan(credit):
+        notes.append(
+            "difference of credit equal in all units: no interval can be computed"
+            if made.number.sum() > 1
+            else f"one {unit}: the difference of credit has no interval"
         )
-    outcomes = outcome_of(samples)
-    empty = int(np.isnan(outcomes).sum())
-    if empty and decided:
-        said.append(f"{counted(empty, 'bootstrap sample')} of ties only left aside")
-    low, high = wilson(share, decided, float(ndtri((1 + confidence) / 2)))
     return Preference(
         names=pair,
         unit=unit,
@@ -224,22 +251,36 @@ def preference_from(
         expected=float(expected),
         pvalue=pvalue,
         z=float(z) if decided else 0.0,
-        wilson=(float(low), float(high)),
-        outcome_limits=_percentiles(outcomes, confidence),
-        delta_limits=_percentiles(delta_of(samples), confidence),
+        unit_limits=unit_limits,
+        outcome_limits=outcome[:2],
+        delta_limits=delta[:2],
+        outcome_pvalue=outcome[2],
+        delta_pvalue=delta[2],
         credit=credit,
         credit_limits=(credit_low, credit_high),
         credit_pvalue=credit_p,
         confidence=float(confidence),
         resamples=int(resamples),
         seed=int(seed),
-        notes=tuple(said),
+        notes=tuple(notes),
     )
 
 
-def _percentiles(values: Floats, confidence: float) -> Limits:
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return np.nan, np.nan
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+def _sign_test(wins: int, losses: int, expected: float) -> float:
+    """Return twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts."""
+    counts = np.array(wins), np.array(losses)
+    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
+    return min(1.0, 2 * float(min(tails)))
+
+
+def _exact(wins: int, decided: int, confidence: float) -> tuple[float, float]:
+    low, high = clopper_pearson(np.array(wins), np.array(decided), confidence)
     return float(low), float(high)
+
+
+def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, float, float]:
+    """Return a percentile interval and its p-value; NaN if all values are equal."""
+    known = values[~np.isnan(values)]
+    if not known.size or np.ptp(known) <= TIE:
+        return np.nan, np.nan, np.nan
+    return *percentiles(known, confidence), two_sided(known - null)

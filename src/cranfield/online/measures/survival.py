@@ -62,7 +62,10 @@ class Curve:
         return float((self.times[first] + ends) / 2)
 
     def restricted(self, horizon: float) -> tuple[float, float]:
-        """Mean of times cut off at the horizon, and its standard error (Greenwood)."""
+        """Return the mean of times cut off at the horizon, and its standard error (Greenwood).
+
+        The error is NaN if no times that differ end before the horizon.
+        """
         if not np.isfinite(self.last):
             return float("nan"), float("nan")
         inside = self.times < horizon
@@ -73,7 +76,9 @@ class Curve:
         at_risk, ended = self.at_risk[inside], self.ended[inside]
         left = at_risk > ended
         terms = rest[left] ** 2 * ended[left] / (at_risk[left] * (at_risk[left] - ended[left]))
-        return float(areas.sum()), float(np.sqrt(terms.sum()))
+        # Without an end before the horizon, nothing tells how much times vary.
+        error = float(np.sqrt(terms.sum())) if terms.sum() > 0 else float("nan")
+        return float(areas.sum()), error
 
 
 def curve(times: Floats, seen: Bools) -> Curve:

@@ -18,6 +18,10 @@ DRAWN = 2**21
 """Numbers that are drawn at a time; it is part of what a seed means."""
 
 
+SAME = 1e-12
+"""Relative error below which values vary by rounding only."""
+
+
 @dataclass(frozen=True)
 class LimitsBy:
     """How limits are made: by Student's t without `resamples`, else by the bootstrap of units."""
@@ -40,12 +44,26 @@ class LimitsBy:
 
 @dataclass(frozen=True, eq=False)
 class Limited:
-    """Two means and their difference, with standard errors and limits; each of shape (3,)."""
+    """Two means and their difference, with standard errors and intervals; each of shape (3,).
+
+    An interval is NaN if the mean is the same in all units.
+    """
 
     estimate: Floats
     standard_error: Floats
     low: Floats
     high: Floats
+
+    def notes(self, units: int, unit: str) -> list[str]:
+        """Return why the policy, the log, or their difference has no interval."""
+        if units < 2:
+            return [f"one {unit} only: no interval can be computed"]
+        names = np.array(["policy", "logged", "difference"])[
+            np.isnan(self.low) & ~np.isnan(self.estimate)
+        ]
+        if not names.size:
+            return []
+        return [f"{', '.join(names)}: equal in all {unit}s: no interval can be computed"]
 
 
 def two_means(
@@ -78,9 +96,10 @@ def two_means(
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / below)
     error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
+    same = error <= SAME * np.abs(estimate)
     if not how.resamples:
         low, high = t_limits(estimate, error, units - 1, how.confidence)
-        return Limited(estimate, error, np.asarray(low), np.asarray(high))
+        return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
     drawn = np.empty((how.resamples, 3))
     chances = np.full(units, 1 / units)
     for part, rows in enumerate(row_slices(how.resamples, units, DRAWN)):
@@ -89,7 +108,7 @@ def two_means(
         samples[:] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
     tail = (1 - how.confidence) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
-    return Limited(estimate, error, low, high)
+    return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
 
 
 def _ratio(sums: NDArray[Any]) -> Floats:

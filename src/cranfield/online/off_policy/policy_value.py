@@ -157,7 +157,11 @@ def policy_value(
         weights=said,
         unseen=read.unseen,
         how=how,
-        warnings=(*read.notes, *_doubts(read, weights, said, unit_code, units, unit)),
+        warnings=(
+            *read.notes,
+            *means.notes(units, unit),
+            *_doubts(read, weights, said, unit_code, units),
+        ),
     )
 
 
@@ -199,11 +203,8 @@ def _doubts(
     said: WeightSummary | None,
     code: Indices,
     units: int,
-    unit: str,
 ) -> list[str]:
     doubts = []
-    if units < 2:
-        doubts.append(f"one {unit} only: there are no limits")
     if read.unseen > 0:
         doubts.append(
             f"{100 * read.unseen:.1f}% of what the policy would show is never shown there:"

@@ -14,7 +14,7 @@ from cranfield.base.words import counted
 from cranfield.online.click_models.training import train
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.off_policy.harvesting import all_pairs, harvest
-from cranfield.online.off_policy.limits_by_unit import LimitsBy, two_means
+from cranfield.online.off_policy.limits_by_unit import SAME, LimitsBy, two_means
 from cranfield.significance.difference_by_error import t_limits
 from cranfield.tabular.frames import Framed
 
@@ -139,6 +139,11 @@ def rank_propensities(
             raise InputError(
                 f"nothing was shown at two ranks, as {method} needs", source=log.source
             )
+    same = (error <= SAME) & (np.arange(depth) > 0)
+    if same.any():
+        ranks = ", ".join(map(str, (np.flatnonzero(same) + 1).tolist()))
+        notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
+        error = np.where(same, np.nan, error)
     if queries > 1:
         low, high = np.exp(t_limits(_log(value), error, queries - 1, confidence))
     else:

@@ -132,8 +132,7 @@ def run_value(
             f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show:"
             " they count as worth nothing"
         )
-    if units < 2:
-        said.append(f"one {unit} only: there are no limits")
+    said += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
     return PolicyValue(

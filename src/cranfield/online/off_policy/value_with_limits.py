@@ -180,7 +180,7 @@ class PolicyValue(Framed):
 
     def __str__(self) -> str:
         lines = [
-            f"  {name:<10}  {number(estimate, 6)} ({between(low, high, 6) or 'no limits'})"
+            f"  {name:<10}  {number(estimate, 6)} ({between(low, high, 6) or 'no interval'})"
             for name, estimate, _, low, high in self.to_polars().rows()
         ]
         if self.weights is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.words import capitalised, counted
-from cranfield.online.experiments.report import BY, STOPPED, ExperimentReport
+from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.experiments.sample_ratio import ALARM
 from cranfield.reporting.page.drawn.limits import drawn_limits, drawn_looks
 from cranfield.reporting.page.html import Html, el, joined, label, named
@@ -156,16 +156,18 @@ def _metrics(report: ExperimentReport) -> Html:
                     _p(report.adjusted_pvalues[k, j]),
                 ]
             )
-    level = f"{100 - 100 * report.alpha:g}% limits"
+    level = f"{100 - 100 * report.alpha:g}% confidence interval"
     head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
     made = table("Metrics by variant", head, rows, left=(0, 1, 2, 7))
     corrected = f"p: {CORRECTIONS[report.correction].title}. " if report.difference.size > 1 else ""
-    return joined(made, el("p", f"{corrected}Limits hold for each row alone.", class_="small"))
+    return joined(
+        made, el("p", f"{corrected}Confidence intervals hold for each row alone.", class_="small")
+    )
 
 
 def _limited(value: str, limits: str) -> Html:
-    return joined(value or "–", el("br"), el("span", limits or "no limits", class_="small"))
+    return joined(value or "–", el("br"), el("span", limits or "no interval", class_="small"))
 
 
 def _p(value: float) -> str:
@@ -226,17 +228,13 @@ def _settings(
         ]
     if date:
         made.append(el("p", f"Date: {date}"))
-    bootstrap = report.errors == "bootstrap"
     chosen = {
         "source": label(report.source),
         "unit": report.unit,
         "control": label(report.control),
         "alpha": f"{report.alpha:g}",
         "correction": CORRECTIONS[report.correction].title,
-        "errors": f"{report.errors}, {report.resamples:,} samples, seed {report.seed}"
-        if bootstrap
-        else "Welch's test, by the delta method for ratios",
-        "limits of lifts": "by percentiles" if bootstrap else BY[report.lift_method],
+        "test": joined(*(el("div", label(one)) for one in report.methods())),
         "coefficient of covariates": report.theta,
         "sequential": report.sequential or "no: one look",
     }
@@ -251,7 +249,13 @@ def _settings(
 
 def _sources(report: ExperimentReport) -> list[str]:
     sequential = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
-    return [*SOURCES, *([sequential] if report.sequential else [])]
+    permuted = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
+    used = {test for tests in report.tests for test in tests}
+    return [
+        *SOURCES,
+        *([sequential] if report.sequential else []),
+        *([permuted] if "permutation" in used else []),
+    ]
 
 
 def _pairs(title: str, head: str, pairs: Iterable[tuple[str, object]]) -> Html:

@@ -1,0 +1,260 @@
+"""Skewed metrics with unequal splits: against SciPy, enumeration and naive loops."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import fisher_exact, skew, ttest_ind
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.streams import stream
+from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.metrics import Metric, Placed, arm_means
+from cranfield.online.experiments.moments import moments
+from cranfield.online.experiments.permutation import Distortion, Permuted, permuted, skewness
+
+TENTH = {"control": 0.9, "treatment": 0.1}
+
+
+def lognormal(seed: int, size: int = 1000, treated: int = 100) -> dict[str, Any]:
+    values = np.exp(2 * np.random.default_rng(seed).normal(size=size))
+    return {"variant": ["treatment"] * treated + ["control"] * (size - treated), "x": values}
+
+
+def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permuted:
+    """Permute plain means; the first values are those of the treatment."""
+    values = np.asarray(values, dtype=float)
+    inside = np.arange(values.size) < treated
+    columns = np.stack([np.ones(values.size), values], axis=1)
+    how: dict[str, Any] = {"theta": "pooled", "whole": None, "key": 1}
+    return permuted(columns, inside, Placed(1), resamples=resamples, seed=seed, **how)
+
+
+def test_tails_are_those_of_all_assignments() -> None:
+    values = np.array([9.1, 4.2, 7.7, 0.3, 1.2, 2.5, 3.9, 0.8, 5.6, 1.1])
+    found = of_values(values, 3, 20_000)
+    every = []
+    for places in combinations(range(10), 3):
+        inside = np.isin(np.arange(10), places)
+        every.append(ttest_ind(values[inside], values[~inside], equal_var=False).statistic)
+    known = np.array(every)
+    observed = ttest_ind(values[:3], values[3:], equal_var=False).statistic
+    assert found.observed == pytest.approx(observed, rel=1e-9)
+    unique, count = np.unique(found.statistics.round(9), return_counts=True)
+    assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
+    # Each of the 120 assignments is drawn with the same probability.
+    assert count.min() > 100
+    for side, reached in (("greater", known >= observed), ("less", known <= observed)):
+        assert found.tail(found.observed, side) == pytest.approx(reached.mean(), abs=0.012)
+    two = 2 * min((known >= observed).mean(), (known <= observed).mean())
+    assert found.pvalue() == pytest.approx(two, abs=0.024)
+
+
+@pytest.mark.parametrize("theta", ["pooled", "within"])
+@pytest.mark.parametrize("treated", [12, 30])
+def test_ratios_with_covariates_are_recomputed_for_each_permutation(
+    theta: str, treated: int
+) -> None:
+    random = np.random.default_rng(4)
+    columns = np.exp(random.normal(size=(42, 5)))
+    columns[:, 0] = 1
+    inside = np.arange(42) < treated
+    metric = Placed(3, 1, 4, 2)
+    found = permuted(columns, inside, metric, theta=theta, whole=None, resamples=20, seed=5, key=2)
+
+    def statistic(treatment: Any) -> float:
+        both = moments(columns, treatment.astype(np.intp), (2,))
+        return float(Effects.of(arm_means(both, metric, theta), 0, 1).statistic)
+
+    assert found.observed == pytest.approx(statistic(inside), rel=1e-9)
+    draw, expected = stream(5, 2), []
+    for _ in range(20):
+        few = np.isin(np.arange(42), draw.choice(42, 12, replace=False, shuffle=False))
+        expected.append(statistic(few if treated == 12 else ~few))
+    assert found.statistics == pytest.approx(np.sort(expected), rel=1e-8)
+
+
+def test_covariates_of_three_variants_are_those_of_all_units() -> None:
+    random = np.random.default_rng(8)
+    past = np.exp(2 * random.normal(size=300))
+    table = {
+        "variant": ["control"] * 200 + ["b"] * 60 + ["c"] * 40,
+        "x": past * np.exp(random.normal(size=300)),
+        "past": past,
+    }
+    metrics = {"x": Metric("x", covariate="past")}
+    how: dict[str, Any] = {"weights": {"control": 2 / 3, "b": 0.2, "c": 2 / 15}}
+    welch = analyse_experiment(table, metrics, errors="delta", **how)
+    found = analyse_experiment(table, metrics, errors="permutation", **how)
+    np.testing.assert_array_equal(found.difference, welch.difference)
+    # The interval is studentised by the same statistic: both ends recover it.
+    assert found.tests == (("permutation",) * 2,)
+    assert (found.low < found.difference).all()
+    assert (found.difference < found.high).all()
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_intervals_exclude_0_if_and_only_if_the_test_rejects(discrete: bool) -> None:
+    rejected = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        values = np.exp(1.5 * random.normal(size=120)) + 0.01
+        if discrete:
+            values = np.floor(values) + 1
+        values[:20] *= random.choice([1, 3])
+        table = {"variant": ["b"] * 20 + ["a"] * 100, "x": values}
+        found = analyse_experiment(
+            table, "x", weights={"a": 5 / 6, "b": 1 / 6}, errors="permutation", resamples=399
+        )
+        p = found.pvalues[0, 0]
+        assert (not found.low[0, 0] <= 0 <= found.high[0, 0]) == (p <= 0.05)
+        if not discrete:
+            assert (not found.lift_low[0, 0] <= 0 <= found.lift_high[0, 0]) == (p <= 0.05)
+        rejected += p <= 0.05
+    assert 5 < rejected < 35
+
+
+def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
+    table = lognormal(3)
+    found = analyse_experiment(table, "x", weights=TENTH, errors="permutation", resamples=999)
+    x, y = table["x"][100:], table["x"][:100]
+    low, high = of_values(table["x"], 100, 999).critical(0.95)
+    ends = []
+    for lift in (found.lift_low[0, 0], found.lift_high[0, 0]):
+        error = np.sqrt(y.var(ddof=1) / 100 + (1 + lift) ** 2 * x.var(ddof=1) / 900)
+        ends.append((y.mean() - (1 + lift) * x.mean()) / error)
+    assert ends == pytest.approx([high, low], rel=1e-9)
+
+
+def test_skewness_of_a_difference() -> None:
+    values = np.random.default_rng(1).exponential(size=500)
+    assert skewness(values) == pytest.approx(skew(values), rel=1e-12)
+    assert skewness(np.full(5, 0.1)) == 0
+    found = Distortion.of(values, np.arange(500) < 50)
+    # Cumulants of independent means: k3 / n^2, with signs, by the 3/2 power of the variance.
+    variance, third = values.var(), skew(values) * values.var() ** 1.5
+    expected = (third / 50**2 - third / 450**2) / (variance / 50 + variance / 450) ** 1.5
+    assert found.of_difference == pytest.approx(expected, rel=1e-12)
+    assert Distortion.of(values, np.arange(500) < 250).of_difference == 0
+    # Against one mean of a huge control it is the rule of Kohavi et al.: n > 355 s^2.
+    assert not Distortion(2.0, 2 / (355 * 4 + 1) ** 0.5).matters
+    assert Distortion(2.0, 2 / (355 * 4 - 1) ** 0.5).matters
+
+
+def test_distortion_of_welchs_test_is_that_of_a_simulation() -> None:
+    random = np.random.default_rng(7)
+    x, y = random.exponential(size=(20_000, 360)), random.exponential(size=(20_000, 40))
+    welch = ttest_ind(y, x, axis=1, equal_var=False)
+    rejected = welch.pvalue <= 0.05
+    simulated = [(rejected & side).mean() for side in (welch.statistic < 0, welch.statistic > 0)]
+    of_difference = 2 * (1 / 40**2 - 1 / 360**2) / (1 / 40 + 1 / 360) ** 1.5
+    assert Distortion(2.0, of_difference).tails(0.05) == pytest.approx(simulated, abs=0.01)
+    assert simulated[0] > 0.04
+
+
+def test_skewed_metrics_of_unequal_splits_are_permuted() -> None:
+    table = lognormal(7)
+    found = analyse_experiment(table, "x", weights=TENTH)
+    assert found.tests == (("permutation",),)
+    assert (found.resamples, found.seed) == (2000, 0)
+    assert any(note.startswith("x: skewness 6.9 with 10% of the units") for note in found.notes)
+    # Welch's test finds it worse though the values are of one distribution.
+    welch = analyse_experiment(table, "x", weights=TENTH, errors="delta")
+    assert welch.verdicts == (("worse",),)
+    assert found.verdicts == (("undecided",),)
+    assert any("skewness 6.9" in note for note in welch.notes)
+    exact = ttest_ind(table["x"][:100], table["x"][100:], equal_var=False)
+    assert welch.pvalues[0, 0] == pytest.approx(exact.pvalue, rel=1e-9)
+    again = analyse_experiment(table, "x", weights=TENTH, seed=1)
+    assert again.pvalues[0, 0] == pytest.approx(found.pvalues[0, 0], abs=0.03)
+    for other in ({"errors": "bootstrap"}, {"sequential": "CS"}):
+        noted = analyse_experiment(table, "x", weights=TENTH, **other)  # type: ignore[arg-type]
+        assert any("skewness 6.9" in note for note in noted.notes)
+
+
+def test_equal_splits_and_symmetric_metrics_are_not() -> None:
+    halves = lognormal(7, 1000, 500)
+    assert analyse_experiment(halves, "x").tests == (("delta",),)
+    normal = {**lognormal(7), "x": np.random.default_rng(3).normal(size=1000)}
+    found = analyse_experiment(normal, "x", weights=TENTH)
+    assert found.tests == (("delta",),)
+    assert found.resamples == 0
+    assert not any("skewness" in note for note in found.notes)
+
+
+def test_permutations_keep_their_level_to_both_sides() -> None:
+    """500 experiments without an effect, 20 of 200 units treated."""
+    rejected, welch = np.zeros(2), np.zeros(2)
+    for seed in range(500):
+        values = lognormal(seed, 200, 20)["x"]
+        side = int(values[:20].mean() > values[20:].mean())
+        rejected[side] += of_values(values, 20, 199, seed).pvalue() <= 0.05
+        welch[side] += ttest_ind(values[:20], values[20:], equal_var=False).pvalue <= 0.05
+    # Binomial quantiles of .025 at 500: 3 and 24 at 1e-3.
+    assert ((rejected >= 3) & (rejected <= 24)).all()
+    assert welch[0] > 60
+    assert welch[1] <= 3
+
+
+def test_permutations_go_without_a_sequential_method() -> None:
+    with pytest.raises(PolicyError, match="permutation"):
+        analyse_experiment(lognormal(1), "x", errors="permutation", sequential="CS")
+
+
+def test_what_does_not_vary_has_no_interval_and_an_exact_pvalue() -> None:
+    for few, many in ((20, 20), (2, 2), (5, 12)):
+        table = {"variant": ["b"] * few + ["a"] * many, "x": [1.0] * few + [0.0] * many}
+        exact = fisher_exact([[few, 0], [0, many]], alternative="greater").pvalue
+        for errors in ("auto", "delta", "bootstrap", "permutation"):
+            found = analyse_experiment(table, "x", errors=errors, srm="warn")
+            assert found.pvalues[0, 0] == pytest.approx(2 * exact, rel=1e-9)
+            assert np.isnan([found.low, found.high, found.lift_low, found.lift_high]).all()
+            assert any("no interval of the difference" in note for note in found.notes)
+            # Means of proportions keep Wilson's interval, which has a width.
+            assert (found.mean_low < found.mean_high).all()
+    table = {"variant": ["b"] * 6 + ["a"] * 6, "x": [3.5] * 6 + [2.5] * 6}
+    found = analyse_experiment(table, "x")
+    assert np.isnan([found.mean_low, found.mean_high]).all()
+    assert any("all values equal in a, b: no interval of the mean" in one for one in found.notes)
+    same = analyse_experiment({"variant": ["b"] * 6 + ["a"] * 6, "x": [2.5] * 12}, "x")
+    assert same.pvalues.tolist() == [[1.0]]
+    assert np.isnan([same.low, same.high]).all()
+
+
+def test_margins_are_absolute_or_relative() -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(10, 1, 200), random.normal(9.95, 1, 200)
+    table = {"variant": ["a"] * 200 + ["b"] * 200, "x": np.concatenate([x, y])}
+
+    def tested(margin: float | str, sign: float = 1.0, good: str | None = None) -> float:
+        signed = {**table, "x": sign * np.concatenate([x, y])}
+        found = analyse_experiment(signed, {"x": Metric("x", margin=margin, good=good)})
+        return float(found.not_worse[0, 0])
+
+    def welch(one: Any, other: Any, side: str) -> float:
+        return float(ttest_ind(one, other, equal_var=False, alternative=side).pvalue)
+
+    assert tested(0.3) == pytest.approx(welch(y + 0.3, x, "greater"))
+    assert tested("0.3") == tested(0.3)
+    assert tested("5%") == pytest.approx(welch(y, 0.95 * x, "greater"))
+    assert tested(0.3, good="down") == pytest.approx(welch(y - 0.3, x, "less"))
+    assert tested("5%", good="down") == pytest.approx(welch(y, 1.05 * x, "less"))
+    # Of a negative mean the loss is a share of its size.
+    assert tested("5%", -1.0) == pytest.approx(welch(-y, -1.05 * x, "greater"))
+    for wrong in (0, -0.1, "x", True):
+        with pytest.raises(PolicyError, match="margin"):
+            Metric("x", margin=wrong)
+
+
+def test_margins_of_permuted_metrics_agree_with_their_intervals() -> None:
+    table, decided = lognormal(7), 0
+    for margin in (0.5, 2.0, 3.0, 4.0, 5.0):
+        found = analyse_experiment(table, {"x": Metric("x", margin=margin)}, weights=TENTH)
+        assert (found.not_worse[0, 0] <= 0.025) == (found.low[0, 0] > -margin)
+        assert found.margins == (margin,)
+        decided += found.not_worse[0, 0] <= 0.025
+    assert 0 < decided < 5

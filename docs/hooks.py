@@ -203,7 +203,7 @@ def facts(one: Entry) -> Iterator[str]:
     if one.kind != KINDS[2]:
         note = f"; {info.scale_note}" if info.scale_note else ""
         yield from row("scale", f"{info.scale}{note}")
-    yield from row("source", f"{info.source} ([references](../references.md))")
+    yield from row("source", f"{info.sources} ([references](../references.md))")
 
 
 def parameters(one: Entry) -> Iterator[str]:

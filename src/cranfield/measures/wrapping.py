@@ -93,6 +93,11 @@ class Wrapping(Measure):
         inner = self.inner(**inside) if inside else self.inner
         return type(self)(inner, **{**self.options(), **chosen})
 
+    @property
+    def source(self) -> str:
+        """Works to cite for the measure inside, then for this one."""
+        return f"{self.inner.source}; {super().source}"
+
     def options(self) -> Mapping[str, Any]:
         return {name: getattr(self, name) for name in self.option_names()}
 

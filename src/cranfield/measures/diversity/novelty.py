@@ -183,7 +183,8 @@ class _ERRIA(_Novelty):
     "alpha_DCG",
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
-    source="Clarke and others (2008); Sakai (2013), equation (25)",
+    source="Clarke and others (2008)",
+    parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     at_wanted="required",
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
     **_ABOUT,
@@ -196,7 +197,7 @@ class AlphaDCG(_Over, _AlphaDCG):
     "alpha_nDCG",
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
-    source="Clarke and others (2008); Sakai (2013), section 3.1",
+    source="Clarke and others (2008)",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
     **_ABOUT,
 )

@@ -96,7 +96,8 @@ class Wrapping(Measure):
     @property
     def source(self) -> str:
         """Works to cite for the measure inside, then for this one."""
-        return f"{self.inner.source}; {super().source}"
+        works = (*self.inner.source.split("; "), *super().source.split("; "))
+        return "; ".join(dict.fromkeys(works))
 
     def options(self) -> Mapping[str, Any]:
         return {name: getattr(self, name) for name in self.option_names()}

@@ -210,8 +210,8 @@ def _thresholds(value: Any) -> Gain:
     "GAP",
     summary="Average precision that users expect who differ in the lowest grade they call"
     " relevant.",
-    formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}{\sum_{d} G(g_d)},"
-    r" \quad G(g) = \sum_{j=1}^{g} \pi_j",
+    formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}"
+    r"{\sum_j \pi_j \min(k, |\{d : g_d \ge j\}|)}, \quad G(g) = \sum_{j=1}^{g} \pi_j",
     source="Robertson, Kanoulas and Yilmaz (2010)",
     family=_FAMILY,
     needs=_NEEDS,
@@ -260,7 +260,7 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     summary="Mean gain so far at each relevant document, over that of the ideal ranking.",
-    formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{RB} cg^*(r) / r}",
+    formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,
     needs=_NEEDS,

@@ -272,7 +272,7 @@ def _betas(value: Any) -> Gain:
     "WRR",
     summary="Reciprocal rank of the first relevant document, higher for a higher grade.",
     formula=r"\frac{1}{r_1 - 1 / \beta_{g(r_1)}}, \quad r_1 = \min\{r : g_r \ge \mathit{rel}\},"
-    r" \quad \beta_g > 1",
+    r" \quad \beta_g = g_{max} - g + 2",
     source="Eguchi and others (2003)",
     range=(0.0, float("inf")),
     family="precision and recall",

@@ -78,6 +78,13 @@ def test_entries_are_in_order() -> None:
     assert names == sorted(names)
 
 
+def test_identifiers() -> None:
+    """A DOI has its form, and belongs to one work."""
+    known = [one.fields["doi"] for one in entries().values() if "doi" in one.fields]
+    assert len(set(known)) == len(known) > 100
+    assert all(re.fullmatch(r"10\.\d{4,5}/[^\s{}]+", doi) for doi in known)
+
+
 def test_the_page_lists_the_works() -> None:
     page = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     assert page.count(hook().PLACE) == 1
@@ -97,12 +104,15 @@ def test_references_as_text() -> None:
     )
     assert entries()["sakai2013"].to_text() == (
         "Sakai, T. (2013). Metrics, statistics, tests."
-        " PROMISE Winter School 2013, LNCS 8173, 116–163."
+        " PROMISE Winter School 2013, LNCS 8173, 116–163. doi:10.1007/978-3-642-54798-0_6."
     )
     assert (
         entries()["moffat2008"]
         .to_text(markdown=True)
-        .endswith("*ACM Transactions on Information Systems* 27(1), 2:1–2:27.")
+        .endswith(
+            "*ACM Transactions on Information Systems* 27(1), 2:1–2:27."
+            " doi:10.1145/1416950.1416952."
+        )
     )
 
 

@@ -211,9 +211,9 @@ def parameters(one: Entry) -> Iterator[str]:
     declared = getattr(one.maker, "parameters", {})
     yield from row("parameter", "default", "accepts", "what it is")
     yield from row("---", "---", "---", "---")
-    for name, (default, doc) in one.parameters.items():
+    for name, setting in one.parameters.items():
         accepted = braced(accepts(declared[name].check)) if name in declared else ""
-        yield from row(f"`{name}`", f"`{default}`", accepted, braced(doc))
+        yield from row(f"`{name}`", f"`{setting.default}`", accepted, braced(setting.doc))
 
 
 def accepts(check: Any) -> str:

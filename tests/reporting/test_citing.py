@@ -111,7 +111,7 @@ def test_references_as_text() -> None:
         .to_text(markdown=True)
         .endswith(
             "*ACM Transactions on Information Systems* 27(1), 2:1–2:27."
-            " doi:10.1145/1416950.1416952."
+            " [doi:10.1145/1416950.1416952](<https://doi.org/10.1145/1416950.1416952>)."
         )
     )
 

@@ -59,6 +59,8 @@ class Entry:
         The works to cite and the scale, of the measure with its parameters if one was named.
     parameters
         The default, the meaning and, if a measure was named, the value of each parameter.
+    maker
+        The class of the measure.
     measure
         The measure that was named with parameters or a cutoff.
     """
@@ -69,6 +71,7 @@ class Entry:
     source: str
     scale: Scale
     parameters: Mapping[str, Setting]
+    maker: type[Measure]
     measure: Measure | None = None
 
 
@@ -98,7 +101,8 @@ def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
         if kind.kind == KINDS[1]:
             # The family is that of the catalogue, not that of the measure inside.
             info = replace(info, family=kind.info.family)
-    return Entry(kind.kind, _form(kind), info, source, scale, _parameters(kind, measure), measure)
+    parameters = _parameters(kind, measure)
+    return Entry(kind.kind, _form(kind), info, source, scale, parameters, kind, measure)
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:

@@ -72,7 +72,8 @@ class Entry:
         if "eprint" in has:
             parts.append(f"arXiv:{has['eprint']}")
         if "doi" in has:
-            parts.append(f"doi:{self.fields['doi']}")
+            doi = self.fields["doi"]
+            parts.append(f"[doi:{doi}](<https://doi.org/{doi}>)" if markdown else f"doi:{doi}")
         ended = [one if one[-1] in ".?" else f"{one}." for one in parts]
         start = f"{self._authors()} ({self.year}). " if self.year else self._authors()
         return start + " ".join(ended)

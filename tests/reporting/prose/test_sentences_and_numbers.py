@@ -21,6 +21,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.catalogue.properties import representative
+from cranfield.measures.families import HOME
 from cranfield.significance import compare_measures
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
@@ -459,7 +460,8 @@ def test_the_measure_is_cited(measure: str, cited: str) -> None:
 
 def test_no_measure_has_an_empty_citation() -> None:
     scores = cf.Scores(np.array([[0.2, 0.4], [0.1, 0.3], [0.5, 0.2]]), tuple("123"), ("a", "b"))
-    for name in REGISTRY.of("measure"):
+    # Measures that other tests define have no source.
+    for name in HOME.keys() & REGISTRY.of("measure").keys():
         text = str(representative(name))
         told = cf.compare(replace(scores, measure=text), test="t").prose()
         start = f"a was compared with b by {text} ("

@@ -83,7 +83,9 @@ def _row(one: Entry) -> Iterator[str]:
     info = one.info
     _, found = findings(one)
     held = " ".join(name for name, this in (found or {}).items() if this.holds)
-    words = " ".join((info.name, *info.aliases, info.summary, info.family, info.needs, info.source))
+    words = " ".join(
+        (info.name, *info.aliases, info.summary, info.family, info.needs, info.sources)
+    )
     yield (
         f'<tr data-kind="{one.kind}" data-has="{held}" data-words="{html.escape(words.lower())}">'
         f'<th><a href="{info.name}.html"><code>{html.escape(one.form)}</code></a></th>'
@@ -93,7 +95,7 @@ def _row(one: Entry) -> Iterator[str]:
         kind = {True: "y", False: "n", None: "u"}[this.holds]
         yield f'<td class="p {kind}" title="{html.escape(str(this))}">{MARKS[this.holds]}</td>'
     yield "".join(
-        f"<td>{html.escape(cell)}</td>" for cell in (info.summary, info.needs, info.source)
+        f"<td>{html.escape(cell)}</td>" for cell in (info.summary, info.needs, info.sources)
     )
     yield "</tr>"
 

@@ -203,7 +203,7 @@ def facts(one: Entry) -> Iterator[str]:
     if one.kind != KINDS[2]:
         note = f"; {info.scale_note}" if info.scale_note else ""
         yield from row("scale", f"{info.scale}{note}")
-    yield from row("source", f"{info.source} ([references](../references.md))")
+    yield from row("source", f"{info.sources} ([references](../references.md))")
 
 
 def parameters(one: Entry) -> Iterator[str]:
@@ -211,9 +211,9 @@ def parameters(one: Entry) -> Iterator[str]:
     declared = getattr(one.maker, "parameters", {})
     yield from row("parameter", "default", "accepts", "what it is")
     yield from row("---", "---", "---", "---")
-    for name, (default, doc) in one.parameters.items():
+    for name, setting in one.parameters.items():
         accepted = braced(accepts(declared[name].check)) if name in declared else ""
-        yield from row(f"`{name}`", f"`{default}`", accepted, braced(doc))
+        yield from row(f"`{name}`", f"`{setting.default}`", accepted, braced(setting.doc))
 
 
 def accepts(check: Any) -> str:

@@ -120,6 +120,16 @@ def compare(
         cells.setdefault((name, file), []).append(equal(float(value), shown))
 
 
+def preset(cells: Cells, file: str, expected: Values, run: Path, qrels: cf.Qrels) -> None:
+    """Enter each value under the preset, by the names that the program prints."""
+    asked = {name: f"{name} -g 1:2" for _, name in expected}
+    scores = cf.evaluate(run, qrels, list(asked.values()), compat="ntcireval")
+    for (topic, name), shown in expected.items():
+        found = scores[asked[name]]
+        value = float(found.values[found.topics.index(topic), 0])
+        cells.setdefault((name, file), []).append(equal(value, shown))
+
+
 def ad_hoc_files(folder: Path, cells: Cells) -> None:
     """TRECRUN, TRECRUN2 and the run on CACM, and the listing of the README."""
     forms = adhoc("{1: 1, 2: 2}", "2", (10, 1000), "{1: 0.5, 2: 1}")
@@ -130,6 +140,7 @@ def ad_hoc_files(folder: Path, cells: Cells) -> None:
     ):
         judged = cf.judge(folder / name, qrels, ties="file", depth=1000)
         compare(cells, path.name, printed(path.read_text()), forms, judged)
+        preset(cells, f"{name}, preset", printed(path.read_text()), folder / name, qrels)
     qrels = cf.read_qrels(folder / "cacm" / "qrels", format="ntcir")
     judged = cf.judge(folder / "cacm" / "query_results", qrels, ties="file", depth=1000)
     path = folder / "cacm" / "NTCIREVAL_results.test.nev"

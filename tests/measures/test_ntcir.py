@@ -106,6 +106,59 @@ def test_every_value_that_ntcireval_prints(name: str) -> None:
     assert len(expected) == 33 * len({topic for topic, _ in expected})
 
 
+@pytest.mark.parametrize(("name", "topics"), [("TRECRUN", 3), ("cacm", 52)])
+def test_the_preset_prints_the_same_values(name: str, topics: int) -> None:
+    """All names of the program under its preset, told of the gains as the program is."""
+    qrels: dict[str, dict[str, int]] = defaultdict(dict)
+    for topic, document, level in lines(f"{name}.qrels"):
+        qrels[topic][document] = int(level.removeprefix("L"))
+    expected = printed(f"{name}.nev")
+    asked = {what: f"{what} -g 1:2" for _, what in expected}
+    found = cf.evaluate(run_of(f"{name}.run"), qrels, list(asked.values()), compat="ntcireval")
+    wrong = []
+    for (topic, what), shown in expected.items():
+        scores = found[asked[what]]
+        value = float(scores.values[scores.topics.index(topic), 0]) if topic in scores.topics else 0
+        if not equal(value, shown):
+            wrong.append((topic, what, value, shown))
+    assert not wrong
+    assert len(expected) == 33 * topics
+    # Without the gains the scale ends at the highest grade of the judgments, which is 1.
+    plain = cf.evaluate(run_of(f"{name}.run"), qrels, "ERR", compat="ntcireval")
+    assert plain["ERR"].values.max() > found["ERR -g 1:2"].values.max()
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Q-measure -g 1:2", "Q"),
+        ("Q@0010 -g 1:4:9", "Q(gains={1: 1, 2: 4, 3: 9})@10"),
+        ("err@0010 -g 1:2", "ERR(gains='linear', max_grade=2)@10"),
+        ("nERR@10 -g 2:3", "nERR(gains={1: 2, 2: 3}, max_grade=2)@10"),
+        ("RBP -g 1:2", "RBP(gains='graded', max_grade=2, p=0.95)"),
+        ("RBP -g 1:4", "RBP(gains={1: 0.25, 2: 1}, p=0.95)"),
+        (
+            "nDCG@5 -g 1:3",
+            "nDCG(discount='max(1,log2(rank))', gains={1: 1, 2: 3})@5",
+        ),
+        ("NCUgu,P -g 1:3", "NCU(gains={1: 1, 2: 3}, stopping='graded', utility='P')"),
+        ("P@10 -g 1:3", "P@10"),
+    ],
+)
+def test_gains_as_the_program_takes_them(text: str, form: str) -> None:
+    assert cf.parse_measures(text, compat="ntcireval") == [cf.parse_measure(form)]
+
+
+def test_gains_of_all_measures_of_the_program() -> None:
+    found = cf.parse_measures("ntcireval -g 1:4", compat="ntcireval")
+    assert len(found) == len(cf.parse_measures("ntcireval", compat="ntcireval"))
+    assert cf.parse_measure("EBR(gains={1: 1, 2: 4}, max_grade=2)") in found
+    with pytest.raises(MeasureError, match="gains of grades 1, 2"):
+        cf.parse_measures("ntcireval -g 1:x", compat="ntcireval")
+    with pytest.raises(MeasureError, match="is no measure"):
+        cf.parse_measures("Q -g 1:2")
+
+
 def test_values_from_global_gains() -> None:
     """The D-measures are graded measures whose gains are sums of chances of intents."""
     run, expected = run_of("TRECRUN.run", 10), printed("TRECRUN.Dnev")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import pkgutil
@@ -30,6 +31,7 @@ from tests.conftest import ROOT
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},
+    "incollection": {"author", "title", "booktitle", "publisher", "year"},
     "book": {"author", "title", "year"},
     "misc": {"title"},
 }
@@ -64,7 +66,7 @@ def test_entries_are_whole() -> None:
             assert re.fullmatch(rf"{family}{entry.fields['year']}[a-z]*", key), key
 
 
-ACCENTS = str.maketrans("äöüéíóçşğøà", "aoueiocsgoa")
+ACCENTS = str.maketrans("äöüéíóçşğøàã", "aoueiocsgoaa")
 
 
 def test_entries_are_in_order() -> None:
@@ -74,6 +76,13 @@ def test_entries_are_in_order() -> None:
         for one in works
     ]
     assert names == sorted(names)
+
+
+def test_identifiers() -> None:
+    """A DOI has its form, and belongs to one work."""
+    known = [one.fields["doi"] for one in entries().values() if "doi" in one.fields]
+    assert len(set(known)) == len(known) > 100
+    assert all(re.fullmatch(r"10\.\d{4,5}/[^\s{}]+", doi) for doi in known)
 
 
 def test_the_page_lists_the_works() -> None:
@@ -95,12 +104,15 @@ def test_references_as_text() -> None:
     )
     assert entries()["sakai2013"].to_text() == (
         "Sakai, T. (2013). Metrics, statistics, tests."
-        " PROMISE Winter School 2013, LNCS 8173, 116–163."
+        " PROMISE Winter School 2013, LNCS 8173, 116–163. doi:10.1007/978-3-642-54798-0_6."
     )
     assert (
         entries()["moffat2008"]
         .to_text(markdown=True)
-        .endswith("*ACM Transactions on Information Systems* 27(1), 2:1–2:27.")
+        .endswith(
+            "*ACM Transactions on Information Systems* 27(1), 2:1–2:27."
+            " [doi:10.1145/1416950.1416952](<https://doi.org/10.1145/1416950.1416952>)."
+        )
     )
 
 
@@ -109,16 +121,83 @@ def test_references_as_text() -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_sources_of_measures(name: str) -> None:
-    found, missing = cited_in(REGISTRY[name].info.source)
-    assert found
-    assert not missing
+    info = REGISTRY[name].info
+    for source in (info.source, *info.parameter_sources.values()):
+        for part in source.split("; "):
+            found, missing = cited_in(part)
+            assert found, part
+            assert not missing
+            works = [one for one in found if not one.is_software]
+            # Authors and a year stand for one work.
+            assert len(works) == len(re.findall(r"\b\d{4}[a-z]?\b", part)), part
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_parameters_of_sources(name: str) -> None:
+    """Each condition names a parameter, and each value can be chosen."""
+    kind = REGISTRY[name]
+    for condition, source in kind.info.parameter_sources.items():
+        parameter, _, value = condition.partition("=")
+        assert parameter in kind.parameters
+        if value:
+            text = value.replace("log", "log2") if parameter == "discount" else value
+            made = kind(**{parameter: ast.literal_eval(text)})
+            assert source in made.source
+
+
+TEXTS = {"sakai2013", "ferro2024"}
+"""Texts that define many measures which others introduced."""
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_measures_name_the_work_that_introduced_them(name: str) -> None:
+    assert {one.key for one in cited_in(REGISTRY[name].info.source)[0]} - TEXTS
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("AP", {"buckley2005"}),
+        ("AP(denominator='min')@10", {"buckley2005", "sakai2013"}),
+        ("RR", {"kantor2000"}),
+        ("P@10", {"cleverdon1967", "vanrijsbergen1979"}),
+        ("R@10", {"cleverdon1967", "vanrijsbergen1979"}),
+        ("SetF", {"vanrijsbergen1979", "chinchor1992"}),
+        ("Rprec", {"buckley2005"}),
+        ("Rprec(multiple=2)", {"buckley2005", "trec_eval"}),
+        ("nDCG@10", {"jarvelin2002", "burges2005"}),
+        ("nDCG(discount='max(1,log2(rank))')@10", {"jarvelin2002"}),
+        (
+            "nDCG(discount='max(1,log10(rank))', gains='exponential')",
+            {"jarvelin2002", "burges2005"},
+        ),
+        ("nDCG(discount='1+log2(rank)')@10", {"jarvelin2002", "jarvelin2008"}),
+        ("Q(denominator='R')", {"sakai2004", "sakai2005"}),
+        ("P+", {"sakai2006b"}),
+        ("Bpref", {"buckley2004", "trec_eval"}),
+        ("Bpref(form='R')", {"buckley2004"}),
+        ("ERR@20", {"chapelle2009"}),
+        ("alpha_nDCG@10", {"clarke2008"}),
+        ("alpha_DCG@10", {"clarke2008", "clarke2011"}),
+        ("alpha_DCG(over='none')@10", {"clarke2008"}),
+        ("IA(ERR@10)", {"agrawal2009", "chapelle2009"}),
+        ("D#-nDCG@10", {"sakai2011", "zhai2003", "jarvelin2002", "burges2005"}),
+        ("interval(RR@5)", {"kantor2000", "ferrante2021"}),
+        ("interval(nDCG@5)", {"jarvelin2002", "burges2005", "ferrante2021"}),
+        ("Classes(AP)", {"buckley2005", "sakai2007b"}),
+        ("sDCG", {"jarvelin2008", "kanoulas2011"}),
+        ("sDCG(variant='jarvelin')", {"jarvelin2008"}),
+    ],
+)
+def test_works_of_a_measure_with_its_parameters(text: str, keys: set[str]) -> None:
+    assert set(cf.cite(text).keys) == keys | {"cranfield"}
 
 
 @pytest.mark.parametrize("name", REGISTRY.of(KINDS[1]))
 def test_sources_of_measures_of_a_measure(name: str) -> None:
     inside = "RBP" if name in USER_MODELS else "nDCG@10"
     more = ", baseline='x'" if name in {"URisk", "TRisk"} else ""
-    found, missing = cited_in(cf.parse_measure(f"{name}({inside}{more})").info.source)
+    found, missing = cited_in(cf.parse_measure(f"{name}({inside}{more})").source)
     assert found
     assert not missing
 
@@ -140,6 +219,26 @@ def test_sources_of_tests(name: str) -> None:
     found, missing = cited_in(TESTS[name].info.source)
     assert found
     assert not missing
+
+
+def test_sources_of_all_other_declarations() -> None:
+    """Those of click models, pooling methods, fusion, interleaving, online measures and so on."""
+    sources = set()
+    for module in pkgutil.walk_packages(cf.__path__, "cranfield."):
+        if module.name.endswith("__main__"):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            declared = [value, *(value.values() if isinstance(value, dict) else ())]
+            for one in declared:
+                source = vars(one).get("source") if hasattr(one, "__dict__") else None
+                if isinstance(source, str):
+                    sources.add(source)
+    assert len(sources) > 50
+    for source in sources:
+        found, missing = cited_in(source)
+        assert not missing, source
+        works = [one for one in found if not one.is_software]
+        assert len(works) == len(re.findall(r"\b(?:19|20)\d{2}[a-z]?\b", source)), source
 
 
 def test_sources_of_corrections_and_studies() -> None:
@@ -174,6 +273,7 @@ def test_studies_are_those_of_the_package() -> None:
         ("Sakai (2016)", ["sakai2016a", "sakai2016b"]),
         ("Sakai (2016b)", ["sakai2016b"]),
         ("De Beer and Moens (2006)", ["debeer2006"]),
+        ("van Rijsbergen (1979)", ["vanrijsbergen1979"]),
         ("Sakai and Kato (2012); Sakai (2012)", ["sakai2012units", "sakai2012"]),
         ("trec_eval, measure success", ["trec_eval"]),
         ("nothing", []),
@@ -206,12 +306,12 @@ def ev() -> cf.Evaluation:
 
 
 def test_evaluations_and_comparisons(ev: cf.Evaluation) -> None:
-    assert cf.cite(ev).keys == ("ferrante2021", "moffat2008", "sakai2013", "cranfield")
+    assert cf.cite(ev).keys == ("ferrante2021", "kantor2000", "moffat2008", "cranfield")
     found = cf.compare(ev["RBP"], test="t", correction="bh")
     both = cf.cite(ev, found)
     assert {"student1908", "benjamini1995"} <= set(both.keys)
     assert both.used_for["benjamini1995"] == ("bh",)
-    assert both.used_for["sakai2013"] == ("RBP", "RR@5")
+    assert both.used_for["kantor2000"] == ("interval(RR@5)",)
     assert "rutherford2011" in cf.cite(cf.compare(ev["RBP"]).anova).keys
     assert cf.cite({"x": ev["RBP"]}).keys == cf.cite([ev["RBP"]]).keys == cf.cite("RBP").keys
     assert cf.cite().keys == ("cranfield",)

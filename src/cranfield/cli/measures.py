@@ -14,16 +14,19 @@ import click
 from cranfield.base.errors import MeasureError
 from cranfield.cli.options.declaring import command, option
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
+from cranfield.measures.declared import text_of
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:
+    from cranfield.base.scale_types import Scale
     from cranfield.measures import Info, Measure
 
 EPILOG = """\b
 Examples:
   cranfield measures
   cranfield measures nDCG
-  cranfield measures "D(nDCG)" --properties
+  cranfield measures "IA(ERR@10)" --properties
+  cranfield measures "RBP(p=0.5)@10"
   cranfield measures --family diversity
   cranfield measures --needs lengths
   cranfield measures --json --properties > catalogue.json
@@ -44,24 +47,62 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True)
 class Entry:
-    """A measure of the catalogue: its kind, how it is written, such as `AP[@…]`, what it declares.
+    """A measure of the catalogue, or one with parameters that was named.
 
-    Parameters have their default and their meaning; the maker is the class behind it.
+    Attributes
+    ----------
+    kind, form
+        The kind of measure and how it is written, such as `AP[@…]`.
+    info
+        The declaration; that of the measure with its parameters if one was named.
+    source, scale
+        The works to cite and the scale, of the measure with its parameters if one was named.
+    parameters
+        The default, the meaning and, if a measure was named, the value of each parameter.
+    maker
+        The class of the measure.
+    measure
+        The measure that was named with parameters or a cutoff.
     """
 
     kind: str
     form: str
     info: Info
-    parameters: Mapping[str, tuple[str, str]]
-    maker: Any
+    source: str
+    scale: Scale
+    parameters: Mapping[str, Setting]
+    maker: type[Measure]
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter: its default and value as they are written, and its meaning."""
+
+    default: str
+    doc: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        default = f"default {self.default}"
+        return default if self.value in {None, self.default} else f"{self.value}; {default}"
 
 
 def entries() -> list[Entry]:
     from cranfield.measures import REGISTRY
 
-    return [
-        Entry(one.kind, _form(one), _info(one), _parameters(one), one) for one in REGISTRY.values()
-    ]
+    return [_entry(kind) for kind in REGISTRY.values()]
+
+
+def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
+    info, source, scale = _info(kind), kind.info.sources, kind.info.scale
+    if measure is not None:
+        info, source, scale = measure.info, measure.source, measure.scale
+        if kind.kind == KINDS[1]:
+            # The family is that of the catalogue, not that of the measure inside.
+            info = replace(info, family=kind.info.family)
+    parameters = _parameters(kind, measure)
+    return Entry(kind.kind, _form(kind), info, source, scale, parameters, kind, measure)
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -91,8 +132,12 @@ def measures(
     properties: bool,
     as_json: bool,
 ) -> None:
-    """List the measures; with NAME, tell all about one."""
-    chosen = entries() if name is None else [_named(name, entries())]
+    """List the measures, or describe the measures that NAME stands for.
+
+    NAME may have parameters, as in "RBP(p=0.5)@10"; scale, source and properties are those of the
+    measure with these parameters.
+    """
+    chosen = entries() if name is None else _named(name, entries())
     if family is not None:
         chosen = _family(family, chosen)
     if needs is not None:
@@ -135,28 +180,31 @@ def _info(kind: type[Measure]) -> Info:
     return replace(made.info, summary=own.summary, family=own.family)
 
 
-def _parameters(kind: type[Measure]) -> dict[str, tuple[str, str]]:
+def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
         names = [name for name in names if name not in {"cutoff", "judged_only"}]
-    declared = ((name, kind.parameters[name]) for name in names)
-    return {
-        name: (getattr(one.default, "text", repr(one.default)), one.doc) for name, one in declared
-    }
+    found = {}
+    for name in names:
+        parameter = kind.parameters[name]
+        value = None if measure is None else text_of(getattr(measure, name))
+        found[name] = Setting(text_of(parameter.default), parameter.doc, value)
+    return found
 
 
-def _named(name: str, catalogue: list[Entry]) -> Entry:
-    """Find an entry by its name, another name of it, or the text of a measure."""
-    from cranfield.measures import parse_measures
+def _named(name: str, catalogue: list[Entry]) -> list[Entry]:
+    """Return the entry with this name, or an entry for each measure that a text stands for."""
+    from cranfield.measures import REGISTRY, parse_measures
 
-    for one in catalogue:
-        if name == one.info.name or name in one.info.aliases:
-            return one
-    named = parse_measures(name)[0].name
-    # The text `interval(DCG@10)` makes a measure whose name is that of the one inside.
-    head = name.partition("(")[0]
-    wanted = head if head in {one.info.name for one in catalogue} else named
-    return next(one for one in catalogue if one.info.name == wanted)
+    for entry in catalogue:
+        if name == entry.info.name or name in entry.info.aliases:
+            return [entry]
+    found = []
+    for measure in parse_measures(name):
+        kind = REGISTRY[measure.name]
+        plain = str(measure) == measure.name
+        found.append(_entry(kind) if plain else _entry(kind, measure))
+    return found
 
 
 def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
@@ -197,12 +245,13 @@ def _tell(one: Entry) -> None:
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
     click.echo(f"{names}: {info.summary}\n")
-    scale = f"{info.scale}, on the order that it induces itself"
+    scale = f"{one.scale}, on the order that it induces itself"
     told = [
+        ("measure", None if one.measure is None else str(one.measure)),
         ("kind", None if one.kind == KINDS[0] else f"{one.kind}, written {one.form}"),
         ("formula", info.formula),
         ("range", f"{low:g} to {high:g}, over topics by {info.aggregate}"),
-        ("source", info.source),
+        ("source", one.source),
         ("needs", info.needs or None),
         ("scale", None if one.kind == KINDS[2] else scale),
         ("", info.scale_note or None),
@@ -213,14 +262,14 @@ def _tell(one: Entry) -> None:
             click.echo(f"  {word:<11} {text}")
     if one.parameters:
         click.echo("\n  parameters")
-    for name, (default, doc) in one.parameters.items():
-        click.echo(f"    {name:<12} {doc} (default {default})".replace("  (default", " (default"))
+    for name, setting in one.parameters.items():
+        click.echo(f"    {name:<12} {setting.doc} ({setting})")
 
 
 def _tell_properties(one: Entry) -> None:
     form, found = findings(one)
     if found is None:
-        click.echo(f"\n  properties are computed of measures of rankings, not of {one.kind}s")
+        click.echo("\n  properties are computed for measures of rankings only")
         return
     reasons = {finding.example for finding in found.values() if finding.holds is None}
     if len(reasons) == 1 and all(finding.holds is None for finding in found.values()):
@@ -232,15 +281,20 @@ def _tell_properties(one: Entry) -> None:
 
 
 def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
-    """Return the form of a measure that stands for it, and its computed properties.
+    """Return the text of the measure that properties are computed for, and the properties.
 
-    There are none of a measure that is not of rankings, or that no form of could be made.
+    That is the measure that was named, or a form that represents the entry. There are no properties
+    of measures of texts, nor where no form can be made.
     """
-    from cranfield.measures.catalogue.properties import properties, representative
+    from cranfield.measures.catalogue.properties import properties, representative, with_own_names
 
-    if one.kind == KINDS[2] or (made := representative(one.info.name)) is None:
-        return one.info.name, None
-    return str(made), properties(made).findings
+    measure = one.measure
+    if one.kind == KINDS[2]:
+        return one.info.name if measure is None else str(measure), None
+    measure = representative(one.info.name) if measure is None else with_own_names(measure)
+    return (
+        (one.info.name, None) if measure is None else (str(measure), properties(measure).findings)
+    )
 
 
 def _computed(one: Entry) -> dict[str, Any]:
@@ -257,15 +311,19 @@ def _computed(one: Entry) -> dict[str, Any]:
 def _as_dict(one: Entry) -> dict[str, Any]:
     info = one.info
     start: dict[str, Any] = {"name": info.name, "kind": one.kind, "form": one.form}
+    if one.measure is not None:
+        start["measure"] = str(one.measure)
     declared = {name: getattr(info, name) for name in DECLARED}
     return start | {
         **declared,
         "aliases": list(info.aliases),
         "range": [end if isfinite(end) else None for end in info.range],
-        "scale": None if one.kind == KINDS[2] else str(info.scale),
+        "source": one.source,
+        "scale": None if one.kind == KINDS[2] else str(one.scale),
         "elsewhere": dict(info.elsewhere),
         "parameters": {
-            name: {"default": default, "what": doc}
-            for name, (default, doc) in one.parameters.items()
+            name: {"default": setting.default, "what": setting.doc}
+            | ({} if setting.value is None else {"value": setting.value})
+            for name, setting in one.parameters.items()
         },
     }

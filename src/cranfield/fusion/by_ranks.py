@@ -44,7 +44,7 @@ class ReciprocalRankFusion(RankSum):
     """The sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
-    source = "Cormack, Clarke and Buettcher 2009"
+    source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "what is added to ranks")
 
     def of_ranks(self, most: int) -> list[Fraction]:
@@ -67,7 +67,7 @@ class InverseSquareRank(RankSum):
     """The sum of 1/rank^2 over the runs that have the document, times their number."""
 
     name = "ISR"
-    source = "Mourao, Martins and Magalhaes 2015"
+    source = "Mourão, Martins and Magalhães 2015"
 
     def of_ranks(self, most: int) -> list[Fraction]:
         return [Fraction(1, rank**2) for rank in range(1, most + 1)]

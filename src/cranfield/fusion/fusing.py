@@ -106,9 +106,9 @@ def fuse(
     scores are rounded to 12 significant digits, so that sums that are equal are tied; ties go by
     document id, descending, as in TREC's evaluations.
 
-    Cormack, Clarke and Buettcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
-    (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourao, Martins and
-    Magalhaes (2015); Bailey, Moffat, Scholer and Thomas (2017).
+    Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
+    (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
+    Magalhães (2015); Bailey, Moffat, Scholer and Thomas (2017).
 
     Examples
     --------

@@ -33,7 +33,10 @@ class Info:
     formula
         In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
     source
-        Where the definition stands.
+        The works that introduced the measure, by authors and year, separated by semicolons.
+    parameter_sources
+        Further works, by the parameter that they are for: `denominator='min'` applies to this
+        value, `multiple` to any value but the default.
     range
         Lowest and highest possible score.
     family
@@ -79,6 +82,7 @@ class Info:
     summary: str = ""
     formula: str = ""
     source: str = ""
+    parameter_sources: Mapping[str, str] = field(default_factory=dict)
     range: tuple[float, float] = (0.0, 1.0)
     family: str = ""
     at: str = "cutoff"
@@ -97,6 +101,12 @@ class Info:
     one_size: bool = False
     linear: bool = False
     others: bool = False
+
+    @property
+    def sources(self) -> str:
+        """All works: those of the measure, then those of values of its parameters."""
+        more = (f"{condition}: {work}" for condition, work in self.parameter_sources.items())
+        return "; ".join((self.source, *more))
 
 
 class Measure(Declared):
@@ -197,6 +207,29 @@ class Measure(Declared):
     def name(self) -> str:
         """Name without parameters."""
         return self.info.name
+
+    @property
+    def source(self) -> str:
+        """Works to cite for the measure with its parameters, by authors and year.
+
+        Examples
+        --------
+        >>> from cranfield.measures import nDCG
+        >>> nDCG.source
+        'Järvelin and Kekäläinen (2002); Burges and others (2005)'
+        >>> nDCG(discount="max(1,log2(rank))").source
+        'Järvelin and Kekäläinen (2002)'
+        """
+        works = [self.info.source]
+        for condition, source in self.info.parameter_sources.items():
+            name, _, value = condition.partition("=")
+            chosen = getattr(self, name)
+            # A discount is identified by its form; the base of the logarithm may vary.
+            text = repr(chosen.form) if hasattr(chosen, "form") else text_of(chosen)
+            applies = text == value if value else chosen != self.parameters[name].default
+            if applies and source not in works:
+                works.append(source)
+        return "; ".join(works)
 
     @property
     def label(self) -> str:

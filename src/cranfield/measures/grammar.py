@@ -20,6 +20,8 @@ from cranfield.measures.other_names import (
     from_paper,
     in_any_case,
     program_names,
+    split_gains,
+    with_gains,
 )
 from cranfield.measures.trec_eval_names import (
     FAMILIES,
@@ -92,7 +94,8 @@ def parse_measures(
         ir_measures are read as their text.
     compat
         Read names as that program means them: trec_eval's with the roundings of its version, those
-        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them.
+        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them. Those of `ntcireval` may be
+        followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
     rel
         The lowest relevant grade of all that have one; by default what each says.
 
@@ -182,6 +185,12 @@ def _labelled(text: str, compat: str | None) -> list[Measure]:
 
 def _of_program(text: str, compat: str | None) -> list[Measure]:
     """Read a text as a program means it; in any case where that leaves one measure."""
+    name, gains = split_gains(compat, text)
+    if gains:
+        forms = program_names(compat, name)
+        if forms == [name]:
+            forms = [in_any_case(compat, name)]
+        return [one for form in forms for one in _parsed(with_gains(form, gains), compat)]
     names = program_names(compat, text)
     meant = in_any_case(compat, text)
     exact = text.partition("@")[0]

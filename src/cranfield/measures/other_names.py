@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from math import sqrt
 
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.measures.parameters import short
+
 Forms = tuple[tuple[str, str], ...]
 """Patterns of names, and the text form of what matches."""
 
@@ -196,6 +199,63 @@ def program_names(program: str | None, text: str) -> list[str]:
     text = text.strip()
     names = _ALL[program] if text == program else (text,)
     return [_rewritten(_PROGRAMS[program], name) for name in names]
+
+
+_TO_TOP = {"RBP", "ERR", "nERR", "EBR"}
+"""Measures of NTCIREVAL that depend on the highest gain."""
+
+_GAINED = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_TO_TOP}
+"""Measures of NTCIREVAL that depend on gains."""
+
+
+def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]:
+    """Split `NAME -g 1:2:3`, as `ntcir_eval compute` takes it, into the name and the gains.
+
+    Examples
+    --------
+    >>> split_gains("ntcireval", "ERR@0010 -g 1:2:3")
+    ('ERR@0010', (1.0, 2.0, 3.0))
+    """
+    found = re.fullmatch(r"\s*(?P<name>[^\s()]+)\s+-g\s+(?P<gains>\S+)\s*", text)
+    if program != "ntcireval" or not found:
+        return text, ()
+    try:
+        gains = tuple(float(one) for one in found["gains"].split(":"))
+    except ValueError:
+        gains = ()
+    if not (gains and all(0 < one <= 1e15 for one in gains)):
+        raise MeasureError(
+            "-g must be the gains of grades 1, 2, ..., numbers above 0 with colons between them,"
+            f" got {quoted(found['gains'])}"
+        )
+    return found["name"], gains
+
+
+def with_gains(form: str, gains: tuple[float, ...]) -> str:
+    """Add the gains of grades 1, 2, ... and the highest grade to a text form of NTCIREVAL.
+
+    Examples
+    --------
+    >>> with_gains("ERR(gains='linear')@10", (1.0, 2.0))
+    "ERR(gains='linear', max_grade=2)@10"
+    >>> with_gains("RBP(gains='graded', p=0.95)", (1.0, 4.0))
+    'RBP(p=0.95, gains={1: 0.25, 2: 1})'
+    """
+    found = re.fullmatch(r"(?P<name>\w+)(?:\((?P<given>.*)\))?(?P<at>@\d+)?", form)
+    name = {one.lower(): one for one in _GAINED}.get(found["name"].lower()) if found else None
+    if not found or name is None:
+        return form
+    parameters = [found["given"]] if found["given"] else []
+    linear = gains == tuple(range(1, len(gains) + 1))
+    if not linear:
+        whole = max(gains) if name == "RBP" else 1.0
+        pairs = (f"{grade}: {short(gain / whole)}" for grade, gain in enumerate(gains, 1))
+        rest = re.sub(r"gains='\w+'(, )?", "", found["given"] or "")
+        parameters = [*([rest] if rest else []), f"gains={{{', '.join(pairs)}}}"]
+    if name in _TO_TOP and (linear or name != "RBP"):
+        parameters.append(f"max_grade={len(gains)}")
+    inside = f"({', '.join(parameters)})" if parameters else ""
+    return f"{name}{inside}{found['at'] or ''}"
 
 
 def in_any_case(program: str | None, text: str) -> str:

@@ -93,6 +93,12 @@ class Wrapping(Measure):
         inner = self.inner(**inside) if inside else self.inner
         return type(self)(inner, **{**self.options(), **chosen})
 
+    @property
+    def source(self) -> str:
+        """Works to cite for the measure inside, then for this one."""
+        works = (*self.inner.source.split("; "), *super().source.split("; "))
+        return "; ".join(dict.fromkeys(works))
+
     def options(self) -> Mapping[str, Any]:
         return {name: getattr(self, name) for name in self.option_names()}
 

@@ -172,6 +172,7 @@ class Interval(Wrapping):
             summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
             formula=_FORMULA,
             source=self.about.source,
+            parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
             scale_note=self._note(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -18,6 +19,9 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
+from cranfield.measures import REGISTRY
+from cranfield.measures.catalogue.properties import representative
+from cranfield.measures.families import HOME
 from cranfield.significance import compare_measures
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
@@ -34,7 +38,7 @@ def evaluation() -> Any:
 
 def sentences(text: str) -> list[str]:
     """Take a paragraph apart at full stops before a capital, a number or a name."""
-    return re.split(r"(?<=[.])\s(?=[A-Z0-9a-z])", text)
+    return re.split(r"(?<=[.])(?<!al\.)\s(?=[A-Z0-9a-z])", text)
 
 
 def is_rounded(shown: str, value: float) -> bool:
@@ -127,7 +131,7 @@ def matches(pattern: str) -> Callable[[Method], Method]:
     return put
 
 
-CITED = r"(?: \([^()]*\d{4}[a-z]?[^()]*\))?"
+CITED = r"(?: \([^()]*(?:\d{4}[a-z]?|trec_eval|ir_measures)[^()]*\))?"
 
 
 class Comparison(Reader):
@@ -429,6 +433,39 @@ def test_formats_and_hostile_names() -> None:
     assert "(Student 1908; Ferro and Maistro 2024)" in comparison.prose()
     with pytest.raises(PolicyError, match="format"):
         comparison.prose("html")
+
+
+@pytest.mark.parametrize(
+    ("measure", "cited"),
+    [
+        ("Success@5", "trec_eval"),
+        ("Judged@10", "ir_measures"),
+        ("AP", "Buckley and Voorhees 2005"),
+        ("Rprec", "Buckley and Voorhees 2005"),
+        ("nDCG@10", "Burges et al. 2005; Järvelin and Kekäläinen 2002"),
+        ("nDCG(discount='max(1,log2(rank))')", "Järvelin and Kekäläinen 2002"),
+        ("interval(RR@5)", "Ferrante, Ferro and Fuhr 2021; Kantor and Voorhees 2000"),
+        ("Bpref", "Buckley and Voorhees 2004; trec_eval"),
+    ],
+)
+def test_the_measure_is_cited(measure: str, cited: str) -> None:
+    scores = cf.Scores(np.array([[0.2, 0.4], [0.1, 0.3], [0.5, 0.2]]), tuple("123"), ("a", "b"))
+    told = cf.compare(replace(scores, measure=measure), test="t").prose()
+    found = re.search(r"compared with b by (.*) on 3 topics", told)
+    assert found is not None
+    name, _, works = found[1].rpartition(" (")
+    assert name == measure
+    assert sorted(works.removesuffix(")").split("; ")) == cited.split("; ")
+
+
+def test_no_measure_has_an_empty_citation() -> None:
+    scores = cf.Scores(np.array([[0.2, 0.4], [0.1, 0.3], [0.5, 0.2]]), tuple("123"), ("a", "b"))
+    # Measures that other tests define have no source.
+    for name in HOME.keys() & REGISTRY.of("measure").keys():
+        text = str(representative(name))
+        told = cf.compare(replace(scores, measure=text), test="t").prose()
+        start = f"a was compared with b by {text} ("
+        assert told.startswith(start) and re.match(r"[A-Za-z]", told[len(start) :]), told[:200]
 
 
 def test_missing_scores_and_one_sided() -> None:

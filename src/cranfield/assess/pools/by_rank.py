@@ -17,7 +17,7 @@ class Depth(Method):
     """By best rank in any run: the pool of depth 1, what depth 2 adds, and so on."""
 
     name = "depth"
-    source = "Sparck Jones and van Rijsbergen 1975; Zobel 1998"
+    source = "Spärck Jones and van Rijsbergen 1975; Zobel 1998"
 
     def ranking(self, pool: Pool) -> Indices:
         return best_first(pool, -pool.best_rank)
@@ -27,7 +27,6 @@ class Count(Method):
     """By the number of runs that have the document."""
 
     name = "count"
-    source = "Lipani, Lupu and Hanbury 2016"
 
     def ranking(self, pool: Pool) -> Indices:
         return best_first(pool, pool.holders)
@@ -37,7 +36,7 @@ class ReciprocalRankFusion(Method):
     """By the sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
-    source = "Cormack, Clarke and Buettcher 2009"
+    source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "what is added to ranks")
 
     def ranking(self, pool: Pool) -> Indices:

@@ -51,7 +51,7 @@ def pool(
 
     Notes
     -----
-    Sparck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
+    Spärck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
     contributes or not.
 
     Examples

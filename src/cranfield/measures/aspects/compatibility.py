@@ -113,7 +113,7 @@ class Compatibility(_Compatibility):
     "CompatDiff",
     summary="Compatibility with helpful documents less that with harmful ones.",
     formula=r"Compat_{help} - Compat_{harm}",
-    source="Clarke, Vtyurina and Smucker (2021); TREC Health Misinformation tracks 2020 to 2022",
+    source="Clarke, Vtyurina and Smucker (2021); Clarke and others (2020)",
     range=(-1.0, 1.0),
     family=_FAMILY,
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",

@@ -93,7 +93,7 @@ class OverAspects(Wrapping):
 @wrapping(
     "CAM",
     summary="Convex aggregation: the weighted mean of a measure over aspects of relevance.",
-    formula=r"\sum_a w_a m_a",
+    formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
     source="Lioma, Simonsen and Larsen (2017)",
     family=_FAMILY,
     inputs=("aspects",),
@@ -110,7 +110,7 @@ class ConvexAggregation(OverAspects):
 @wrapping(
     "MM",
     summary="Multidimensional measure: the harmonic mean of a measure over aspects of relevance.",
-    formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}",
+    formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
     family=_FAMILY,
     inputs=("aspects",),

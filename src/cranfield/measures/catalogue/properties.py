@@ -279,6 +279,9 @@ COMPLETED: Mapping[str, Any] = {
 FORMS: Mapping[str, str] = {"Sharp": "Sharp(D(nDCG))"}
 """Measures of a measure whose plain form is not what they are for."""
 
+_OF_DATA = ("baseline", "protected")
+"""Parameters that name a system or a group of the data that is scored."""
+
 _EXAMPLE_AT: Mapping[str, float] = {"cutoff": 3, "recall": 0.1}
 
 
@@ -301,6 +304,12 @@ def representative(name: str) -> Measure | None:
             except CranfieldError:
                 continue
     return None
+
+
+def with_own_names(measure: Measure) -> Measure:
+    """Replace the names of systems and groups by those of the battery."""
+    own = {name: COMPLETED[name] for name in _OF_DATA if getattr(measure, name, None)}
+    return measure(**own) if own else measure
 
 
 def catalogue() -> dict[str, Measure | None]:

@@ -197,7 +197,7 @@ def _once(
     "D",
     summary="Version of a measure for several intents, by global gain and one ideal ranking.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
-    source="Sakai and Song (2011); Sakai (2013), equations (27) and (28)",
+    source="Sakai and Song (2011)",
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS,
@@ -223,7 +223,7 @@ class GlobalGain(_Global):
     summary="D-version in which only the first answer to a navigational intent counts.",
     formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
-    source="Sakai (2012); Sakai (2013), equations (32) and (33)",
+    source="Sakai (2012)",
     family=_FAMILY,
     inputs=("intents",),
     needs=_NEEDS + " and types of intents",

@@ -49,7 +49,7 @@ def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
     "IA",
     summary="Intent-aware version of a measure: its mean over the intents of the topic.",
     formula=r"\sum_i Pr(i|q) \, M_i",
-    source="Agrawal and others (2009); Sakai (2013), equation (26)",
+    source="Agrawal and others (2009)",
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
     **_ABOUT,
@@ -117,7 +117,7 @@ class PrecisionIA(OfIntents):
     "StRecall",
     summary="Share of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
-    source="Zhai, Cohen and Lafferty (2003); Sakai (2013), equation (24)",
+    source="Zhai, Cohen and Lafferty (2003)",
     needs=_NEEDS,
     elsewhere={
         "ndeval": "strec@k",
@@ -152,7 +152,7 @@ class SubtopicRecall(OfIntents):
     "PQ",
     summary="Q-measure for informational intents and P+ for navigational ones.",
     formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
-    source="Sakai (2012); Sakai (2013), equation (34)",
+    source="Sakai (2012)",
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
     **_ABOUT,
@@ -188,7 +188,7 @@ class PPlusQ(OfIntents):
     "Sharp",
     summary="A measure of diversified rankings combined with intent recall.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
-    source="Sakai and Song (2011); Sakai (2013), equation (29)",
+    source="Sakai and Song (2011); Zhai, Cohen and Lafferty (2003)",
     needs=_NEEDS,
     elsewhere={
         "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"

@@ -32,6 +32,9 @@ from cranfield.measures.diversity.intent_aware import OfIntents
 from cranfield.measures.parameters import TRUE_SHARE, check_ranks, choice, number, parameter
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
+_PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
+"""Gain at rank r of a list of documents that answer every intent."""
+
 _OVER_DOC = (
     "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
     " 'none' leaves it as it is"
@@ -182,8 +185,10 @@ class _ERRIA(_Novelty):
 @measure(
     "alpha_DCG",
     summary="Discounted sum of what each document adds to the intents answered above it.",
-    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
-    source="Clarke and others (2008); Sakai (2013), equation (25)",
+    formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
+    rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
+    source="Clarke and others (2008)",
+    parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     at_wanted="required",
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
     **_ABOUT,
@@ -196,7 +201,7 @@ class AlphaDCG(_Over, _AlphaDCG):
     "alpha_nDCG",
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
-    source="Clarke and others (2008); Sakai (2013), section 3.1",
+    source="Clarke and others (2008)",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
     **_ABOUT,
 )
@@ -207,7 +212,8 @@ class AlphaNDCG(_AlphaDCG):
 @measure(
     "ERR_IA",
     summary="Expected reciprocal rank, intent by intent.",
-    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}}, \quad {_GAIN}",
+    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
+    rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
     at_wanted="required",
     elsewhere={
@@ -250,7 +256,8 @@ class _NRBP(_Novelty):
 @measure(
     "NRBP",
     summary="Novelty- and rank-biased precision.",
-    formula=rf"(1 - (1 - \alpha)\beta) \sum_r \beta^{{r-1}} ng(r), \quad {_GAIN}",
+    formula=rf"\frac{{1 - (1 - \alpha)\beta}}{{\sum_i Pr(i|q)}} \sum_r \beta^{{r-1}} ng(r),"
+    rf" \quad {_GAIN}",
     source="Clarke, Kolla and Vechtomova (2009)",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     **_ABOUT,

@@ -42,7 +42,8 @@ from cranfield.measures.parameters import Shares, choice, optional, parameter, s
 @measure(
     "IAA",
     summary="How far attention is from being in proportion to relevance.",
-    formula=r"\sum_d | a_d - \rho_d |",
+    formula=r"\sum_d \left| \frac{\varepsilon_d}{\sum_{d'} \varepsilon_{d'}}"
+    r" - \frac{g_d}{\sum_{d'} g_{d'}} \right|",
     source="Biega, Gummadi and Weikum (2018), for one ranking",
     range=(0.0, 2.0),
     lower_is_better=True,

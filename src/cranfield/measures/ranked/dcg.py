@@ -55,8 +55,12 @@ class Discounted(OfGains):
     "DCG",
     summary="Gains of the retrieved documents, discounted by rank and summed.",
     formula=r"\sum_{r=1}^{k} \frac{g_r}{d(r)}, \quad d(r) = \log_2(r + 1)",
-    source="Järvelin and Kekäläinen (2002); Ferro and Maistro (2024), equation (5), is"
-    " discount='max(1,log2(rank))'",
+    source="Järvelin and Kekäläinen (2002)",
+    parameter_sources={
+        "discount='log(rank+1)'": "Burges and others (2005)",
+        "discount='1+log(rank)'": "Järvelin and others (2008)",
+        "gains='exponential'": "Burges and others (2005)",
+    },
     range=(0.0, float("inf")),
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
@@ -78,8 +82,13 @@ class DCG(Discounted):
     "nDCG",
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
-    source="Järvelin and Kekäläinen (2002); Sakai (2013), equation (6);"
-    " Ferro and Maistro (2024), equation (6)",
+    source="Järvelin and Kekäläinen (2002)",
+    parameter_sources={
+        "discount='log(rank+1)'": "Burges and others (2005)",
+        "discount='1+log(rank)'": "Järvelin and others (2008)",
+        "gains='exponential'": "Burges and others (2005)",
+        "ideal='full'": "trec_eval",
+    },
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is DCG by a constant",

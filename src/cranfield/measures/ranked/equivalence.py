@@ -15,7 +15,7 @@ from cranfield.measures.wrapping import Wrapping, wrapping
     "Classes",
     summary="A measure where of each equivalence class only the first document counts.",
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
-    source="Sakai (2007)",
+    source="Sakai (2007b)",
     family="equivalence classes",
     inputs=("columns",),
     needs="equivalence classes of documents (column `class`)",

@@ -60,7 +60,7 @@ class OfCounts(OfRelevance):
     "P",
     summary="Share of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
-    source="Ferro and Maistro (2024), equation (2)",
+    source="Cleverdon (1967); van Rijsbergen (1979)",
     at_wanted="required",
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE,
@@ -81,7 +81,7 @@ class Precision(OfCounts):
     "R",
     summary="Share of the relevant documents that is found in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
-    source="Ferro and Maistro (2024), equation (2)",
+    source="Cleverdon (1967); van Rijsbergen (1979)",
     at_wanted="required",
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
@@ -202,7 +202,8 @@ class Success(OfRelevance):
     summary="Precision at the recall base (or a multiple of it), where P = R.",
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
-    source="Ferro and Maistro (2024), section 3.1; multiples: trec_eval, measure Rprec_mult",
+    source="Buckley and Voorhees (2005)",
+    parameter_sources={"multiple": "trec_eval"},
     at_wanted="none",
     scale=Scale.INTERVAL,
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
@@ -235,7 +236,7 @@ class RPrecision(OfRelevance):
     "RR",
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
-    source="Sakai (2013), section 2.2",
+    source="Kantor and Voorhees (2000)",
     scale_note="not interval beyond rank 2: the steps between ranks are unequal (Ferrante et al."
     " 2021)",
     elsewhere={
@@ -271,8 +272,8 @@ def _betas(value: Any) -> Gain:
     "WRR",
     summary="Reciprocal rank of the first relevant document, higher for a higher grade.",
     formula=r"\frac{1}{r_1 - 1 / \beta_{g(r_1)}}, \quad r_1 = \min\{r : g_r \ge \mathit{rel}\},"
-    r" \quad \beta_g > 1",
-    source="Eguchi and others (2003), NTCIR-3 Web; Sakai (2013), section 2.2",
+    r" \quad \beta_g = g_{max} - g + 2",
+    source="Eguchi and others (2003)",
     range=(0.0, float("inf")),
     family="precision and recall",
     needs="graded judgments (binary ones do)",

@@ -43,8 +43,12 @@ class _Bpref(OfRelevance):
     "Bpref",
     summary="How seldom judged non-relevant documents stand above relevant ones.",
     formula=r"\frac{1}{R} \sum_{r \in \mathcal{R}} 1 - \frac{\min(n_r, R)}{\min(N, R)}",
-    source="Buckley and Voorhees (2004) as in trec_eval;"
-    " forms R and N: Sakai (2013), equations (22) and (23)",
+    source="Buckley and Voorhees (2004)",
+    parameter_sources={
+        "form='trec_eval'": "trec_eval",
+        "form='N'": "Sakai (2007a)",
+        "form='relative'": "Sakai (2007a)",
+    },
     family="incomplete judgments",
     elsewhere={
         "trec_eval": "bpref",
@@ -81,7 +85,8 @@ class GeometricBinaryPreference(_Bpref):
     summary="How seldom judged documents stand above more relevant ones, by what they lack.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",
-    source="De Beer and Moens (2006); form relative2: Sakai (2007)",
+    source="De Beer and Moens (2006)",
+    parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
     needs="graded judgments (binary ones do)",
     scale_note="not interval: the steps between ranks are unequal",
@@ -98,7 +103,7 @@ class GradedPreference(Measure):
       :math:`d_r = \sum_d (1 - g_d / g_{max})` over all judged documents; binary, it is bpref_N.
     - `relative`: the number of documents above, :math:`d_r = r - 1`, and a document at rank 1
       counts nothing, which is its flaw: the ideal ranking does not score 1.
-    - `relative2`, the default: the rank, :math:`d_r = r`, which mends that (Sakai 2007); binary,
+    - `relative2`, the default: the rank, :math:`d_r = r`, which mends that (Sakai 2007a); binary,
       it is AP of the condensed list.
     """
 

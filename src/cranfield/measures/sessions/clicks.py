@@ -129,7 +129,7 @@ def _u(
     "ClickU",
     summary="Gains of the clicked documents of a session, less the more text was read before.",
     formula=r"\sum_{c} g_c \max\left(0, 1 - \frac{pos_c}{L}\right), \quad L = 132000",
-    source="Sakai (2013), equations (19) and (20), figure 9; Sakai and Dou (2013)",
+    source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
     family="sessions",
     inputs=("clicks",),

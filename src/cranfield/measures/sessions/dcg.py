@@ -90,8 +90,11 @@ class SessionDiscounted(OfGains):
     summary="Gains of a session's result lists, discounted by rank and by the number of queries.",
     formula=r"\sum_r \frac{g_r}{\log_{b_q}(q_r + b_q - 1) \, \log_b(r + b - 1)},"
     r" \quad b_q = 4, \; b = 2",
-    source="Sakai (2013), equation (35); Kanoulas and others (2011);"
-    " variant='jarvelin' is of Järvelin and others (2008)",
+    source="Järvelin and others (2008)",
+    parameter_sources={
+        "variant='kanoulas'": "Kanoulas and others (2011)",
+        "variant='jiang'": "Jiang and Allan (2016)",
+    },
     range=(0.0, float("inf")),
     family="sessions",
     inputs=("queries",),
@@ -130,8 +133,12 @@ class SessionDCG(SessionDiscounted):
     "nsDCG",
     summary="Session DCG over that of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
-    source="Sakai (2013), section 3.2; Kanoulas and others (2011);"
-    " ideal='repeated' is of Järvelin and others (2008)",
+    source="Järvelin and others (2008)",
+    parameter_sources={
+        "variant='kanoulas'": "Kanoulas and others (2011)",
+        "variant='jiang'": "Jiang and Allan (2016)",
+        "ideal='single'": "Kanoulas and others (2011)",
+    },
     family="sessions",
     inputs=("queries",),
     needs="sessions of queries; graded judgments (binary ones do)",

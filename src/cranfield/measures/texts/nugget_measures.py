@@ -33,7 +33,7 @@ class NuggetMeasure(OfTexts):
     "NuggetRecall",
     summary="Share of the gold nuggets that the answer has.",
     formula=r"\frac{|V|}{|V^*|}",
-    source="Sakai (2013), section 3.3; NTCIREVAL, README.1click",
+    source="Voorhees (2003)",
     family=_FAMILY,
     needs="gold nuggets",
     elsewhere={"NTCIREVAL": "Recall"},
@@ -66,7 +66,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     "WRecall",
     summary="Share of the weight of the gold nuggets that the answer has.",
     formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
-    source="Sakai (2013), equation (40)",
+    source="Lin and Demner-Fushman (2006)",
     family=_FAMILY,
     needs="weights of nuggets, or labels vital and okay",
     elsewhere={"NTCIREVAL": "W-recall"},
@@ -84,7 +84,7 @@ class WRecall(NuggetMeasure):
     summary="Share of the answer's text that its nuggets may use.",
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
     r" \mathit{allow} = \mathit{allowance} \cdot |V|",
-    source="Sakai (2013), equation (41); Voorhees (2003)",
+    source="Voorhees (2003)",
     family=_FAMILY,
     needs="lengths of answers",
 )
@@ -103,7 +103,7 @@ class NuggetPrecision(NuggetMeasure):
     summary="F-measure of weighted nugget recall and of precision with an allowance.",
     formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
     r"{\beta^2 \mathit{Prec}_{allow} + \mathit{WRec}}",
-    source="Sakai (2013), equation (42); Voorhees (2003)",
+    source="Voorhees (2003); Lin and Demner-Fushman (2006)",
     family=_FAMILY,
     needs="weights of nuggets, or labels vital and okay; lengths of answers",
 )

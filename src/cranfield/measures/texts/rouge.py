@@ -75,7 +75,7 @@ def _words(text: Sentences) -> list[int]:
     summary="Overlap of n-grams: by default their recall.",
     formula=r"\frac{\sum_{e} \min(\mathit{Count}(e, s), \mathit{Count}(e, s^*))}"
     r"{\sum_{e} \mathit{Count}(e, s^*)}",
-    source="Sakai (2013), equation (36); Lin (2004)",
+    source="Lin (2004)",
     family=_FAMILY,
     needs=_NEEDS,
     elsewhere={"rouge-score": "rouge1, rouge2, ..."},
@@ -107,7 +107,7 @@ class _Skip(_Rouge):
     "RougeS",
     summary="Overlap of skip bigrams, pairs of words in order: by default its F-measure.",
     formula=_F,
-    source="Sakai (2013), equations (37) to (39); Lin (2004)",
+    source="Lin (2004)",
     family=_FAMILY,
     needs=_NEEDS,
 )
@@ -119,7 +119,7 @@ class RougeS(_Skip):
     "RougeSU",
     summary="Overlap of skip bigrams and of single words: by default its F-measure.",
     formula=_F,
-    source="Sakai (2013), section 3.3; Lin (2004)",
+    source="Lin (2004)",
     family=_FAMILY,
     needs=_NEEDS,
 )

@@ -108,7 +108,7 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
     "uDCM",
     summary="Gain that a user clicks on, by the dependent click model.",
     formula=_CLICKED + _DCM_CHAIN,
-    source=SOURCE.format(16),
+    source=SOURCE + "; Guo, Liu and Wang (2009)",
     **_UNBOUNDED,
 )
 class DependentUtility(_DCM, Utility):
@@ -128,7 +128,7 @@ class DependentUtility(_DCM, Utility):
     "rrDCM",
     summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
     formula=_SATISFIED + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
-    source=SOURCE.format(17),
+    source=SOURCE + "; Guo, Liu and Wang (2009)",
     **_ABOUT,
 )
 class DependentEffort(_DCM, Effort):
@@ -175,7 +175,7 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
     "uCCM",
     summary="Gain that a user clicks on, by the click chain model.",
     formula=_CLICKED + _CCM_CHAIN,
-    source=SOURCE.format(16),
+    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
     **_UNBOUNDED,
 )
 class ChainUtility(_CCM, Utility):
@@ -195,7 +195,7 @@ class ChainUtility(_CCM, Utility):
     "rrCCM",
     summary="Expected reciprocal rank at which a user is satisfied, by the click chain model.",
     formula=_SATISFIED + r", \quad s_i = c_i" + _CCM_CHAIN,
-    source=SOURCE.format(17),
+    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
     **_UNBOUNDED,
 )
 class ChainEffort(_CCM, Effort):
@@ -255,7 +255,7 @@ def browsing(value: Any) -> Browsing:
     formula=_CLICKED
     + r", \quad P[C_i = 1] = \sum_{j<i} P[\text{last click above } i \text{ at } j]"
     r" \, c_i \, x_{ij}",
-    source=SOURCE.format(16),
+    source=SOURCE + "; Dupret and Piwowarski (2008)",
     **_UNBOUNDED,
 )
 class BrowsingUtility(Utility):

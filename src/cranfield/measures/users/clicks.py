@@ -32,7 +32,7 @@ from cranfield.measures.users.page import Page, pages, viewed
 from cranfield.measures.users.unit_gains import UnitGains
 
 FAMILY = "user models"
-SOURCE = "Ferro and Maistro (2024), equation ({}); Chuklin and others (2013)"
+SOURCE = "Chuklin and others (2013)"
 NEEDS = "chances of clicks, from a click model"
 
 _SHARE = number(0, 1)
@@ -256,7 +256,7 @@ _CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     "uM",
     summary="Gain that a user clicks on, by a click model.",
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
-    source=SOURCE.format(16),
+    source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
     range=(0.0, float("inf")),
     family=FAMILY,
     needs=NEEDS,
@@ -279,7 +279,7 @@ class ClickUtility(_Satisfied, Utility):
     "rrM",
     summary="Expected reciprocal rank at which a user is satisfied, by a click model.",
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CHANCE}",
-    source=SOURCE.format(17),
+    source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
     family=FAMILY,
     needs=NEEDS,
     linear=True,

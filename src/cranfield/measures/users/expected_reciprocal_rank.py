@@ -79,7 +79,7 @@ class _ERR(Measure):
     summary="Expected reciprocal rank at which a user stops, satisfied.",
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
-    source="Chapelle and others (2009); Sakai (2013), section 2.2",
+    source="Chapelle and others (2009)",
     family="user models",
     needs="graded judgments (binary ones do)",
     scale_note="not interval (Ferrante et al. 2019)",
@@ -105,7 +105,7 @@ class ExpectedReciprocalRank(_ERR):
     "nERR",
     summary="ERR over that of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
-    source="Sakai (2013), section 2.2",
+    source="Chapelle and others (2009); Sakai and Song (2011)",
     family="user models",
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is ERR by a constant",

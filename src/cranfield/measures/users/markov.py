@@ -106,7 +106,7 @@ def _stays(value: Any) -> Gain:
     summary="Precision at the relevant ranks, by how often a user who moves to and fro is there.",
     formula=r"\sum_{i \in \mathcal{R}} \pi_i \, P@i, \quad"
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
-    source="Ferrante, Ferro and Maistro (2014); Ferro and Maistro (2024), equation (18)",
+    source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
     scale_note="not interval: the steps between ranks are unequal",
 )

@@ -21,7 +21,7 @@ _P_DOC = "persistence: the chance that a user goes on to the next document"
     "RBP",
     summary="Expected gain a document of a user who goes on with probability p.",
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
-    source="Moffat and Zobel (2008); Sakai (2013), section 2.2",
+    source="Moffat and Zobel (2008)",
     family="user models",
     scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2 (Ferrante et al. 2019)",
     scale=Scale.ORDINAL,

@@ -25,9 +25,9 @@ LENGTH = number(0, 1e15)
 @measure(
     "TBG",
     summary="Gain that falls by half every h seconds, over the time to read what stands above.",
-    formula=r"\sum_r g(r) \, e^{-T(r) \ln 2 / h}, \quad"
+    formula=r"\Pr_{click} \Pr_{save} \sum_r g_r \, e^{-T(r) \ln 2 / h}, \quad"
     r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
-    source="Smucker and Clarke (2012); Sakai (2013), equations (17) and (18)",
+    source="Smucker and Clarke (2012)",
     range=(0.0, float("inf")),
     family="user models",
     inputs=("lengths",),
@@ -96,8 +96,9 @@ class TimeBiasedGain(UserModel):
     "U",
     summary="Gain of the text that is read, which falls in a line until L characters are read.",
     formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
-    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right)",
-    source="Sakai and Dou (2013); Sakai (2013), equations (19) and (20)",
+    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"
+    r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
+    source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
     family="user models",
     inputs=("lengths",),

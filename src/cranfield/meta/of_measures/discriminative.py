@@ -29,7 +29,7 @@ from cranfield.tabular import Table, number
 class DiscriminativePower(
     Study,
     name="discriminative-power",
-    source="Sakai (2006); Sakai (2013)",
+    source="Sakai (2006a); Sakai (2013)",
     keys={"power": ("measure",), "pairs": ("measure", "first", "second")},
     main="summary",
 ):
@@ -185,7 +185,7 @@ def discriminative_power(
     with m systems. A measure of high power is consistent over topics; the power does not say that
     it measures what it should.
 
-    Source: Sakai (2006), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
+    Source: Sakai (2006a), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
     with the randomised version of Tukey's HSD test.
 
     Parameters

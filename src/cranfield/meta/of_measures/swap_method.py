@@ -81,7 +81,7 @@ def swap_method(
         default fits measures from 0 to 1.
     replacement
         Draw two sets with replacement, independently of each other, which may then be as large as
-        all topics (Sakai 2006). The sets have topics in common, which lowers the rates.
+        all topics (Sakai 2006a). The sets have topics in common, which lowers the rates.
     ties
         What a difference of zero on either set counts as: `apart`, no swap, since neither system is
         ahead there; or `swaps`, as where a program asks whether the product of the differences is

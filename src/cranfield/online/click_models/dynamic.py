@@ -181,7 +181,7 @@ class CCM(Dynamic):
     """
 
     name = "CCM"
-    source = "Guo et al. (2009)"
+    source = "Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"
     by: ClassVar = {"attractiveness": "item", "continuation": "case"}
     cases = ("no click", "click, not satisfied", "click, satisfied")
 

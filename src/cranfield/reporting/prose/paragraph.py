@@ -71,7 +71,7 @@ def _sentences(one: PairwiseComparison, margin: float | str | None) -> Iterator[
 def _design(one: PairwiseComparison) -> Iterator[Sentence]:
     of = one.measure or "their scores"
     measure = measure_of(one.measure)
-    source = Cited("" if measure is None else measure.info.source)
+    source = Cited("" if measure is None else measure.source)
     systems, pairs = one.systems, counted(len(one), "pair")
     if len(systems) == 2:
         who = f"{systems[one.first[0]]} was compared with {systems[one.second[0]]}"

@@ -8,7 +8,7 @@ from math import floor, isfinite, log10
 
 from cranfield.base import escape
 from cranfield.base.checks import check_choice
-from cranfield.reporting.references.works import cited_in
+from cranfield.reporting.references.works import Entry, cited_in
 
 FORMATS: dict[str, Callable[[str], str]] = {
     "text": escape.plain,
@@ -55,8 +55,12 @@ def _part(part: str | Maths | Cited, format: str) -> str:
         return ""
     if format == "latex":
         return rf" \citep{{{','.join(one.key for one in works)}}}"
-    told = "; ".join(f"{_authors(one.families)} {one.year}".strip() for one in works)
-    return FORMATS[format](f" ({told})")
+    return FORMATS[format](f" ({'; '.join(map(_short, works))})")
+
+
+def _short(work: Entry) -> str:
+    """Return authors and year; the name of a program."""
+    return work.key if work.is_software else f"{_authors(work.families)} {work.year}"
 
 
 def _authors(families: Sequence[str]) -> str:

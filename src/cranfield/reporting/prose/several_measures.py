@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from cranfield.reporting.prose.sentences import (
     Cited,
     Maths,
     Sentence,
-    listing,
     p_of,
     places_for,
     rounded,
 )
+from cranfield.scales.statements.meaningful import measure_of
 from cranfield.significance.several.joint_measures import JointComparison
 
 
@@ -29,8 +29,9 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
     pairs = counted(len(one), "pair")
     verb = "differs" if some == 1 or len(one) == 1 else "differ"
     yield [
-        f"{counted(len(one.systems), 'system')} were compared by {listing(one.measures, 12)} on"
-        f" {counted(one.topics, 'topic')} ({pairs})."
+        f"{counted(len(one.systems), 'system')} were compared by ",
+        *_cited(one.measures),
+        f" on {counted(one.topics, 'topic')} ({pairs}).",
     ]
     yield [
         f"All pairs and measures were tested together by {one.method}",
@@ -70,3 +71,12 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
     for note in one.notes:
         yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
+
+
+def _cited(names: Sequence[str]) -> Iterator[str | Cited]:
+    """List all measures, each with the works to cite for it."""
+    for place, name in enumerate(names):
+        yield "" if place == 0 else " and " if place == len(names) - 1 else ", "
+        measure = measure_of(name)
+        yield name
+        yield Cited("" if measure is None else measure.source)

@@ -15,7 +15,7 @@ from cranfield.base.version import __version__
 SOFTWARE = ("trec_eval", "ir_measures")
 """Programs that are a source by their name."""
 
-_NAME = r"(?:De )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
+_NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
     rf"({_NAME}(?:, {_NAME})*(?: and (?:others|{_NAME})| et al\.)?) \(?"
     r"((?:\d{4}[a-z]?)(?:, \d{4}[a-z]?)*)\b"
@@ -71,6 +71,9 @@ class Entry:
         parts += [has[name] for name in ("publisher", "note", "url") if name in has]
         if "eprint" in has:
             parts.append(f"arXiv:{has['eprint']}")
+        if "doi" in has:
+            doi = self.fields["doi"]
+            parts.append(f"[doi:{doi}](<https://doi.org/{doi}>)" if markdown else f"doi:{doi}")
         ended = [one if one[-1] in ".?" else f"{one}." for one in parts]
         start = f"{self._authors()} ({self.year}). " if self.year else self._authors()
         return start + " ".join(ended)

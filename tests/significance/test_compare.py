@@ -189,7 +189,7 @@ def test_another_level_moves_limits_too(some: cf.Scores) -> None:
 def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
     turned = replace(some, measure="cost", lower_is_better=True)
     found = cf.compare(turned)
-    assert "low scores of cost are the good ones" in found.notes
+    assert "lower scores of cost are better" in found.notes
     assert found.means[found.order[0]] == found.means.min()
 
 

@@ -81,7 +81,7 @@ def test_directions() -> None:
     assert "1 pair differs by some measure, 0 of them by every one, 1 by measures that" in str(
         found
     )
-    assert "low scores of the measure are the good ones" in str(found)
+    assert "lower scores of the measure are better" in str(found)
     turned = compare_measures(given, resamples=999, baseline="0")
     assert turned.verdicts.tolist() == [[1, -1, 0]]
     assert turned.to_polars()["measure"].to_list() == ["up", "cost", "nothing"]

@@ -71,5 +71,8 @@ def _compared(same: _Same, alpha: float) -> PairwiseComparison:
     # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
     from cranfield.significance.comparison.compare import compare
 
-    gaps = bool(np.isnan(same.scores.values).any())
-    return compare(same.scores, alpha=alpha, missing="zero" if gaps else None)
+    missing = None
+    if np.isnan(same.scores.values).any():
+        # 0 would be the best score if lower is better.
+        missing = "drop" if same.scores.lower_is_better else "zero"
+    return compare(same.scores, alpha=alpha, missing=missing)

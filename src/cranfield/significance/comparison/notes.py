@@ -25,8 +25,7 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Say what the measure and the test have to do with each other."""
     name = scores.measure or "the measure"
     notes = clusters_told(scores)
-    if scores.lower_is_better:
-        notes.append(f"low scores of {name} are the good ones")
+    notes.extend(scores.direction_notes())
     if scores.aggregate != "mean":
         notes.append(
             f"{name} sums up topics otherwise than by a mean: compared are the means of its scores"

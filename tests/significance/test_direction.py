@@ -173,6 +173,16 @@ def test_note_where_the_name_suggests_lower(measure: str, noted: bool) -> None:
         assert found.lower_is_better == stated
 
 
+def test_direction_of_plain_tables() -> None:
+    """Seconds of a mapping or an array, whose direction is an argument of `compare`."""
+    seconds = {"slow": [5.0, 6.1, 5.4, 6.0], "fast": [1.0, 2.0, 1.2, 2.1]}
+    found = cf.compare(seconds, lower_is_better=True, baseline="fast", test="t")
+    assert found.is_worse().tolist() == [True]
+    assert cf.compare(seconds, baseline="fast", test="t").is_worse().tolist() == [False]
+    turned = cf.compare(drawn(1), lower_is_better=True, **FAST)
+    assert turned.order.tolist() == np.argsort(drawn(1).mean()).tolist()
+
+
 def test_direction_survives_selecting_and_completing() -> None:
     scores = replace(drawn(1), measure="latency").with_direction(lower_is_better=False)
     part = scores.select(systems=["a", "b"]).complete("drop")[0]

@@ -173,6 +173,15 @@ def test_note_where_the_name_suggests_lower(measure: str, noted: bool) -> None:
         assert found.lower_is_better == stated
 
 
+def test_missing_as_zero_is_no_silent_reward() -> None:
+    values = drawn(1).values + 10
+    values[0, 0] = np.nan
+    scores = replace(drawn(1), values=values, lower_is_better=True)
+    note = "0 is a good score here, as lower scores are better"
+    assert note in cf.compare(scores, missing="zero", **FAST).notes
+    assert note not in cf.compare(scores, missing="drop", **FAST).notes
+
+
 def test_direction_of_plain_tables() -> None:
     """Seconds of a mapping or an array, whose direction is an argument of `compare`."""
     seconds = {"slow": [5.0, 6.1, 5.4, 6.0], "fast": [1.0, 2.0, 1.2, 2.1]}

@@ -253,6 +253,8 @@ class Scores(Averages, Plotted):
             [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
         )
         topics = tuple(compress(self.topics, kept))
+        if missing == "zero" and notes and self.lower_is_better:
+            notes = (*notes, "0 is a good score here, as lower scores are better")
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, why: str = "scores by shard are not taken here") -> Floats:

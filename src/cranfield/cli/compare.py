@@ -167,7 +167,7 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
-    scores = given_scores(qrels, runs, asked, score_files, judging)
+    scores = given_scores(qrels, runs, asked, score_files, judging, noted=format != "csv")
     if ranks or joint:
         boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
         write(_boards(boards, format, prose, printing), output)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import evaluated, judging_options, measures_option
 from cranfield.cli.options.output import (
@@ -18,6 +19,7 @@ from cranfield.cli.options.output import (
     table_options,
     write,
 )
+from cranfield.cli.options.scores import given_scores, score_files_option
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -27,6 +29,7 @@ Examples:
   cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
   cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
   cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
+  cranfield evaluate --scores latency.csv -m latency --lower latency
 """
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
@@ -36,30 +39,44 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
 
 @command(
     epilog=EPILOG,
-    first="measure by-topic rel compat ties depth input-format format output places coverage jobs",
+    first="measure scores by-topic rel compat ties depth input-format"
+    " format output places coverage",
 )
-@click.argument("qrels", metavar="QRELS", type=READ)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
+@score_files_option
 @output_options(formats=OUTPUTS)
 @option("--coverage", is_flag=True, group="Output", help="Also what is unjudged, tied or missing.")
 @table_options
 @judging_options
 def evaluate(
-    qrels: str,
+    qrels: str | None,
     runs: tuple[str, ...],
     asked: tuple[str, ...],
+    score_files: tuple[str, ...],
     output: Output,
     coverage: bool,
     printing: Printing,
     **judging: Any,
 ) -> None:
-    """Score runs against judgments.
+    """Score runs against judgments, or summarise the scores of --scores.
 
     QRELS is a file, - for standard input, or an irds: id. RUN is a file, a folder, a quoted
     pattern, or -.
     """
     output.check()
+    if score_files:
+        if coverage or output.form in _LINES:
+            option = "--coverage" if coverage else f"--format {output.form}"
+            raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
+        from cranfield.scores.several_measures import aligned
+
+        scores = given_scores(qrels, runs, asked, score_files, judging, every=True)
+        output.write(aligned(scores) if output.by_topic else scores, printing)
+        return
+    if qrels is None or not runs:
+        raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
     evaluation = evaluated(qrels, runs, asked, **judging)
     if output.form in {*_LINES, "json"}:
         lines = _lines(evaluation, output, asked, judging["rel"])

@@ -113,7 +113,7 @@ def report(
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
-    results = given_scores(qrels, many, asked, score_files, judging)
+    results = given_scores(qrels, many, asked, score_files, judging, noted=True)
     judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
     judged = _judged(qrels, many, results, judges, cut, judging) if judges else None
     write_report(

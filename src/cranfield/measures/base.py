@@ -46,7 +46,7 @@ class Info:
     at_wanted
         Whether that parameter is `required`, `optional` or `none`.
     lower_is_better
-        Whether a low score is the good one.
+        Whether lower scores are better.
     aggregate
         How scores over topics become one number: `mean`, `sum` or `geometric`.
     needs

@@ -9,9 +9,10 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted, warn
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
+from cranfield.scores.direction import direction_note, suggests_lower
 
 
 def define(
@@ -20,6 +21,7 @@ def define(
     *,
     summary: str = "",
     range: tuple[float, float] = (0.0, 1.0),
+    lower_is_better: bool | None = None,
     aggregate: str = "mean",
     source: str = "user-defined",
 ) -> Measure:
@@ -34,6 +36,9 @@ def define(
     function
         Takes the judged runs, cut off and condensed as asked for, and returns scores of shape
         (topics, systems).
+    lower_is_better
+        Whether lower scores are better. By default they are not, with a warning if the name
+        suggests it.
     summary, range, aggregate, source
         What :class:`Info` says of it.
 
@@ -59,6 +64,9 @@ def define(
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
         raise MeasureError(f"the range of a measure is two numbers, not {quoted(range)}")
 
+    if lower_is_better is None and suggests_lower(name):
+        warn(direction_note(name), stacklevel=2)
+
     class Defined(Measure):
         def values(self, judged: JudgedRuns) -> Floats:
             scores = np.asarray(function(judged), dtype=np.float64)
@@ -72,6 +80,7 @@ def define(
     about = {
         "summary": summary,
         "range": (float(bounds[0]), float(bounds[1])),
+        "lower_is_better": bool(lower_is_better),
         "aggregate": aggregate,
         "source": source,
     }

@@ -22,6 +22,7 @@ from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.scores.averages import Averages
+from cranfield.scores.direction import direction_note, suggests_lower
 from cranfield.scores.labels import lacking, place_of, places_of
 from cranfield.scores.missing import filled
 from cranfield.tabular import frame_html
@@ -71,12 +72,15 @@ class Scores(Averages, Plotted):
     scale
         The scale that the measure is declared to be on; None where it is not known.
     lower_is_better
-        Whether a low score is the good one.
+        Whether lower scores are better, as for latency or RMSE.
     shards
         Labels of the third axis, by default their numbers; empty where there is none.
     definition
         The measure itself; None where it is not known. Without a name the measure gives it, with
         its aggregate, direction, and scale if none is given.
+    has_direction
+        Whether the direction was stated, by the user or by the definition of the measure; otherwise
+        comparisons add a note if the name suggests that lower is better.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class Scores(Averages, Plotted):
     lower_is_better: bool = False
     shards: tuple[str, ...] = ()
     definition: Definition | None = None
+    has_direction: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -116,6 +121,8 @@ class Scores(Averages, Plotted):
             set_(self, "aggregate", self.definition.info.aggregate)
             set_(self, "scale", self.definition.scale if self.scale is None else self.scale)
             set_(self, "lower_is_better", self.definition.info.lower_is_better)
+        if self.lower_is_better or self.definition is not None:
+            set_(self, "has_direction", True)
         if self.aggregate not in AGGREGATES:
             raise CranfieldError(f"aggregate {quoted(self.aggregate)} is none of {AGGREGATES}")
 
@@ -124,6 +131,40 @@ class Scores(Averages, Plotted):
         """The labels of each axis, by what they name: `topic`, `system`, and `shard` if any."""
         axes = {"topic": self.topics, "system": self.systems}
         return {**axes, "shard": self.shards} if self.shards else axes
+
+    def with_direction(self, lower_is_better: bool) -> Scores:
+        """Return the scores with a stated direction.
+
+        Parameters
+        ----------
+        lower_is_better
+            Whether lower scores are better.
+
+        Raises
+        ------
+        PolicyError
+            If the definition of the measure has the other direction.
+
+        Examples
+        --------
+        >>> scores = Scores([[120.0, 80.0]], topics=["q1"], systems=["slow", "fast"])
+        >>> scores.with_direction(lower_is_better=True).lower_is_better
+        True
+        """
+        if self.definition is not None and self.definition.info.lower_is_better != lower_is_better:
+            has, got = ("higher", "lower") if lower_is_better else ("lower", "higher")
+            raise PolicyError(
+                f"{self.measure} is a measure for which {has} is better, got {got} is better;"
+                " rename the scores if they are of something else"
+            )
+        return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
+
+    def direction_notes(self) -> list[str]:
+        """Return a note if lower is better, or if the name suggests so and nobody stated it."""
+        if self.lower_is_better:
+            return [f"lower scores of {self.measure or 'the measure'} are better"]
+        unknown = not self.has_direction and suggests_lower(self.measure)
+        return [direction_note(self.measure)] if unknown else []
 
     def __getitem__(self, system: str) -> dict[str, float]:
         """Return the scores of one system by topic; a topic without a score is not in it.
@@ -212,6 +253,8 @@ class Scores(Averages, Plotted):
             [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
         )
         topics = tuple(compress(self.topics, kept))
+        if missing == "zero" and notes and self.lower_is_better:
+            notes = (*notes, "0 is a good score here, as lower scores are better")
         return replace(self, values=values, topics=topics), notes
 
     def flat(self, why: str = "scores by shard are not taken here") -> Floats:
@@ -371,6 +414,8 @@ def side_by_side(of: Mapping[str, Scores]) -> Scores:
     values = np.full((len(place), len(parts), *first.values.shape[2:]), np.nan)
     for k, one in enumerate(parts):
         values[[place[topic] for topic in one.topics], k] = one.values[:, 0]
+    if any(one.lower_is_better != first.lower_is_better for one in parts):
+        raise CranfieldError("expected scores of one direction, got lower and higher is better")
     common = {
         name: value
         for name, value in first.settings.items()

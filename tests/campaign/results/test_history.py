@@ -179,7 +179,7 @@ def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
     assert found.frame.equals(told.frame)
     first = found.frame["score"].min()
     assert found.frame.filter(pl.col("score") == first)["record"].any()
-    assert found.notes == ("low scores of RBPResidual(p=0.8) are the good ones",)
+    assert found.notes == ("lower scores of RBPResidual(p=0.8) are better",)
 
 
 def test_the_folder_that_one_is_in_is_a_source(

@@ -333,6 +333,13 @@ def test_lower_is_better(browser: Any, tmp_path: Path) -> None:
     assert page.locator("#topics .left .rod.for-first").count() == 10
     assert page.locator("#head-left").inner_text() == "first better (lower)"
     assert "difference (negative: the first is better)" in page.locator("#facts").inner_text()
+    differences = [
+        float(text.replace("−", "-"))
+        for text in page.locator("#topics tbody td:last-child").all_inner_texts()
+    ]
+    assert differences == sorted(differences)
+    names = page.locator("#systems tbody th").all_inner_texts()
+    assert [name.strip() for name in names] == ["a", "b"]
     page.close()
 
 

@@ -90,7 +90,7 @@ class Asked:
 def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
     """Return the entries of a source: a row an entry, with the columns of `KINDS`.
 
-    `falls` is whether low scores are the good ones, as far as a source says so: tables do not.
+    `falls` is whether lower scores are better, as far as a source says so: tables do not.
     """
     if not isinstance(source, str | PathLike):
         raise ArgumentError(f"a source is a path, not {quoted(source)}")

@@ -167,7 +167,7 @@ def history(
         notes.append(REFERENCES)
     falls = lower_is_better or bool(every["falls"].any())
     if falls:
-        notes.append(f"low scores of {measure} are the good ones")
+        notes.append(f"lower scores of {measure} are better")
     return History(measure, standardised, with_records(scored, falls), tuple(notes))
 
 

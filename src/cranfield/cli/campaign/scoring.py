@@ -182,7 +182,7 @@ def standing(
 @option(
     "--own", multiple=True, metavar="MARK", help="Of tables: marks of the organisers' own entries."
 )
-@option("--lower-is-better", is_flag=True, help="Low scores are the good ones.")
+@option("--lower-is-better", is_flag=True, help="Lower scores are better.")
 @format_option
 @output_option
 def history(

@@ -76,6 +76,14 @@ reading_options = (
         detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
     ),
     option(
+        "--lower",
+        multiple=True,
+        metavar="NAME",
+        stands_for="lower_is_better",
+        help="Name of scores that are better when lower: a measure of --scores, or the score column"
+        " of RUN; may be given several times.",
+    ),
+    option(
         "--duplicates",
         type=click.Choice(DUPLICATES),
         default="error",
@@ -94,6 +102,7 @@ class Reading:
     encoding: str = "utf-8"
     system: str | None = None
     columns: Mapping[str, str] | None = None
+    lower: tuple[str, ...] = ()
     duplicates: str = "error"
     bad_runs: str = "error"
 
@@ -127,6 +136,7 @@ class Reading:
 
     def run(self, path: str) -> Run:
         """Read one run."""
+        self._check_lower()
         from cranfield.collection.files.reading import read_run
 
         return read_run(path, **self._of_runs)
@@ -140,6 +150,8 @@ class Reading:
         _refuse_measures(runs)
         if qrels == "-" and "-" in runs:
             raise PolicyError("standard input cannot be both the judgments and a run")
+        if runs:
+            self._check_lower()
         return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
 
     @property
@@ -147,7 +159,40 @@ class Reading:
         # Some formats are those of judgments alone.
         form = "auto" if self.input_format in OF_QRELS else self.input_format
         called = None if self.columns is None else self._called[1]
-        return {"format": form, "columns": called, "system": self.system, **self._usual}
+        return {
+            "format": form,
+            "columns": called,
+            "system": self.system,
+            "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
+            **self._usual,
+        }
+
+    @property
+    def _score_columns(self) -> list[str]:
+        """Names of the score column of runs, the given one last."""
+        columns = self.columns or {}
+        return ["score", *(columns[k] for k in ("score", "run.score") if k in columns)]
+
+    def _check_lower(self) -> None:
+        """Refuse names in --lower that are not the score column or a measure of that direction."""
+        for name in self.lower:
+            if name not in self._score_columns:
+                _check_measure(name, self._score_columns[-1])
+
+
+def _check_measure(name: str, column: str) -> None:
+    """Refuse a name in --lower that is not a requested measure, or one with another direction."""
+    from cranfield.measures.grammar import parse_measures
+
+    context = click.get_current_context(silent=True)
+    asked = () if context is None else context.params.get("asked") or ()
+    asked = (asked,) if isinstance(asked, str) else asked
+    measures = {one.label: one for one in parse_measures(asked)} if asked else {}
+    if name not in measures:
+        listed = ", ".join([*measures, f"{column} (of RUN)"])
+        raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {listed}")
+    if not measures[name].info.lower_is_better:
+        raise PolicyError(f"{name} is a measure for which higher is better, got --lower {name}")
 
 
 def _refuse_measures(runs: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, warn
 from cranfield.cli.options.conditions import on_command_line
 from cranfield.cli.options.declaring import READ, option
 from cranfield.cli.options.judging import WORK, evaluated
@@ -36,22 +36,38 @@ def given_scores(
     judging: Mapping[str, Any],
     *,
     every: bool = False,
+    noted: bool = False,
 ) -> Mapping[str, Scores]:
-    """Evaluate the runs, or read the scores: `every` measure of files, where none was named."""
+    """Evaluate the runs, or read the scores: `every` measure of files, where none was named.
+
+    Warns of measures without a stated direction, unless the output has such notes (`noted`).
+    """
     if score_files:
-        from cranfield.evaluation.scorefiles import read_scores, read_scores_by_measure
+        from cranfield.evaluation.scorefiles.reading import (
+            read_scores,
+            read_scores_by_measure,
+            with_directions,
+        )
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
-        of_runs = [name for name in judging if name not in WORK]
+        of_runs = [name for name in judging if name not in {*WORK, "lower"}]
         refuse(of_runs, "is for judging runs; --scores are judged already")
         files = score_files[0] if len(score_files) == 1 else score_files
         if on_command_line("asked"):
-            return read_scores_by_measure(files, asked)
-        if every:
-            return read_scores_by_measure(files)
-        one = read_scores(files)
-        return {one.measure: one}
+            found = read_scores_by_measure(files, asked)
+        elif every:
+            found = read_scores_by_measure(files)
+        else:
+            one = read_scores(files)
+            found = {one.measure: one}
+        found = with_directions(found, judging["lower"])
+        if not noted:
+            for one in found.values():
+                if not one.has_direction:
+                    for note in one.direction_notes():
+                        warn(note)
+        return found
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     return evaluated(qrels, runs, asked, **judging)

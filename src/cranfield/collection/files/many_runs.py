@@ -45,6 +45,7 @@ _USUAL = {
     "encoding": "utf-8",
     "system": None,
     "columns": None,
+    "lower_is_better": False,
     "duplicates": "error",
     "bad_runs": "error",
 }
@@ -155,6 +156,8 @@ class Runs(Hinting, Sequence[Run]):
     def settings(self) -> dict[str, Any]:
         """How the runs were read, where that is not as usual; for the record."""
         found: dict[str, Any] = {}
+        if self._options.get("lower_is_better"):
+            found["lower scores rank first"] = True
         if (duplicates := self._options.get("duplicates", "error")) != "error":
             found["duplicates"] = duplicates
         if self.skipped:
@@ -204,7 +207,7 @@ class Runs(Hinting, Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in ("format", "encoding", "system", "columns"):
+        for name in ("format", "encoding", "system", "columns", "lower_is_better"):
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
@@ -220,6 +223,7 @@ def read_runs(
     encoding: str = "utf-8",
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
+    lower_is_better: bool = False,
     duplicates: str = "error",
     bad_runs: str = "error",
 ) -> Runs:
@@ -233,7 +237,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, duplicates
+    format, encoding, columns, lower_is_better, duplicates
         As for :func:`read_run`.
     system
         The column that names the system: of a table, where that is none of its usual names; `tag`
@@ -268,6 +272,7 @@ def read_runs(
         "encoding": encoding,
         "system": system,
         "columns": columns,
+        "lower_is_better": lower_is_better,
         "duplicates": duplicates,
     }
     if isinstance(data, Runs):
@@ -296,7 +301,8 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
         # It is looked at twice, and can be read once.
         item = _Held(path, content=Source(path).read())
     try:
-        table = systems_table(item, **{k: v for k, v in options.items() if k != "duplicates"})
+        of_rows = ("duplicates", "lower_is_better")
+        table = systems_table(item, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
             raise

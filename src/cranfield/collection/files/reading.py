@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
@@ -175,6 +175,7 @@ def read_run(
     metadata: bool | str | PathLike[str] = True,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
+    lower_is_better: bool = False,
     duplicates: str = "error",
 ) -> Run:
     """Read one run.
@@ -199,8 +200,11 @@ def read_run(
         The column of a table that names the system, where that is none of its usual names.
     columns
         As for :func:`read_qrels`, of `topic`, `doc`, `score`, `rank` and `system`.
+    lower_is_better
+        Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
+        opposite sign.
     duplicates
-        As for :func:`read_qrels`; the `best` one is that with the highest score.
+        As for :func:`read_qrels`; the `best` one is that with the best score.
 
     Returns
     -------
@@ -225,9 +229,12 @@ def read_run(
     Run('bm25': 1 topic, 2 documents)
     """
     if isinstance(data, Run):
+        if lower_is_better:
+            raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
         return data if name is None else data.renamed(name)
     check_choice("duplicates", duplicates, DUPLICATES)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
+    usual = usual and not lower_is_better
     if isinstance(data, dict) and usual:
         from cranfield.collection.files.nested import run_of_dicts
 
@@ -243,6 +250,7 @@ def read_run(
     else:
         scores = read.joined("score")
         ranks = read.joined("rank") if read.has("rank") else None
+    scores = _negated(scores, ranks, origin) if lower_is_better else scores
     if duplicates != "error":
         docs, words, known_keys = docs if words is None else ids_of(words), None, None
         kept = without_repeats(duplicates, scores, codes, docs, topics, origin)
@@ -271,6 +279,13 @@ def read_run(
     if len(tags) > 1:
         _warn_of_tags(tags, origin, made.name)
     return made
+
+
+def _negated(scores: Floats, ranks: np.ndarray[Any, Any] | None, origin: Origin) -> Floats:
+    """Return scores of which lower is better as scores of which higher is better."""
+    if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
+        raise InputError("expected scores, as lower is better, got ranks only", source=origin.name)
+    return -scores
 
 
 def systems_table(

@@ -61,7 +61,10 @@ def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "r
     if not data:
         raise InputError("is empty: there are no systems", source=source)
     if _is_our_json(data):
-        return part_of(source, _from_our_json(data["systems"], source))
+        lower = data.get("lower is better")
+        names = lower if isinstance(lower, list) else []
+        directions: dict[str | None, bool] = {str(name): True for name in names}
+        return part_of(source, _from_our_json(data["systems"], source), directions)
     if any(role_of(str(name)) == "topic" for name in data):
         return _from_columns(data, source, stem)
     return part_of(source, _from_systems(data, source))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -35,10 +35,12 @@ class ScorePart:
 
     source: name to show in messages.
     entries: the scores; either all of them name their measure, or none, and so with shards.
+    directions: whether lower scores are better, by measure, where that was stated.
     """
 
     source: str
     entries: list[Entry]
+    directions: Mapping[str | None, bool] = field(default_factory=dict)
 
     @property
     def kinds(self) -> list[str]:
@@ -57,7 +59,9 @@ class ScorePart:
         return kind, [entry for entry in self.entries if entry.measure == kind]
 
 
-def part_of(source: str, entries: Iterable[Entry]) -> ScorePart:
+def part_of(
+    source: str, entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
+) -> ScorePart:
     """Keep the scores by topic; the row `all`, which sums them up, is none of them."""
     kept = [entry for entry in entries if entry.topic != AGGREGATE]
     if not kept:
@@ -66,7 +70,7 @@ def part_of(source: str, entries: Iterable[Entry]) -> ScorePart:
             " cranfield evaluate with --by-topic",
             source=source,
         )
-    return ScorePart(source, kept)
+    return ScorePart(source, kept, directions or {})
 
 
 def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
@@ -95,7 +99,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
             values[at] = score_in(cell, part.source, line, topic)
     name = measure if measure is not None else picked[0][0]
     known = measure_of(name) if name else None
-    return Scores(
+    made = Scores(
         values if parts[0].by_shard else values[:, :, 0],
         tuple(topics),
         tuple(systems),
@@ -106,6 +110,11 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         scale=known.scale if known is not None else None,
         lower_is_better=known is not None and known.info.lower_is_better,
     )
+    kinds = zip(parts, picked, strict=True)
+    stated = {part.directions[kind] for part, (kind, _) in kinds if kind in part.directions}
+    if len(stated) > 1:
+        raise InputError("expected scores of one direction, got lower and higher is better")
+    return made.with_direction(stated.pop()) if stated else made
 
 
 def _index(labels: Iterable[Label]) -> dict[Label, int]:

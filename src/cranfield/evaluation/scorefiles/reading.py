@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
 from cranfield.evaluation.scorefiles.objects import (
@@ -29,7 +30,13 @@ from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
 from cranfield.sources.values import is_number
 
 
-def read_scores(data: Any, *, measure: str | Measure | None = None, format: str = "auto") -> Scores:
+def read_scores(
+    data: Any,
+    *,
+    measure: str | Measure | None = None,
+    lower_is_better: bool | None = None,
+    format: str = "auto",
+) -> Scores:
     """Read per-topic scores of one measure.
 
     Parameters
@@ -46,6 +53,9 @@ def read_scores(data: Any, *, measure: str | Measure | None = None, format: str 
     measure
         The measure to take where there are several, under any of its names; where there is none,
         the name of it.
+    lower_is_better
+        Whether lower scores are better, as for latency or RMSE. By default the definition of the
+        measure decides, and for unknown measures higher is better.
     format
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
 
@@ -59,13 +69,22 @@ def read_scores(data: Any, *, measure: str | Measure | None = None, format: str 
     InputError
         Naming the file, the line and the reason: a score that is no finite number, a line of
         another length, two scores for one topic and system, no scores at all.
+    PolicyError
+        For an unknown format, or a direction other than that of a known measure.
 
     Examples
     --------
     >>> read_scores({"bm25": {"q1": 0.5, "q2": 0.25}, "dense": {"q2": 0.75}}).values.tolist()
     [[0.5, nan], [0.25, 0.75]]
+    >>> seconds = {"slow": {"q1": 2.5}, "fast": {"q1": 0.5}}
+    >>> read_scores(seconds, measure="latency", lower_is_better=True).lower_is_better
+    True
     """
-    wanted = None if measure is None else str(measure)
+    scores = _read_scores(data, None if measure is None else str(measure), format)
+    return scores if lower_is_better is None else scores.with_direction(lower_is_better)
+
+
+def _read_scores(data: Any, wanted: str | None, format: str) -> Scores:
     if isinstance(data, Scores):
         if wanted is None or same_measure(wanted, data.measure):
             return data
@@ -75,14 +94,55 @@ def read_scores(data: Any, *, measure: str | Measure | None = None, format: str 
 
 
 def read_scores_by_measure(
-    data: Any, measures: Sequence[str | Measure] | None = None, *, format: str = "auto"
+    data: Any,
+    measures: Sequence[str | Measure] | None = None,
+    *,
+    lower_is_better: Iterable[str] = (),
+    format: str = "auto",
 ) -> dict[str, Scores]:
     """Read per-topic scores of several measures; each file is read once.
 
     Data and format are as for :func:`read_scores`. Where no measure is named, all that there are
     are taken. Names are as they were given; scores whose measure is not said are under an empty
     name, or under the only one of `measures`, and refused where several are asked for.
+    `lower_is_better` names the measures of which lower scores are better.
+
+    Examples
+    --------
+    >>> scores = {"slow": {"q1": {"RR": 0.5, "latency": 2.5}}}
+    >>> found = read_scores_by_measure(scores, lower_is_better=["latency"])
+    >>> [one.lower_is_better for one in found.values()]
+    [False, True]
     """
+    return with_directions(_read_by_measure(data, measures, format), lower_is_better)
+
+
+def with_directions(
+    scores: Mapping[str, Scores], lower_is_better: Iterable[str]
+) -> dict[str, Scores]:
+    """Return the scores, those of some measures with lower scores as better ones."""
+    if isinstance(lower_is_better, str):
+        raise PolicyError(
+            f"lower_is_better must be names of measures, as in [{lower_is_better!r}], got a str"
+        )
+    out = dict(scores)
+    for name in lower_is_better:
+        if list(out) == [""]:
+            raise PolicyError(
+                f"expected scores of {quoted(name)}, got scores without the name of a measure; name"
+                " the measure"
+            )
+        if name not in out:
+            raise PolicyError(
+                f"unknown measure in lower_is_better={name!r}; expected one of: {some_of(out, 10)}"
+            )
+        out[name] = out[name].with_direction(lower_is_better=True)
+    return out
+
+
+def _read_by_measure(
+    data: Any, measures: Sequence[str | Measure] | None, format: str
+) -> dict[str, Scores]:
     wanted = [str(one) for one in measures] if measures is not None else []
     parts = _parts(data, _format(format), wanted[0] if wanted else None)
     bare = next((part for part in parts if not part.kinds), None)
@@ -135,12 +195,15 @@ def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
         )
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
-    return part_of("scores", entries)
+    name = measure or scores.measure or None
+    directions = {name: scores.lower_is_better} if scores.has_direction else {}
+    return part_of("scores", entries, directions)
 
 
 def _from_evaluation(data: Mapping[Any, Scores]) -> ScorePart:
     parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
-    return part_of("scores", [entry for part in parts for entry in part.entries])
+    directions = {name: low for part in parts for name, low in part.directions.items()}
+    return part_of("scores", [entry for part in parts for entry in part.entries], directions)
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")

@@ -55,7 +55,7 @@ class Correlations(
     topics, systems
         The topics that were used, and the systems.
     turned
-        The measures whose low scores are the good ones; their scores were turned round.
+        The measures for which lower scores are better; their scores were negated.
     missing, notes
         The policy for missing scores; what was left out or filled in.
     options
@@ -197,7 +197,7 @@ def correlate(
 
     Notes
     -----
-    Measures whose low scores are the good ones are turned round first, so that measures that agree
+    Measures for which lower scores are better are negated first, so that measures that agree
     on the better system correlate positively, whatever their direction.
 
     Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote

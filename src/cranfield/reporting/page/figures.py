@@ -31,6 +31,7 @@ def answer_figure(part: Part) -> Html | None:
     else:
         rows, said = _around(one), _of_means(one)
     title = f"{label(part.name)}: {counted(len(rows.names), 'system')}, best first"
+    title += " (lower is better)" if part.scores.lower_is_better else ""
     drawing, beyond = drawn_intervals(rows, title)
     return _figure(title, drawing, f"{said} {beyond}".strip())
 

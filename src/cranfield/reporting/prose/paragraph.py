@@ -36,7 +36,7 @@ BOUNDS = {
 OF_ITS_OWN = "what the test assumes of each pair"
 """What corrections assume that add nothing to the test."""
 
-TOLD = ("not invariant", "low scores of")
+TOLD = ("not invariant", "lower scores of")
 """Starts of notes that other sentences tell."""
 
 HINT = "% The keys are those of `cranfield cite`, which prints BibTeX: save it as a .bib file."
@@ -85,7 +85,7 @@ def _design(one: PairwiseComparison) -> Iterator[Sentence]:
         who, how = f"{counted(len(systems), 'system')} were compared with each other", f" ({pairs})"
     yield [f"{who} by {of}", source, f" on {counted(one.topics, 'topic')}{how}."]
     if one.lower_is_better:
-        yield [f"Low scores of {of} are the good ones."]
+        yield [f"Lower scores of {of} are better."]
     if told := ", ".join(f"{k} {v}" for k, v in one.scores.settings.items() if _is_word(v)):
         yield [f"Policies of judging: {told}."]
 

@@ -58,7 +58,12 @@ def evaluation_table(
         [*([""] if named else []), "System", *scores],
         rows,
         left=range(1 + len(named)),
-        notes=[*(["means times 100"] if percent else []), *_gaps(scores), *marks.legend],
+        notes=[
+            *(["means times 100"] if percent else []),
+            *_directions(scores),
+            *_gaps(scores),
+            *marks.legend,
+        ],
         remarks=marks.remarks,
         faces=", ".join(words) if len(order) > 1 else "",
     )
@@ -106,6 +111,12 @@ def _topics(scores: Mapping[str, Scores]) -> str:
     if len(counts) == 1:
         return counted(counts[0], "topic")
     return f"{counts[0]} to {counts[-1]} topics"
+
+
+def _directions(scores: Mapping[str, Scores]) -> list[str]:
+    """Name the measures for which lower is better."""
+    lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
+    return [f"lower is better: {', '.join(lower)}"] if lower else []
 
 
 def _gaps(scores: Mapping[str, Scores]) -> list[str]:

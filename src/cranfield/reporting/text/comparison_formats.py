@@ -64,6 +64,7 @@ def csv_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
             pl.lit(one.comparison.correction).alias("correction"),
             pl.lit(one.comparison.alternative).alias("alternative"),
             pl.lit(one.comparison.alpha).alias("alpha"),
+            pl.lit(one.comparison.lower_is_better).alias("lower is better"),
             pl.all(),
             pl.Series("order of means holds on any scale", one.dominance.holds),
             *_equivalence(one, margin),
@@ -175,6 +176,7 @@ def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:
     table: dict[str, Any] = {
         "measure": found.measure,
+        "lower is better": found.lower_is_better,
         "test": found.test,
         "title": found.info.title,
         "correction": found.correction,

@@ -35,6 +35,8 @@ def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
             said = "bars: systems whose bars do not overlap differ"
     ends = span(middle, low, high, zero=one.shows_pairs)
     drawn = bars(middle, low, high, ends, zero=one.shows_pairs)
+    if one.lower_is_better:
+        said += "; lower is better"
     if any(beyond in "".join(drawn) for beyond in "◂▸"):
         said += "; ◂ and ▸ point beyond the axis"
     axis = f"{ends[0]:.2f}".ljust(WIDTH - 4) + f"{ends[1]:.2f}"[:4].rjust(4)

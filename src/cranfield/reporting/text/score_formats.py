@@ -156,4 +156,6 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    return {"measures": list(scores), "topics": len(first.topics), "systems": systems}
+    lower = [name for name, one in scores.items() if one.lower_is_better]
+    directions = {"lower is better": lower} if lower else {}
+    return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

@@ -47,7 +47,7 @@ class RunSet:
 
     @property
     def sign(self) -> int:
-        """-1 if low values are the good ones."""
+        """-1 if lower values are better."""
         return -1 if self.measure.info.lower_is_better else 1
 
     @property

@@ -152,7 +152,7 @@ def compare_anytime(
         log_e=log_e,
         pvalues=pvalues,
         adjusted_pvalues=_adjusted(now if correction == "bh" else pvalues, correction),
-        notes=notes,
+        notes=(*notes, *ready.direction_notes()),
         pairs=pairs,
     )
 

@@ -55,6 +55,7 @@ def compare(
     alpha: float = 0.05,
     baseline: str | int | Sequence[str | int] | None = None,
     missing: str | None = None,
+    lower_is_better: bool | None = None,
     exact: bool | None = None,
     exact_n: int = 25,
     resamples: int = 10_000,
@@ -101,6 +102,8 @@ def compare(
         What to do where a system has no score for a topic: `error`; `drop` leaves such topics out;
         `zero` counts 0; `available` uses what there is, where the test can. By default unpaired
         tests use what there is, and others raise an error.
+    lower_is_better
+        Whether lower scores are better; by default the direction of `scores`.
     exact
         Whether to compute p-values exactly where the test knows how; by default where it is
         cheap.
@@ -137,6 +140,7 @@ def compare(
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
+    given = given if lower_is_better is None else given.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))

@@ -137,7 +137,7 @@ class Equivalence(Framed):
         not_worse, not_better = self._above_below
         ahead = found.difference > 0
         if found.lower_is_better:
-            not_worse, not_better, ahead = not_better, not_worse, ~ahead
+            not_worse, not_better, ahead = not_better, not_worse, found.difference < 0
         differs, both = found.is_significant(), not_worse & not_better
         cases = (differs & ahead & ~both, differs & ~both, differs, both, not_worse, not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())

@@ -34,8 +34,7 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return what the measure and the test imply for each other."""
     name = scores.measure or "the measure"
     notes = clusters_told(scores)
-    if scores.lower_is_better:
-        notes.append(f"lower scores of {name} are better")
+    notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
     if info.of_two and len(scores.systems) == 2 and options.two_sided:

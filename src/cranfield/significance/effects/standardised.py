@@ -318,7 +318,7 @@ def effect_sizes(
         high=high,
         confidence=confidence,
         exact=sample.exact,
-        notes=ready.notes,
+        notes=(*ready.notes, *ready.scores.direction_notes()),
     )
 
 

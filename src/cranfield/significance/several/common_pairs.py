@@ -114,7 +114,7 @@ def common_pairs(
     }
     scores = {name: one.scores for name, one in ready.items()}
     if len({one.lower_is_better for one in scores.values()}) > 1:
-        raise PolicyError("high scores are the good ones of some measures, and low ones of others")
+        raise PolicyError("expected measures of one direction, got lower and higher is better")
     systems = tuple(dict.fromkeys(name for one in scores.values() for name in one.systems))
     shape = np.empty((0, len(systems)))
     baselines = baseline_indices(systems, baseline)
@@ -132,6 +132,7 @@ def common_pairs(
         raise CranfieldError("no collection holds two systems that are to be compared")
     place_of_row = np.cumsum(counts > 0) - 1
     notes = [f"{name}: {note}" for name, one in ready.items() for note in one.notes]
+    notes += dict.fromkeys(note for one in scores.values() for note in one.direction_notes())
     for name, one in scores.items():
         lacking = [quoted(system) for system in systems if system not in {*one.systems}]
         if lacking:

@@ -65,7 +65,7 @@ class JointComparison(Framed, Told):
     alpha
         Significance level.
     lower_is_better
-        Of each measure, whether low scores are the good ones.
+        Of each measure, whether lower scores are better.
     method
         The correction.
     resamples, seed

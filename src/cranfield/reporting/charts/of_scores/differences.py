@@ -38,7 +38,9 @@ LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), ("#999999",
 
 
 def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
-    """Draw a bar a topic: the score of one system minus that of another, the largest first.
+    """Draw a bar for each topic: the score of one system minus that of another.
+
+    Topics on which the first system is better come first.
 
     A dashed line marks the mean difference. Differences by rounding are zero, as in the tests.
 
@@ -67,7 +69,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     import altair as alt
 
     two = _two(scores, first, second)
-    frame = two.frame.sort("difference", descending=True, maintain_order=True)
+    frame = two.frame.sort("difference", descending=not two.lower_is_better, maintain_order=True)
     topics = frame["topic"].to_list()
     y = alt.Y("difference:Q", title=f"difference in {two.title}")
     roomy = len(topics) * STEP <= WIDEST
@@ -104,7 +106,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
             two.note,
         ),
         description=f"Bars of the difference in {two.title}, {two.names[0]} minus {two.names[1]},"
-        f" for {counted(len(topics), 'topic')} from the largest to the smallest;"
+        f" for {counted(len(topics), 'topic')}, best for {two.names[0]} first;"
         f" mean {mean:.4f}. {'; '.join(two.kinds)}.",
     )
 
@@ -112,7 +114,8 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
 def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a point a topic: the score of one system against that of another.
 
-    On the diagonal both are equal; above it the first system has the higher score.
+    On the diagonal both are equal; above it the first system has the higher score, also where lower
+    is better.
 
     Parameters
     ----------
@@ -177,6 +180,7 @@ class _Two:
     title: str
     kinds: list[str]
     note: str
+    lower_is_better: bool
 
     def look(self, channel: Callable[..., Any], look: int) -> Any:
         """Return the channel that tells the kinds apart: by colour, look 0, or by shape."""
@@ -233,6 +237,7 @@ def _two(scores: Any, first: str, second: str) -> _Two:
         titled(given.measure, lower_is_better=given.lower_is_better),
         kinds,
         f"Left out: {counted(missing, 'topic')} without a score of both." if missing else "",
+        given.lower_is_better,
     )
 
 

@@ -45,7 +45,7 @@ function lackingOf(measure, first, second) {
   return data.topics.filter((_, t) => !absent.has(t) && !(has(t, first) && has(t, second))).length;
 }
 
-/** Scores of both systems by topic, and their differences; what may be rounding counts as none. */
+/** Scores of both systems by topic, best for the first system first; rounding counts as no difference. */
 function topicsOf(measure, first, second) {
   const scores = array(measure, "scores");
   const systems = data.systems.length;
@@ -62,7 +62,8 @@ function topicsOf(measure, first, second) {
     row.difference = row.first === row.second ? 0 : row.first - row.second;
     if (Math.abs(row.difference) <= gap) row.difference = 0;
   }
-  const order = (a, b) => (a === b ? 0 : b - a);
+  const sign = measure.lowerIsBetter ? -1 : 1;
+  const order = (a, b) => (a === b ? 0 : sign * (b - a));
   scored.sort((a, b) => order(a.difference, b.difference) || a.topic - b.topic);
   return scored;
 }

@@ -1,0 +1,159 @@
+"""`--lower`: scores that are better when lower, of files of scores and of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .running import cranfield
+
+SYSTEMS = ("fast", "middle", "slow")
+FAST = ("--resamples", "199")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Latencies of 30 topics, of which `slow` has 25 ms more, and scores that it is best by."""
+    random = np.random.default_rng(1)
+    lines = ["topic,system,latency,nDCG@10"]
+    for topic in range(30):
+        base, quality = random.normal(100, 20), random.uniform(0, 0.6)
+        for system, more in zip(SYSTEMS, (0, 1, 25), strict=True):
+            score = quality + more / 200 + random.normal(0, 0.02)
+            lines.append(f"{topic},{system},{base + more + random.normal(0, 5):.2f},{score:.4f}")
+    (tmp_path / "lat.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+COMPARE = ("compare", "--scores", "lat.csv", "-m", "latency", *FAST)
+
+
+def test_worse_than_the_fast_system(folder: Path) -> None:
+    gate = (*COMPARE, "--baseline", "fast", "--fail-if-worse")
+    out, err = cranfield(folder, *gate)
+    assert "1 system is better, none is worse" in out
+    assert "latency: higher scores are treated as better" in out
+    assert "latency" not in err
+    out, err = cranfield(folder, *gate, "--lower", "latency", status=1)
+    assert "no system is better, 1 is worse" in out
+    assert "higher scores" not in out
+    assert err.startswith("cranfield: worse (p ")
+    assert "slow minus fast, latency" in err
+    out, err = cranfield(folder, *gate, "--lower", "latency", "--margin", "5", status=1)
+    assert "not shown to be no worse within 5: slow minus fast" in err
+    assert "middle minus fast" not in err
+    cranfield(folder, *gate, "--lower", "latency", "--margin", "60")
+
+
+def test_each_measure_has_its_direction(folder: Path) -> None:
+    out, _ = cranfield(
+        folder, "compare", "--scores", "lat.csv", *("-m", "latency", "-m", "nDCG@10"), *FAST,
+        *("--lower", "latency", "--format", "json"),
+    )  # fmt: skip
+    latency, quality = json.loads(out)["comparisons"]
+    assert [one["system"] for one in latency["systems"]][-1] == "slow"
+    assert [one["system"] for one in quality["systems"]][0] == "slow"
+    assert latency["lower is better"] is True
+    assert quality["lower is better"] is False
+
+
+def test_means(folder: Path) -> None:
+    given = ("evaluate", "--scores", "lat.csv", "-m", "latency")
+    out, err = cranfield(folder, *given)
+    assert out.split()[3] == "slow"
+    assert "latency: higher scores are treated as better" in err
+    out, err = cranfield(folder, *given, "--lower", "latency")
+    assert out.split()[3] != "slow"
+    assert err == ""
+    out, _ = cranfield(folder, *given, "--lower", "latency", "-q", "--format", "json")
+    (folder / "again.json").write_text(out)
+    again = ("compare", "--scores", "again.json", "-b", "fast", "--fail-if-worse", *FAST)
+    cranfield(folder, *again, status=1)
+
+
+def test_board_chart_and_page(folder: Path) -> None:
+    lower = ("--lower", "latency")
+    out, _ = cranfield(folder, *COMPARE, *lower, "--ranks")
+    rows = [line.split()[:2] for line in out.splitlines()]
+    rows = [row for row in rows if row[-1:] and row[-1] in SYSTEMS]
+    assert rows[-1] == ["3", "slow"]
+    chart = ("plot", "intervals", "--scores", "lat.csv", "-m", "latency", *FAST, *lower)
+    cranfield(folder, *chart, "-o", "x.json")
+    drawn = (folder / "x.json").read_text()
+    assert "(lower is better)" in drawn
+    cranfield(folder, "report", "--scores", "lat.csv", "-m", "latency", *FAST, *lower)
+    page = (folder / "report.html").read_text()
+    assert "lower is better" in page
+    assert "--lower latency" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("-m", "latency", "--lower", "latncy"), "expected one of: latency"),
+        (
+            ("-m", "nDCG@10", "--lower", "nDCG@10"),
+            "nDCG@10 is a measure for which",
+        ),
+        (("-m", "latency", "--lower", "score"), "expected one of: latency"),
+    ],
+)
+def test_refused(folder: Path, given: tuple[str, ...], said: str) -> None:
+    _, err = cranfield(folder, "compare", "--scores", "lat.csv", *given, status=2)
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_scores_without_a_name(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("topic,a,b\n1,2.5,3\n2,1,2\n")
+    _, err = cranfield(tmp_path, "compare", "--scores", "s.csv", "--lower", "latency", status=2)
+    assert "name the measure" in err
+    given = ("compare", "--scores", "s.csv", "-m", "latency", "--lower", "latency", "-t", "t")
+    out, _ = cranfield(tmp_path, *given)
+    assert "lower scores of latency are better" in out
+
+
+# Runs by distance
+
+
+@pytest.fixture
+def distances(tmp_path: Path) -> Path:
+    (tmp_path / "q.csv").write_text("query_id,doc_id,relevance\nq1,d1,1\n")
+    (tmp_path / "d.csv").write_text("query_id,doc_id,distance\nq1,d5,0.1\nq1,d1,0.2\n")
+    (tmp_path / "s.csv").write_text("query_id,doc_id,rank,score\nq1,d5,1,0.1\nq1,d1,2,0.2\n")
+    (tmp_path / "r.csv").write_text("query_id,doc_id,rank\nq1,d5,1\nq1,d1,2\n")
+    (tmp_path / "t.run").write_text("q1 Q0 d5 1 0.1 x\nq1 Q0 d1 2 0.2 x\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        ("d.csv", ("--columns", "run.score=distance", "--lower", "distance")),
+        ("d.csv", ("--columns", "run.score=distance", "--lower", "score")),
+        ("s.csv", ("--lower", "score")),
+        ("t.run", ("--lower", "score")),
+    ],
+)
+def test_distances(distances: Path, run: str, options: tuple[str, ...]) -> None:
+    """The relevant document is the second nearest; with the sign of scores it was the first."""
+    given = ("evaluate", "q.csv", run, "-m", "RR", "--format", "csv")
+    out, err = cranfield(distances, *given, *options)
+    assert out.splitlines()[1].split(",")[1] == "0.5"
+    assert "contradicts" not in err
+    without = [option for option in options if option not in {"--lower", options[-1]}]
+    out, _ = cranfield(distances, *given, *without)
+    assert out.splitlines()[1].split(",")[1] == "1.0"
+
+
+def test_distances_refused(distances: Path) -> None:
+    given = ("evaluate", "q.csv", "-m", "RR")
+    _, err = cranfield(distances, *given, "r.csv", "--lower", "score", status=2)
+    assert "r.csv: expected scores, as lower is better, got ranks only" in err
+    _, err = cranfield(distances, *given, "t.run", "--lower", "distance", status=2)
+    assert "expected one of: RR, score (of RUN)" in err
+    _, err = cranfield(distances, *given, "t.run", "--lower", "RR", status=2)
+    assert "RR is a measure for which higher is better" in err

@@ -1,0 +1,210 @@
+"""Negated scores of which lower is better have the same comparisons, with mirrored means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.reporting import verdicts
+from cranfield.significance.tests.catalogue import TESTS
+
+FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed"]
+FAST: dict[str, Any] = {"resamples": 199}
+SYSTEMS = ("a", "b", "c", "d", "e")
+
+
+def drawn(seed: int, topics: int = 25) -> cf.Scores:
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(topics, 1)) + np.array([0.3, 0.0, 0.1, 1.0, 0.9])
+    values = np.round(values + random.normal(size=(topics, 5)) * 0.4, 2)
+    return cf.Scores(values, tuple(map(str, range(topics))), SYSTEMS, "gain")
+
+
+def mirrored(scores: cf.Scores) -> cf.Scores:
+    return replace(scores, values=-scores.values, lower_is_better=True)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("baseline", [None, "b"])
+@pytest.mark.parametrize("test", FLAT)
+def test_comparison(test: str, baseline: str | None, seed: int) -> None:
+    scores = drawn(seed)
+    options = {"test": test, "baseline": baseline, **FAST}
+    one, other = cf.compare(scores, **options), cf.compare(mirrored(scores), **options)
+    np.testing.assert_allclose(other.adjusted_pvalues, one.adjusted_pvalues, atol=1e-12)
+    np.testing.assert_allclose(other.difference, -one.difference, atol=1e-12)
+    (low, high), (other_low, other_high) = one.interval, other.interval
+    np.testing.assert_allclose(other_low, -high, atol=1e-9)
+    np.testing.assert_allclose(other_high, -low, atol=1e-9)
+    assert one.order.tolist() == other.order.tolist()
+    assert one.is_worse().tolist() == other.is_worse().tolist()
+    assert verdicts.by_pair(one).tolist() == verdicts.by_pair(other).tolist()
+    assert one.ranking()["system"].to_list() == other.ranking()["system"].to_list()
+    if baseline is None:
+        assert one.groups() == other.groups()
+        assert one.top_group == other.top_group
+
+
+def test_worse_is_found() -> None:
+    """The samples of this module hold pairs that differ, so that equality says something."""
+    found = cf.compare(mirrored(drawn(1)), baseline="d", **FAST)
+    assert found.is_worse().tolist() == [True, True, True, False]
+    assert found.order.tolist() == [4, 3, 0, 2, 1]
+
+
+@pytest.mark.parametrize("side", ["greater", "less"])
+def test_one_sided(side: str) -> None:
+    """The alternative is about scores: higher ones are lower ones of the negated scores."""
+    scores = drawn(3)
+    opposite = {"greater": "less", "less": "greater"}[side]
+    one = cf.compare(scores, test="t", alternative=side)
+    other = cf.compare(mirrored(scores), test="t", alternative=opposite)
+    np.testing.assert_allclose(one.adjusted_pvalues, other.adjusted_pvalues, atol=1e-12)
+    assert verdicts.by_pair(one).tolist() == verdicts.by_pair(other).tolist()
+
+
+@pytest.mark.parametrize("margin", [0.2, 0.8, "50%"])
+@pytest.mark.parametrize("test", ["t", "anova-2", "bootstrap"])
+def test_equivalence(test: str, margin: float | str) -> None:
+    scores = drawn(4)
+    options = {"test": test, **FAST}
+    one = cf.compare(scores, **options).equivalence(margin)
+    other = cf.compare(mirrored(scores), **options).equivalence(margin)
+    assert one.verdicts == other.verdicts
+    assert len(set(one.verdicts)) > 1
+    assert one.is_non_inferior.tolist() == other.is_non_inferior.tolist()
+    np.testing.assert_allclose(one.pvalues, other.pvalues, atol=1e-9)
+
+
+def test_non_inferior_when_lower_is_better() -> None:
+    """Seconds: a system that is faster, or slower by less than the margin, is not inferior."""
+    base = np.random.default_rng(0).normal(10, 2, size=30)
+    noise = np.random.default_rng(1).normal(0, 0.01, size=30)
+    values = np.column_stack([base, base + 0.1 + noise, base + 3 + noise, base - 3 + noise])
+    topics = tuple(map(str, range(30)))
+    scores = cf.Scores(values, topics, ("base", "near", "slow", "fast"), "s", lower_is_better=True)
+    found = cf.compare(scores, test="t", baseline="base").equivalence(1.0)
+    assert found.is_non_inferior.tolist() == [True, False, True]
+    assert found.verdicts == ("different within the margin", "inferior", "superior")
+
+
+def test_rank_sets() -> None:
+    scores = drawn(5)
+    one, other = (cf.significance.rank_sets(x, **FAST) for x in (scores, mirrored(scores)))
+    assert [x.tolist() for x in one.interval] == [x.tolist() for x in other.interval]
+    assert one.to_polars().drop("mean").rows() == other.to_polars().drop("mean").rows()
+    assert one.among_best() == other.among_best()
+
+
+def test_several_measures_each_have_their_direction() -> None:
+    scores, cost = drawn(6), replace(drawn(7), measure="cost")
+    one = cf.significance.compare_measures({"gain": scores, "cost": cost}, **FAST)
+    other = cf.significance.compare_measures({"gain": scores, "cost": mirrored(cost)}, **FAST)
+    assert one.verdicts.tolist() == other.verdicts.tolist()
+    assert other.lower_is_better == (False, True)
+
+
+def test_collections() -> None:
+    parts = {"one": drawn(8), "two": drawn(9)}
+    turned = {name: mirrored(scores) for name, scores in parts.items()}
+    one, other = (cf.significance.replicability(x) for x in (parts, turned))
+    assert one.to_polars().rows() == other.to_polars().rows()
+    first, second = (cf.significance.meta_analysis(x) for x in (parts, turned))
+    np.testing.assert_allclose(first.adjusted_pvalues, second.adjusted_pvalues)
+    np.testing.assert_allclose(first.pooled.estimate, -second.pooled.estimate)
+    assert "note: lower scores of gain are better" in str(second)
+    with pytest.raises(PolicyError, match="measures of one direction"):
+        cf.significance.replicability({"one": parts["one"], "two": turned["two"]})
+
+
+def test_bayes() -> None:
+    scores = drawn(10)
+    one, other = (
+        cf.significance.compare_bayes(x, "a", "d", rope=0.1, samples=500)
+        for x in (scores, mirrored(scores))
+    )
+    assert one.p_better == pytest.approx(other.p_better, abs=0.03)
+    assert one.p_better < 0.1
+
+
+def test_effects_and_looks_are_of_scores() -> None:
+    """Signed differences have no direction: they are mirrored, and a note says which is better."""
+    scores = drawn(11)
+    one, other = (cf.significance.effect_sizes(x) for x in (scores, mirrored(scores)))
+    np.testing.assert_allclose(one.effect, -other.effect)
+    assert "lower scores of gain are better" in str(other)
+    bounds = {"bounds": (-9.0, 9.0)}
+    looks, turned = (
+        cf.significance.compare_anytime(x, **bounds) for x in (scores, mirrored(scores))
+    )
+    np.testing.assert_allclose(looks.adjusted_pvalues, turned.adjusted_pvalues)
+    np.testing.assert_allclose(looks.difference, -turned.difference, atol=1e-12)
+    assert "lower scores of gain are better" in str(turned)
+
+
+def test_risk_needs_a_direction_that_it_knows() -> None:
+    with pytest.raises(CranfieldError, match="more is better"):
+        cf.risk(mirrored(drawn(12)))
+
+
+@pytest.mark.parametrize(
+    ("measure", "noted"),
+    [
+        *(
+            (name, True)
+            for name in ("latency", "latency_ms", "query time", "testRMSE", "QueryCost")
+        ),
+        *((name, True) for name in ("p95Latency", "Log-Loss", "MAE@10", "perplexity", "energy/J")),
+        *((name, False) for name in ("timeliness", "lossless", "accuracy", "", "coster", "RMSEs")),
+    ],
+)
+def test_note_where_the_name_suggests_lower(measure: str, noted: bool) -> None:
+    scores = replace(drawn(1), measure=measure)
+    note = "higher scores are treated as better"
+    assert any(note in line for line in cf.compare(scores, **FAST).notes) == noted
+    for stated in (False, True):
+        found = cf.compare(scores.with_direction(lower_is_better=stated), **FAST)
+        assert not any(note in line for line in found.notes)
+        assert found.lower_is_better == stated
+
+
+def test_missing_as_zero_is_no_silent_reward() -> None:
+    values = drawn(1).values + 10
+    values[0, 0] = np.nan
+    scores = replace(drawn(1), values=values, lower_is_better=True)
+    note = "0 is a good score here, as lower scores are better"
+    assert note in cf.compare(scores, missing="zero", **FAST).notes
+    assert note not in cf.compare(scores, missing="drop", **FAST).notes
+
+
+def test_direction_of_plain_tables() -> None:
+    """Seconds of a mapping or an array, whose direction is an argument of `compare`."""
+    seconds = {"slow": [5.0, 6.1, 5.4, 6.0], "fast": [1.0, 2.0, 1.2, 2.1]}
+    found = cf.compare(seconds, lower_is_better=True, baseline="fast", test="t")
+    assert found.is_worse().tolist() == [True]
+    assert cf.compare(seconds, baseline="fast", test="t").is_worse().tolist() == [False]
+    turned = cf.compare(drawn(1), lower_is_better=True, **FAST)
+    assert turned.order.tolist() == np.argsort(drawn(1).mean()).tolist()
+
+
+def test_direction_survives_selecting_and_completing() -> None:
+    scores = replace(drawn(1), measure="latency").with_direction(lower_is_better=False)
+    part = scores.select(systems=["a", "b"]).complete("drop")[0]
+    assert part.has_direction
+    assert part.direction_notes() == []
+
+
+def test_the_direction_of_a_measure_is_its_definition() -> None:
+    scores = cf.read_scores({"a": [0.1, 0.2], "b": [0.3, 0.1]}, measure="AP")
+    with pytest.raises(PolicyError, match="AP is a measure for which higher is better"):
+        scores.with_direction(lower_is_better=True)
+    assert scores.with_direction(lower_is_better=False).has_direction
+    residual = cf.read_scores({"a": [0.1], "b": [0.2]}, measure="RBPResidual(p=0.8)")
+    assert residual.lower_is_better
+    with pytest.raises(PolicyError, match="for which lower is better, got higher is better"):
+        residual.with_direction(lower_is_better=False)

@@ -1,0 +1,85 @@
+"""One output, one truth: decisions, intervals, letters, ranks, prose and boards agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.significance import CORRECTIONS, TESTS
+from tests.significance.agreement import contradictions, contradictions_of_default
+
+COMBINATIONS = [
+    (name, correction)
+    for name, test in TESTS.items()
+    if test.info.shards != "needed" and not test.info.bound
+    for correction in test.info.corrections
+]
+OPTIONS: dict[str, Any] = {"resamples": 499}
+
+
+@pytest.fixture(scope="module")
+def covid() -> cf.Scores:
+    collection = cf.bundled.trec_covid()
+    return cf.evaluate(collection.runs, collection.qrels, "nDCG@20")["nDCG@20"]
+
+
+@pytest.mark.parametrize(("test", "correction"), COMBINATIONS)
+def test_all_tests_and_corrections(covid: cf.Scores, test: str, correction: str) -> None:
+    random = np.random.default_rng(5)
+    for size in (3, 9):
+        systems = random.choice(covid.systems, size, replace=False)
+        scores = covid.select(systems=list(systems))
+        baseline = systems[0] if CORRECTIONS[correction].one_baseline else None
+        for alpha in (0.01, 0.05, 0.3):
+            options = {"test": test, "correction": correction, "alpha": alpha, **OPTIONS}
+            found = cf.compare(scores, baseline=baseline, **options)
+            assert contradictions(found) == []
+        if not CORRECTIONS[correction].all_pairs:
+            for alternative in ("greater", "less"):
+                found = cf.compare(scores, baseline=systems[0], alternative=alternative, **options)
+                assert contradictions(found) == []
+
+
+def test_the_default_on_all_systems_and_on_random_subsets(covid: cf.Scores) -> None:
+    assert contradictions_of_default(covid) == []
+    random = np.random.default_rng(6)
+    for size in (2, 5, 12):
+        systems = random.choice(covid.systems, size, replace=False)
+        assert contradictions_of_default(covid.select(systems=list(systems))) == []
+
+
+def test_a_contradiction_is_found(covid: cf.Scores) -> None:
+    """The check itself: bounds of a step-down correction before some are hidden."""
+    found = cf.compare(covid, test="t", correction="holm")
+    low, high = found.bounds_at(0.05)
+    hidden = np.isnan(found.interval[0])
+    assert hidden.sum() == found.without_interval > 0
+    assert (found.is_significant() & (low <= 0) & (high >= 0))[hidden].all()
+
+
+def test_a_variant_of_a_base_among_unrelated_runs_is_noted() -> None:
+    """A variant better on 44 of 50 topics by little, beside ten runs that vary much more."""
+    random = np.random.default_rng(4)
+    topics = random.normal(0.4, 0.15, (50, 1))
+    runs = topics + random.normal(0, 0.15, (50, 10))
+    base = topics[:, 0] + random.normal(0, 0.15, 50)
+    gain = np.where(np.arange(50) < 44, 0.012, -0.004) + random.normal(0, 0.003, 50)
+    scores = np.column_stack([runs, base, base + gain])
+    found = cf.compare(scores)
+    pair = found["11", "12"]
+    assert not pair.significant
+    raw = np.array(
+        [
+            stats.ttest_rel(scores[:, i], scores[:, j]).pvalue
+            for i, j in zip(found.first, found.second, strict=True)
+        ]
+    )
+    missed = int(((raw < 0.001) & ~found.is_significant()).sum())
+    [note] = [note for note in found.notes if "unadjusted two-sided paired t-test" in note]
+    assert note.startswith(f"{missed} of 66 pairs")
+    without = cf.compare(scores[:, :11])
+    assert not any("paired t-test" in note for note in without.notes)

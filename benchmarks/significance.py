@@ -169,7 +169,7 @@ def measured(repeat: int) -> list[Line]:
     lines.append(Line(f"step-down max-T, B = {RESAMPLES:,}", ours))
 
     for name, work in (
-        ("moderated max-T, the default", lambda: cf.compare(scores)),
+        ("Tukey's HSD bootstrapped over topics, the default", lambda: cf.compare(scores)),
         ("bootstrap max-T", lambda: cf.compare(scores, test="t", correction="bootstrap-max-t")),
         ("sets of ranks", lambda: cf.significance.rank_sets(scores)),
     ):

@@ -47,11 +47,11 @@ OF_ALL = (
 )
 FAMILIES = (
     ("anova-1", "tukey"),
-    ("anova-2", "moderated-max-t"),
+    ("anova-2", "bootstrap-tukey"),
     ("anova-2", "tukey"),
     ("anova-2", "dunnett"),
     ("anova-3", "tukey"),
-    ("random-topics", "moderated-max-t"),
+    ("random-topics", "bootstrap-tukey"),
     ("kruskal-wallis", "tukey"),
     ("friedman", "tukey"),
     ("randomisation", "randomised-tukey"),
@@ -63,7 +63,7 @@ FAMILIES = (
 )
 UNEQUAL = ("two spreads", "real runs")
 FAMILIES_UNEQUAL = (
-    ("anova-2", "moderated-max-t"),
+    ("anova-2", "bootstrap-tukey"),
     ("anova-2", "tukey"),
     ("randomisation", "randomised-tukey"),
     ("friedman", "tukey"),

@@ -31,8 +31,8 @@ TOPICS, SYSTEMS, SHARDS = 25, 5, 3
 INTERACTION = (0.0, 0.05, 0.1)
 RESAMPLES = 999
 SIZES = (10, 25)
-MODERATED = "moderated-max-t"
-TESTS = ("anova-3", "bootstrap-anova", f"random-topics+{MODERATED}", "random-topics")
+DEFAULT = "bootstrap-tukey"
+TESTS = ("anova-3", "bootstrap-anova", f"random-topics+{DEFAULT}", "random-topics")
 
 
 def named(values: Floats) -> Scores:
@@ -76,8 +76,8 @@ def real(folder: Path, repeats: int) -> None:
         "anova-2, means of shards": ("anova-2", np.nanmean(by_shard, axis=2)),
         "random-topics, shards": ("random-topics", by_shard),
         "anova-2, whole AP": ("anova-2", whole),
-        f"random-topics+{MODERATED}, shards": (f"random-topics+{MODERATED}", by_shard),
-        f"anova-2+{MODERATED}, whole AP": (f"anova-2+{MODERATED}", whole),
+        f"random-topics+{DEFAULT}, shards": (f"random-topics+{DEFAULT}", by_shard),
+        f"anova-2+{DEFAULT}, whole AP": (f"anova-2+{DEFAULT}", whole),
     }
     truth = TestChoice("anova-2")(named(whole))
     pairs, topics = truth.order.size, len(whole)

@@ -27,7 +27,7 @@ def scores_of(kind: str, topics: int, systems: int, seed: int) -> Any:
     return random.normal(size=(topics, 1)) + random.normal(size=(topics, systems)) * spread
 
 
-def exact(values: Any, counts: Any) -> Any:
+def exact(values: Any, counts: Any) -> tuple[Any, Any]:
     rows = [[Fraction(float(value)) for value in row] for row in values]
     return rows, [[int(count) for count in row] for row in counts]
 
@@ -41,7 +41,7 @@ def test_all_pairs_against_exact_arithmetic(kind: str, topics: int, systems: int
         pairs = list(combinations(range(systems), 2))
         found = cf.compare(values, resamples=RESAMPLES, seed=seed)
         assert found.correction == "bootstrap-tukey"
-        given: Any = (*exact(values, counts), pairs, "two-sided")
+        given: tuple[Any, Any, Any, Any] = (*exact(values, counts), pairs, "two-sided")
         expected = reference.adjusted_pvalues(*given)
         assert found.adjusted_pvalues.tolist() == [float(p) for p in expected]
         low, high = found.interval

@@ -138,9 +138,8 @@ def test_effects_and_looks_are_of_scores() -> None:
     one, other = (cf.significance.effect_sizes(x) for x in (scores, mirrored(scores)))
     np.testing.assert_allclose(one.effect, -other.effect)
     assert "lower scores of gain are better" in str(other)
-    bounds = {"bounds": (-9.0, 9.0)}
     looks, turned = (
-        cf.significance.compare_anytime(x, **bounds) for x in (scores, mirrored(scores))
+        cf.significance.compare_anytime(x, bounds=(-9.0, 9.0)) for x in (scores, mirrored(scores))
     )
     np.testing.assert_allclose(looks.adjusted_pvalues, turned.adjusted_pvalues)
     np.testing.assert_allclose(looks.difference, -turned.difference, atol=1e-12)

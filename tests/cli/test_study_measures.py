@@ -63,7 +63,9 @@ def test_everything(scores: Path) -> None:
 
 def test_formats(scores: Path) -> None:
     out, _ = cranfield(scores, *START)
-    assert out.startswith("sharp tells the most pairs of systems apart, 2 of 6 pairs (33.3%)")
+    assert out.startswith(
+        "Most significant differences: sharp and fair, 2 of 6 pairs of systems (33.3%) each;"
+    )
     assert "numbers in full, by --table: power, pairs, swaps, differences, correlations" in out
     assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
     assert "Discriminative power: of 6 pairs of systems, those that differ" in out

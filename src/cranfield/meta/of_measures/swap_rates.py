@@ -167,9 +167,11 @@ class Swaps(
                 f" Even of the largest differences, {low:g} or more, {percent(swaps / number)} are"
                 " swapped."
             )
+        tied = row["ties"] / row["comparisons"]
+        ties = f" and {percent(tied)} are tied on one of them" if tied else ""
         return (
             f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems change places.{sure}",
+            f" {percent(row['rate'])} of the pairs of systems change places{ties}.{sure}",
             f"That rests on {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )

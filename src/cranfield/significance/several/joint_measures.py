@@ -258,7 +258,14 @@ def compare_measures(
         method=CORRECTIONS["moderated-max-t" if moderated else "bootstrap-max-t"].title,
         resamples=resamples,
         seed=seed,
-        notes=(*notes, *(note for one in scores.values() for note in notes_on(one, info, options))),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *notes,
+                    *(note for one in scores.values() for note in notes_on(one, info, options)),
+                )
+            )
+        ),
     )
 
 

@@ -136,7 +136,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--test", "u"), "there is no test 'u'"),
         (("--correction", "u"), "there is no correction 'u'"),
         (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
-        (("--sizes", "7"), "a size must be a whole number from 1 to 6, not 7"),
+        (("--sizes", "7"), "sizes must be a whole number from 1 to 6, not 7"),
         (("--bins", "0;1"), "--bins takes numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),
         (("--majority",), "--majority is of --preferences"),

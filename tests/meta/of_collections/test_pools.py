@@ -143,7 +143,10 @@ def test_ranks_follow_the_policy_for_ties() -> None:
         ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not int"),
         ({"contributors": ["nobody"], "depth": 2}, "there is no system 'nobody' to contribute"),
         ({"contributors": [], "depth": 2}, "no run contributes"),
-        ({"contributors": "judged", "depth": 2}, "all its top 2 documents judged"),
+        (
+            {"contributors": "judged", "depth": 2},
+            "top 2 documents are all judged",
+        ),
         ({"teams": {"bad": "B"}, "depth": 2}, "system 'good' has no team"),
         ({"ties": "coin", "depth": 2}, "ties 'coin' is none of"),
     ],

@@ -288,9 +288,9 @@ def test_representation() -> None:
 
 def test_errors() -> None:
     good = scored(some_scores())
-    with pytest.raises(PolicyError, match="a size must be a whole number from 1 to 6, not 7"):
+    with pytest.raises(PolicyError, match="sizes must be a whole number from 1 to 6, not 7"):
         swap_method(good, sizes=[7])
-    with pytest.raises(PolicyError, match="a size must be a whole number from 2 to 6, not 1"):
+    with pytest.raises(PolicyError, match="sizes must be a whole number from 2 to 6, not 1"):
         swap_method(good, sizes=[1], test="t")
     with pytest.raises(PolicyError, match="sizes are several numbers of topics, not 5"):
         swap_method(good, sizes=5)  # type: ignore[arg-type]

@@ -38,8 +38,8 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
         chosen: Bools = reach >= (depth or 1)
         if not chosen.any():
             raise PolicyError(
-                f"contributors='judged' requires a run with all its top {depth} documents judged;"
-                f" no run has more than its top {reach.max()} judged"
+                f"contributors='judged' requires a run whose top {depth} documents are all judged"
+                f" (the depth of the pool), got at most the top {reach.max()}"
             )
         return chosen
     if not isinstance(contributors, Iterable):

@@ -196,7 +196,7 @@ def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int,
         raise PolicyError(f"sizes are several numbers of topics, not {sizes!r}")
     given = list(sizes)
     for size in given:
-        check_whole("a size", size, least, most)
+        check_whole("sizes", size, least, most)
     if not given:
         raise PolicyError("there are no sizes")
     return tuple(sorted({int(size) for size in given}))

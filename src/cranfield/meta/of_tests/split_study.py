@@ -166,9 +166,11 @@ class SplitStudy(
             return (left,)
         best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
         if not best["AA"]:
-            return (
-                f"On two sets of {best['size']} topics, no test finds a pair significant on both.",
+            others = "none of the other tests" if out else "no test"
+            found = (
+                f"On two sets of {best['size']} topics, {others} finds a pair significant on both."
             )
+            return (found, *([left] if out else []))
         tied = sound.filter(pl.col("AA") == best["AA"])
         each = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"

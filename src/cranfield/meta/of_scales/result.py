@@ -67,8 +67,8 @@ class ScaleStudy(
             "Interval scaling leaves the order of the systems by their means as it is"
             if least["overall"] == 1
             else f"Interval scaling changes the order of the systems most with"
-            f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the order by"
-            " the measure itself"
+            f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
+            " order by the measure itself"
         )
         decisions = self.changes.drop_nulls("changed % of all").sort(
             "changed % of all", descending=True, maintain_order=True

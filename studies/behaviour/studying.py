@@ -111,7 +111,7 @@ STUDIES: dict[str, Callable[[], Any]] = {
     "pool depths both": lambda: meta.pool_depths(
         BOTH, "qrels.txt", "AP", [1, 2], lists=["raw", "condensed"], top=2
     ),
-    "stability": lambda: meta.stability(whole(), sizes=[10, 25, 50], repeats=20),
+    "stability": lambda: meta.stability(whole(), sizes=[10, 25, 45], repeats=20),
     "stability replaced": lambda: meta.stability(
         whole(), sizes=[10], repeats=12, replace=True, test="t", correction="holm", top=[1, 3]
     ),

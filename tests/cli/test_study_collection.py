@@ -31,7 +31,7 @@ def close(one: pl.DataFrame, other: pl.DataFrame) -> None:
 
 
 def test_everything_is_what_the_library_says(campaign: Path) -> None:
-    more = ("--teams", "teams.csv", "--pool-depth", "4", "--depths", "2,5", "--lists", "both")
+    more = ("--teams", "teams.csv", "--pool-depth", "4", "--depths", "2,3", "--lists", "both")
     out, err = cranfield(campaign, *START, *more, "-m", "AP", "-m", "P@5", "--format", "json")
     assert err == ""
     found = json.loads(out)
@@ -49,7 +49,7 @@ def test_everything_is_what_the_library_says(campaign: Path) -> None:
         rows = pl.DataFrame(found[name], infer_schema_length=None)
         for unit, one in left.items():
             close(rows.filter(pl.col("left out") == unit), getattr(one, attribute))
-    depths = pool_depths(runs, qrels, ["AP", "P@5"], [2, 5], lists=["raw", "condensed"])
+    depths = pool_depths(runs, qrels, ["AP", "P@5"], [2, 3], lists=["raw", "condensed"])
     close(pl.DataFrame(found["pool rankings"]), depths.rankings)
     close(pl.DataFrame(found["pools"]), depths.pools)
     scores = cf.evaluate(runs, qrels, ["AP", "P@5"])
@@ -89,6 +89,14 @@ def test_formats(campaign: Path) -> None:
     assert "AP: topics needed for 0.95" not in text
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
     assert "AP: topics needed for 0.95" in out
+
+
+def test_depths_by_default_fit_the_depth_of_the_pool(campaign: Path) -> None:
+    more = ("--pool-depth", "3", "--contributors", "judged", "-m", "P@5")
+    found = table(campaign, "pools", *START, *more)
+    assert found["depth"].to_list() == [1, 2, None]
+    found = table(campaign, "pools", *START, "--pool-depth", "1", "-m", "P@5")
+    assert found["depth"].to_list() == [1, None]
 
 
 def test_resume(campaign: Path, tmp_path: Path) -> None:
@@ -139,7 +147,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--scores", "scores.csv", "--pool-depth", "3"), "--pool-depth is about judgments"),
-        (("--scores", "scores.csv", "--sizes", "40"), "a topic set of 40 is more than"),
+        (("--scores", "scores.csv", "--sizes", "4,12"), "below 12, the number of topics"),
         (("--scores", "scores.csv", "--target", "2"), "'--target': 2.0 is not in the range 0<x<1"),
         (("--scores", "scores.csv", "-t", "anova-3"), "anova-3 needs scores by shard"),
         (("--scores", "scores.csv", "-t", "nope"), "there is no test 'nope'"),
@@ -153,7 +161,11 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
         (("qrels.txt", "s0.run", "s1.run", "--depth", "5"), "such as AP@100"),
         (("qrels.txt", "s0.run", "s1.run", "--depths", "0"), "--depths takes whole numbers from 1"),
         (("qrels.txt", "s0.run", "s1.run", "--contributors", "absent"), "absent: cannot be read"),
-        (("qrels.txt", "s0.run", "s1.run", "--contributors", "judged"), "needs a depth"),
+        (("qrels.txt", "s0.run", "s1.run", "--contributors", "judged"), "requires --pool-depth"),
+        (
+            ("qrels.txt", "s0.run", "s1.run", "--pool-depth", "7", "--depths", "5,10,20"),
+            "--depths must be at most --pool-depth, 7, got 10,20",
+        ),
         (("qrels.txt", "s0.run", "s1.run", "--teams", "absent"), "absent: cannot be read"),
     ],
 )

@@ -63,7 +63,9 @@ def test_everything(scores: Path) -> None:
 
 def test_formats(scores: Path) -> None:
     out, _ = cranfield(scores, *START)
-    assert out.startswith("sharp tells the most pairs of systems apart, 2 of 6 pairs (33.3%)")
+    assert out.startswith(
+        "Most significant differences: sharp and fair, 2 of 6 pairs of systems (33.3%) each;"
+    )
     assert "numbers in full, by --table: power, pairs, swaps, differences, correlations" in out
     assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
     assert "Discriminative power: of 6 pairs of systems, those that differ" in out
@@ -134,7 +136,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--test", "u"), "there is no test 'u'"),
         (("--correction", "u"), "there is no correction 'u'"),
         (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
-        (("--sizes", "7"), "a size must be a whole number from 1 to 6, not 7"),
+        (("--sizes", "7"), "sizes must be a whole number from 1 to 6, not 7"),
         (("--bins", "0;1"), "--bins takes numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),
         (("--majority",), "--majority is of --preferences"),

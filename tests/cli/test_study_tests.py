@@ -83,7 +83,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--scores", "scores.csv", "--sizes", "7"), "more than half of the 12 topics"),
+        (("--scores", "scores.csv", "--sizes", "7"), "sizes must be at most half of the 12 topics"),
         (("--scores", "scores.csv", "--sizes", "x"), "--sizes takes whole numbers from 2"),
         (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
         (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),

@@ -79,8 +79,8 @@ def test_power_of_tests() -> None:
     best, least = (choose(found, key=found.__getitem__) for choose in (max, min))
     _has(
         study,
-        f"on 50 topics {best} finds the most true differences, {100 * found[best]:.1f}% of",
-        f"the fewest, {100 * found[least]:.1f}%, does {least}.",
+        f"on 50 topics most true differences found: {best}, {100 * found[best]:.1f}% of",
+        f"fewest: {least}, {100 * found[least]:.1f}%.",
     )
 
 
@@ -100,9 +100,57 @@ def test_predictive_power() -> None:
     best, least = max(right.values()), min(right.values())
     _has(
         study,
-        f"the most preferences of people: {best} of 48, {100 * best / 48:.1f}%",
-        f"The fewest, {100 * least / 48:.1f}%,",
+        f"Most preferences of people predicted: AP, {best} of 48, {100 * best / 48:.1f}%",
+        f"fewest: RR, {100 * least / 48:.1f}%.",
     )
+    assert [name for name in right if right[name] == best] == ["AP"]
+    assert [name for name in right if right[name] == least] == ["RR"]
+
+
+def _said(study: Study) -> str:
+    return " ".join(study.verdict)
+
+
+def test_ties_are_named_together() -> None:
+    """Two measures find the same pairs, a third finds fewer."""
+    weak = SCORED["RR"]
+    power = meta.discriminative_power({"x": SCORED["AP"], "y": SCORED["AP"], "z": weak})
+    counts = dict(power.summary.select("measure", "significant").iter_rows())
+    assert counts["x"] == counts["y"] > counts["z"]
+    lead = power.verdict[0]
+    assert lead.startswith(f"Most significant differences: x and y, {counts['x']} of 15 pairs")
+    assert lead.endswith(f"each; fewest: z, {counts['z']}.")
+    same = meta.discriminative_power({"x": SCORED["AP"], "y": SCORED["AP"]})
+    assert same.verdict[0].startswith("All 2 measures find equally many significant differences:")
+    alike = _said(meta.correlate({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}))
+    assert "y/z (tau 1.00), least x/y and x/z" in alike
+    assert "x/y: tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))
+    chosen = meta.predictive_power({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}, PREFERRED)
+    assert "Most preferences of people predicted: y and z, 24 of 48" in _said(chosen)
+    split = meta.split_topics(SCORED["AP"], ["t+none", "t+bh", "anova-2"], sizes=[20], repeats=3)
+    rows = split.summary().filter(sets="1-2").filter(pl.col("first") == pl.col("second"))
+    best = rows.filter(pl.col("AA") == rows["AA"].max())["first"].to_list()
+    assert all(f"{name} (" in _said(split) for name in best)
+
+
+def test_no_measure_is_ahead_where_none_is_more_concordant() -> None:
+    """b orders the topics against a as often for the gold measure as against it."""
+    gold = cf.read_scores({"s": {"1": 0.3, "2": 0.1}, "t": {"1": 0.2, "2": 0.2}})
+    a = cf.read_scores({"s": {"1": 0.3, "2": 0.3}, "t": {"1": 0.2, "2": 0.2}})
+    b = cf.read_scores({"s": {"1": 0.1, "2": 0.1}, "t": {"1": 0.2, "2": 0.2}})
+    found = meta.concordance({"a": a, "b": b, "gold": gold}, "gold")
+    [row] = found.pairs.rows(named=True)
+    assert (row["first wins"], row["second wins"]) == (1, 1)
+    assert "none agrees with gold more often than another" in _said(found)
+
+
+def test_false_alarms_name_all_tests_with_the_same_rate() -> None:
+    found = meta.false_alarms(SCORED["AP"], ["t+none", "t+bonferroni", "sign+none"], repeats=20)
+    rows = found.summary().filter(size=max(found.sizes))
+    most = rows.filter(pl.col("any pair") == rows["any pair"].max())["test"].to_list()
+    assert f"highest for {' and '.join(most)}: {100 * rows['any pair'].max():.1f}%" in _said(found)
+    above = rows.filter(pl.col("low") > 0.05)["test"].to_list()
+    assert f"{', '.join(above) or 'No test'} ha" in _said(found).replace(" and ", ", ")
 
 
 def test_concordance() -> None:

@@ -215,17 +215,22 @@ def test_many_topics_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_differences_that_do_not_vary() -> None:
     x = np.linspace(0, 0.5, 10)
     same = pair(x, x)
-    for method in ("t", "signed-rank"):
-        options: dict[str, Any] = {"method": method, "samples": 500}
-        assert chances(compare_bayes(same, "a", "b", **options)) == (0, 1, 0)
-        assert chances(compare_bayes(same, "a", "b", rope=0, **options)) == (0.5, 0, 0.5)
-        assert compare_bayes(same, "a", "b", **options).interval == (0, 0)
-    assert chances(compare_bayes(pair(x * 1e-310, same.values[:, 0] * 0), "a", "b")) == (0, 1, 0)
-    shifted = pair(x + 0.1, x)
-    assert chances(compare_bayes(shifted, "a", "b")) == (0, 0, 1)
-    assert chances(compare_bayes(shifted, "b", "a", rope=0)) == (1, 0, 0)
-    # On the border is within.
-    assert chances(compare_bayes(shifted, "a", "b", rope=0.1)) == (0, 1, 0)
+    options: dict[str, Any] = {"method": "signed-rank", "samples": 500}
+    assert chances(compare_bayes(same, "a", "b", **options)) == (0, 1, 0)
+    assert chances(compare_bayes(same, "a", "b", rope=0, **options)) == (0.5, 0, 0.5)
+    assert compare_bayes(same, "a", "b", **options).interval == (0, 0)
+    for constant in (same, pair(x * 1e-310, same.values[:, 0] * 0), pair(x + 0.1, x)):
+        for rope in (0, 0.01, 0.1):
+            with pytest.raises(CranfieldError, match="requires differences that vary, got .* 10"):
+                compare_bayes(constant, "a", "b", rope=rope)
+
+
+def test_a_probability_that_rounds_to_1_is_not_called_certain() -> None:
+    random = np.random.default_rng(4)
+    x = random.random(40)
+    shown = str(compare_bayes(pair(x + 0.2 + 0.01 * random.random(40), x), "a", "b"))
+    assert "P(a is better) > 0.9999" in shown and "P(a is worse) < 0.0001" in shown
+    assert "1.0000" not in shown and "0.0000" not in shown
 
 
 def test_topics_left_out() -> None:

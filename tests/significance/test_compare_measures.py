@@ -132,3 +132,13 @@ def test_odd_scores() -> None:
         compare_measures({"a": scores(values), "b": scores(values[:, :2])})
     with pytest.raises(PolicyError, match="a mapping of their names to scores"):
         compare_measures([scores(values)])  # type: ignore[arg-type]
+
+
+def test_a_note_of_all_measures_is_said_once() -> None:
+    one = {"a": [0.1, 0.4, 0.3, 0.2], "b": [0.2, 0.3, 0.6, 0.5]}
+    found = compare_measures({"x": cf.read_scores(_named(one)), "y": cf.read_scores(_named(one))})
+    assert len(found.notes) == len(set(found.notes))
+
+
+def _named(values: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    return {name: {str(k): v for k, v in enumerate(some)} for name, some in values.items()}

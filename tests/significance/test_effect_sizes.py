@@ -164,6 +164,8 @@ def test_edges(kind: str) -> None:
     constant = effect_sizes({"a": [1.0] * 3, "b": [0.5] * 3}, kind=kind)
     assert np.isposinf(constant.effect[0])
     assert np.isnan([constant.low[0], constant.high[0]]).all()
+    assert "1 pair without confidence limits" in str(constant) and "nan" not in str(constant)
+    assert "without confidence limits" not in str(effect_sizes(SCORES, kind=kind))
     assert np.isfinite(effect_sizes(SCORES, kind=kind).to_polars().drop("first", "second")).all()
     two = effect_sizes(SCORES.select(SCORES.topics[:2]), kind=kind)
     assert (two.low <= two.high).all()

@@ -88,3 +88,19 @@ def test_what_is_refused() -> None:
         replicability({"1": same, "2": same}, test="anova")
     with pytest.raises(PolicyError, match="method 'simes' is none of fisher, bonferroni"):
         replicability({"1": same, "2": same}, method="simes")
+
+
+def test_a_constant_difference_is_as_sure_as_sign_flips_allow() -> None:
+    """A t of infinity on two topics is no proof: one of four sign flips is as extreme."""
+    few = {"a": [0.2, 0.4], "b": [0.3, 0.5]}
+    more = {"a": [0.2, 0.4, 0.1, 0.3, 0.6, 0.5, 0.8], "b": [0.3, 0.5, 0.2, 0.4, 0.7, 0.6, 0.9]}
+    found = replicability({"few": few, "more": more}, baseline="a")
+    assert found.p_greater[0] == pytest.approx([1 / 4, 1 / 128])
+    assert (found.p_less[0] > 0.99).all()
+    assert found.better.tolist() == [1]
+    assert "2 pairs of a collection differ by the same" in str(found)
+    assert replicability({"x": few, "y": few}, baseline="a").better.tolist() == [0]
+    assert combine_pvalues([1 / 4, 1 / 128]).pvalue < 0.025 < combine_pvalues([1 / 4] * 2).pvalue
+    # Tests that are exact already are not changed.
+    exact = replicability({"few": few, "more": more}, baseline="a", test="sign")
+    assert exact.p_greater[0] == pytest.approx([1 / 4, 1 / 128])

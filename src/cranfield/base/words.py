@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,6 +23,21 @@ def some_of(words: Iterable[str], most: int) -> str:
     """
     listed = list(words)
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+def names_or_count(names: Sequence[str], noun: str, most: int = 5) -> str:
+    """Name all of a few things, or count them when there are many.
+
+    Examples
+    --------
+    >>> names_or_count(["AP", "nDCG", "RR"], "measure")
+    'AP, nDCG and RR'
+    >>> names_or_count(["a", "b", "c"], "test", most=2)
+    '3 tests'
+    """
+    if len(names) > most:
+        return counted(len(names), noun)
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:

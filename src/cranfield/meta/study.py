@@ -160,6 +160,11 @@ def labelled(measure: str) -> str:
     return f"{measure}: " if measure else ""
 
 
+def attaining(frame: pl.DataFrame, column: str, value: Any, name: str = "measure") -> list[str]:
+    """Return the names of all rows with a value, so that ties are named together."""
+    return [row[name] for row in frame.iter_rows(named=True) if row[column] == value]
+
+
 def of_measure(measure: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Put the measure before a table, so that those of several measures can be one."""
     import polars as pl

@@ -43,7 +43,9 @@ class Risk(Framed):
     t_risk
         U_risk over its standard error; NaN where that is 0, as for the baseline itself.
     pvalue
-        Two-sided, of t_risk by Student's t distribution with n - 1 degrees of freedom.
+        Two-sided, of t_risk by Student's t distribution with n - 1 degrees of freedom: that the
+        mean weighed difference is 0. With an alpha above 0 this does not test whether the systems
+        differ: of two systems that are equally good, that mean is negative.
     wins, losses
         Topics on which the system scores more or less than the baseline.
     z_risk

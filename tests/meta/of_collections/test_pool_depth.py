@@ -101,6 +101,29 @@ def test_contributors_alone_make_the_pool() -> None:
     assert again.systems.equals(found.systems)
 
 
+def test_depths_by_default_are_below_that_of_the_pool() -> None:
+    """Two runs judged to depth 8, and one of which the second document is not judged."""
+    names = [f"d{k}" for k in range(20)]
+    runs = {
+        "a": {"1": ranked(*names)},
+        "b": {"1": ranked(*names[:8], *names[:7:-1])},
+        "late": {"1": ranked("d0", "d15", *names[1:8])},
+    }
+    qrels = {"1": dict.fromkeys(names[:8], 1)}
+    every = pool_depths(runs, qrels, "AP", pool_depth=8, contributors="judged")
+    assert every.depths == (1, 2, 5)
+    assert every.contributors == ("a", "b")
+    assert every.pools["lacking"].to_list() == [0, 0, 0, None]
+    # All runs are judged to depth 1.
+    assert pool_depths(runs, qrels, "AP").depths == (1,)
+    found = pool_depths({"a": runs["a"], "b": runs["b"]}, qrels, "AP")
+    assert found.depths == (1, 2, 5)
+    assert pool_depths(runs, qrels, "AP", pool_depth=300).depths == (1, 2, 5, 10, 20, 50, 100)
+    # `late` does not count as judged to a depth of 8 because a pool of depth 1 is looked at.
+    shallow = pool_depths(runs, qrels, "AP", 1, pool_depth=8, contributors="judged")
+    assert shallow.contributors == ("a", "b")
+
+
 def test_topics_without_judgments_left_count() -> None:
     runs = {"a": {"1": ranked("x"), "2": ranked("n", "y")}, "b": {"1": ranked("x")}}
     found = pool_depths(runs, {"1": {"x": 1}, "2": {"y": 1}}, "P@1", 1)
@@ -114,7 +137,10 @@ def test_topics_without_judgments_left_count() -> None:
     [
         ({"depths": []}, "no depth of pools"),
         ({"depths": [10, 0]}, "depth must be a whole number from 1"),
-        ({"depths": None}, "depths are whole numbers, not None"),
+        ({"depths": 2.5}, "depths are whole numbers, not 2.5"),
+        ({"depths": [1, 2, 3], "pool_depth": 1}, "at most pool_depth, 1, got 2, 3"),
+        ({"pool_depth": 0}, "pool_depth must be a whole number from 1"),
+        ({"contributors": "judged"}, "requires the depth of the pool"),
         ({"depths": "ten"}, "depth must be a whole number from 1"),
         ({"top": 0}, "top must be a whole number from 1"),
         ({"rel": "high"}, "rel must be a whole number from 1"),

@@ -322,6 +322,20 @@ def test_methods() -> None:
     ]
 
 
+def test_budgets_by_default_are_below_the_largest_topic() -> None:
+    docs = [f"d{k:02d}" for k in range(30)]
+    runs = {
+        "a": {"q": {doc: 100.0 - k for k, doc in enumerate(docs)}, "p": {"x": 1.0}},
+        "b": {"q": {doc: float(k) for k, doc in enumerate(docs)}, "p": {"x": 1.0}},
+    }
+    qrels = {"q": dict.fromkeys(docs, 1), "p": {"x": 1}}
+    deep = pooling(runs, qrels, "AP", methods="depth,RRF", depth=12)
+    assert deep.budgets == (5, 10, 20)
+    # All documents are relevant: every method finds as many.
+    assert deep.verdict[0].startswith("With 5 judgments a topic, all 2 methods find equally many")
+    assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

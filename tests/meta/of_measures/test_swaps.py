@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_measures.swap_method import BINS, draw, swap_method
+from cranfield.meta.of_measures.swap_method import default_bins, draw, swap_method
 from cranfield.meta.of_measures.swap_rates import Swaps
 from cranfield.scores import Scores
+
+BINS = tuple(k / 100 for k in range(21))
 
 
 def scored(values: Any, **more: Any) -> Scores:
@@ -58,7 +60,7 @@ def loops(
 @pytest.mark.parametrize("ties", ["apart", "swaps"])
 def test_against_loops(ties: str) -> None:
     values = some_scores()
-    found = swap_method(scored(values), sizes=[1, 4, 6], repeats=60, seed=3, ties=ties)
+    found = swap_method(scored(values), sizes=[1, 4, 6], repeats=60, seed=3, ties=ties, bins=BINS)
     for size in (1, 4, 6):
         rows = found.rates.filter(size=size)
         wanted = loops(values, size, 60, 3, ties, None)
@@ -76,7 +78,7 @@ def test_against_loops(ties: str) -> None:
 
 def test_with_a_test_against_loops_and_scipy() -> None:
     values = some_scores(1) + 0.1 * (np.arange(6) > 3)
-    found = swap_method(scored(values), sizes=[6], repeats=25, test="t", alpha=0.1)
+    found = swap_method(scored(values), sizes=[6], repeats=25, test="t", alpha=0.1, bins=BINS)
     wanted = loops(values, 6, 25, 0, "apart", 0.1)
     assert found.rates["pairs", "comparisons", "swaps", "ties"].rows() == [tuple(r) for r in wanted]
     assert (found.test, found.correction, found.alpha) == ("t", "none", 0.1)
@@ -134,7 +136,7 @@ def test_differences_at_the_edge_of_a_bin() -> None:
         values = np.zeros((6, 2))
         values[:, 1] = step / 100
         values += np.array([[0.1], [0.2], [0.3], [0.7], [0.05], [0.6]])
-        rates = swap_method(scored(values), sizes=[3], repeats=20).rates
+        rates = swap_method(scored(values), sizes=[3], repeats=20, bins=BINS).rates
         [low] = rates.filter(pl.col("pairs") > 0)["low"].to_list()
         assert low == BINS[step]
 
@@ -145,19 +147,54 @@ def test_smallest_difference() -> None:
             "size": [5] * 5 + [10] * 5 + [15] * 5,
             "low": [0.0, 0.1, 0.2, 0.3, 0.4] * 3,
             "comparisons": [100, 60, 40, 0, 20, 100, 60, 40, 20, 20, 10, 10, 10, 10, 10],
-            "rate": [0.3, 0.04, 0.06, None, 0.05, 0.04, 0.03, 0.02, 0.01, 0.0, *[0.5] * 5],
+            "swaps": [30, 2, 3, 0, 1, 4, 1, 0, 0, 0, *[5] * 5],
         }
     )
     found = Swaps(
         "", 2, 30, (5, 10, 15), 1, (), False, "apart", None, None, None, None, 0, rates
     ).smallest()
-    assert found.rows() == [(5, 0.4, 20 / 220), (10, 0.0, 1.0), (15, None, 0.0)]
+    assert found.rows() == [(5, 0.4, 20 / 220), (10, 0.0, 1.0), (15, None, None)]
+
+
+def test_few_comparisons_with_large_differences_are_joined() -> None:
+    """One of 4 comparisons in the top bin swaps, and one of 30 from 0.2 on: below 5%."""
+    rates = pl.DataFrame(
+        {"size": [5] * 4, "low": [0.0, 0.1, 0.2, 0.3], "comparisons": [90, 40, 26, 4]}
+    ).with_columns(swaps=pl.Series([30, 8, 0, 1]))
+    one = Swaps("", 2, 30, (5,), 1, (), False, "apart", None, None, None, None, 0, rates)
+    assert one.smallest().rows() == [(5, 0.2, 30 / 160)]
+    # 4 comparisons are enough for an error of 0.25, and 1 of 4 is not above it.
+    assert one.smallest(0.25).rows() == [(5, 0.1, 70 / 160)]
+    assert one.smallest(0.2).rows() == [(5, 0.1, 70 / 160)]
+
+
+@pytest.mark.parametrize("unit", [0.001, 1.0, 40.0])
+def test_bins_cover_the_differences_of_any_unit(unit: float) -> None:
+    values = unit * np.random.default_rng(2).random((40, 10))
+    found = swap_method(scored(values), sizes=[2], repeats=100)
+    some = found.rates.filter(pl.col("comparisons") > 0)
+    assert some.height > 15
+    # No bin has most of the comparisons, the last one least of all.
+    assert some["comparisons"].max() < 0.2 * some["comparisons"].sum()
+    largest = max(
+        abs(values[mine].mean(axis=0)[:, None] - values[mine].mean(axis=0)).max()
+        for mine, _ in (draw(0, 40, 2, repeat) for repeat in range(100))
+    )
+    last = some.row(-1, named=True)
+    assert last["low"] <= largest < last["high"]
+
+
+def test_bins_by_default() -> None:
+    assert default_bins(np.array([[0.0, 1.0]])) == (*BINS, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8)
+    assert default_bins(np.array([[0.1, 0.1]])) == (0.0,)
+    assert default_bins(np.array([[0.0, 0.05], [0.3, 0.3]])) == tuple(k / 200 for k in range(10))
+    assert default_bins(np.array([[0.0, 100.0]]))[-3:] == (50.0, 60.0, 80.0)
 
 
 def test_extrapolation_against_curve_fit() -> None:
     found = swap_method(scored(some_scores(5, 60, 12)), repeats=20)
     fit = found.extrapolated(100)
-    assert fit["low"].to_list() == list(BINS)
+    assert tuple(fit["low"]) == found.bins
     for row in fit.head(8).iter_rows(named=True):
         mine = found.rates.filter(pl.col("low") == row["low"], pl.col("comparisons") > 0)
         sizes, rates = mine["size"].to_numpy(), mine["rate"].to_numpy()
@@ -199,7 +236,7 @@ def test_extrapolation_of_what_is_exponential() -> None:
 def test_names_order_and_units_do_not_matter(seed: int, unit: float, origin: float) -> None:
     values = some_scores(seed)
     order = np.random.default_rng(seed).permutation(6)
-    plain = swap_method(scored(values), sizes=[2, 6], repeats=10).rates
+    plain = swap_method(scored(values), sizes=[2, 6], repeats=10, bins=BINS).rates
     other = Scores(
         unit * values[:, order] + origin,
         tuple("abcdefghijkl"),
@@ -251,9 +288,9 @@ def test_representation() -> None:
 
 def test_errors() -> None:
     good = scored(some_scores())
-    with pytest.raises(PolicyError, match="a size must be a whole number from 1 to 6, not 7"):
+    with pytest.raises(PolicyError, match="sizes must be a whole number from 1 to 6, not 7"):
         swap_method(good, sizes=[7])
-    with pytest.raises(PolicyError, match="a size must be a whole number from 2 to 6, not 1"):
+    with pytest.raises(PolicyError, match="sizes must be a whole number from 2 to 6, not 1"):
         swap_method(good, sizes=[1], test="t")
     with pytest.raises(PolicyError, match="sizes are several numbers of topics, not 5"):
         swap_method(good, sizes=5)  # type: ignore[arg-type]

@@ -48,6 +48,6 @@ def test_sizes_and_streams(covid: cf.Scores, null: str) -> None:
 
 
 def test_sizes_of_swaps_are_of_real_topics(covid: cf.Scores) -> None:
-    with pytest.raises(PolicyError, match="a topic set of 51 is more than the 50 topics"):
+    with pytest.raises(PolicyError, match="sizes must be at most the 50 topics, got 51"):
         false_alarms(covid, null="swapped", sizes=[51])
     assert false_alarms(covid, ["t"], sizes=[80], repeats=2).sizes == (80,)

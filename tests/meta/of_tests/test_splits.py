@@ -195,7 +195,7 @@ def test_missing_scores_are_no_finding() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sizes": [12]}, "a topic set of 12 is more than half of the 21 topics"),
+        ({"sizes": [12]}, "sizes must be at most half of the 21 topics, got 12"),
         ({"sizes": [1]}, "the size of a topic set must be a whole number from 2, not 1"),
         ({"sizes": []}, "no size of a topic set is given"),
         ({"sizes": 5}, "sizes are a list of numbers of topics, not 5"),

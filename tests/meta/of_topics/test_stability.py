@@ -50,20 +50,13 @@ def same(one: Stability, other: Stability) -> None:
 @pytest.mark.parametrize(
     ("test", "correction"), [("anova-2", None), ("anova-2", "holm"), ("t", "bh"), ("anova-1", None)]
 )
-def test_all_topics_are_the_whole_result(test: str, correction: str | None) -> None:
+def test_the_whole_result_is_that_of_compare(test: str, correction: str | None) -> None:
     values = some()
     # Studies take the test's own correction by default.
     own = correction or TESTS[test].info.corrections[0]
     whole = cf.compare(values, test=test, correction=own)
-    found = stability(values, sizes=[12], repeats=3, test=test, correction=correction)
+    found = stability(values, sizes=[6], repeats=3, test=test, correction=correction)
     assert found.significant == whole.count() > 0
-    [by_size] = found.by_size.rows(named=True)
-    assert by_size["samples"] == 1
-    assert by_size["significant"] == by_size["significant low"] == whole.count()
-    assert by_size["tau"] == by_size["tau ap"] == 1
-    assert by_size["same first"] == by_size["found again"] == 1
-    assert by_size["contradicted"] == by_size["untested"] == 0
-    assert found.top["same"].to_list() == [1, 1, 1]
     assert found.top["top"].to_list() == [1, 3, 5]
     assert found.ranks["rank"].to_list() == [1, 2, 3, 4, 5, 6]
     assert found.ranks["mean"].to_list() == sorted(values.mean(axis=0), reverse=True)
@@ -188,7 +181,7 @@ def test_probability_of_being_best_of_two() -> None:
     # The bootstrap mean of a difference is nearly normal.
     difference = np.random.default_rng(3).normal(0.2, 1.0, size=60)
     values = np.column_stack([difference, np.zeros(60)])
-    found = stability(scores(values), sizes=[60], repeats=1000)
+    found = stability(scores(values), sizes=[2], repeats=1000)
     wanted = norm.cdf(difference.mean() / (difference.std() / np.sqrt(60)))
     assert found.ranks.filter(system="a")["best"][0] == pytest.approx(wanted, abs=0.04)
     assert float(found.ranks["best"].to_numpy().sum()) == pytest.approx(1)
@@ -200,20 +193,39 @@ def test_sizes_beyond_the_topics() -> None:
     few, many = found.by_size["significant"].to_list()
     assert many > few
     assert found.by_size["samples"].to_list() == [60, 60]
-    with pytest.raises(PolicyError, match="12 topics, which needs replace=True"):
-        stability(values, sizes=[13])
+    for sizes in ([12], [5, 13]):
+        with pytest.raises(PolicyError, match=f"sizes must be below 12, .* got {sizes[-1]}$"):
+            stability(values, sizes=sizes)
+
+
+def test_samples_of_all_topics_without_replacement_are_left_out() -> None:
+    assert stability(some(), repeats=2).by_size["topics"].to_list() == [2, 4, 5, 6, 7, 8, 10, 11]
+    found = stability(some(), repeats=2, replace=True).by_size
+    assert found["topics"].to_list() == [2, 4, 5, 6, 7, 8, 10, 11, 12]
+    assert stability(some(3), repeats=2).by_size["topics"].to_list() == [2]
+    with pytest.raises(CranfieldError, match="need 3 topics, got 2"):
+        stability(some(2), repeats=2)
+
+
+def test_the_verdict_is_of_half_of_the_topics() -> None:
+    found = stability(scores(some(20)), sizes=[5, 10, 19], repeats=30)
+    tau = found.by_size.filter(topics=10)["tau"].item()
+    assert (
+        f"samples of 10 of the 20 topics order the systems with Kendall's tau {tau:.2f}"
+        in (found.verdict[0])
+    )
 
 
 def test_jobs_blocks_and_folders_do_not_matter(tmp_path: Path) -> None:
     values = scores(some())
-    options: dict[str, Any] = {"sizes": [5, 12], "repeats": 255, "seed": 9}
+    options: dict[str, Any] = {"sizes": [5, 11], "repeats": 255, "seed": 9}
     plain = stability(values, **options)
     same(plain, stability(values, **options, jobs=2, backend="threading"))
     same(plain, stability(values, **options, folder=tmp_path))
     calls = []
     kept = stability(values, **options, folder=tmp_path, progress=lambda *done: calls.append(done))
     same(plain, kept)
-    assert calls == [(5, 5)]
+    assert calls == [(6, 6)]
     with pytest.raises(PolicyError, match="another study: seed"):
         stability(values, **{**options, "seed": 1}, folder=tmp_path)
     # More repeats, or other sizes, leave those that were there as they are.
@@ -236,7 +248,7 @@ def test_lower_is_better() -> None:
 def test_ties_are_shared() -> None:
     one = some(10, 1)
     values = np.hstack([one, one, one - 1.0])
-    found = stability(scores(values), sizes=[5, 10], repeats=20, top=[1, 2])
+    found = stability(scores(values), sizes=[5, 9], repeats=20, top=[1, 2])
     assert found.by_size["tau"].to_list() == [1, 1]
     assert found.by_size["same first"].to_list() == [1, 1]
     assert found.firsts["first"].to_list() == [0.5] * 4
@@ -289,7 +301,7 @@ def test_missing_scores() -> None:
     found = stability(values, repeats=2, missing="drop")
     assert found.topics == 11
     assert found.notes == ("1 topic left out for lack of a score",)
-    assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10]
 
 
 @pytest.mark.parametrize(
@@ -299,6 +311,7 @@ def test_missing_scores() -> None:
         {"sizes": []},
         {"sizes": 5},
         {"sizes": [2.5]},
+        {"sizes": [12]},
         {"sizes": [13]},
         {"repeats": 0},
         {"seed": -1},
@@ -330,5 +343,5 @@ def test_shards_are_refused() -> None:
 def test_it_shows_itself() -> None:
     found = stability(some(), repeats=2)
     assert repr(found) == (
-        "Stability(6 systems, 2 to 12 of 12 topics, 2 repeats, anova-2 with tukey)"
+        "Stability(6 systems, 2 to 11 of 12 topics, 2 repeats, anova-2 with tukey)"
     )

@@ -18,7 +18,7 @@ from cranfield.base.streams import stream_of
 from cranfield.correlation import tau_ap
 
 SUPERVISED = ("accuracy", "kappa")
-UNSUPERVISED = ("rmse", "frobenius", "tau_ap")
+UNSUPERVISED = ("rmse", "tau_ap")
 BY = ("all", "topic")
 
 RANDOM_CHANCES = (0.05, 0.5, 0.95)
@@ -99,9 +99,8 @@ def _apart(own: Floats, random: Floats, kind: str, by: str) -> Floats:
         taus = [tau_ap(flat[:, t], own[t]) for t in range(own.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random.shape[:2], -1)
     square = (random - own) ** 2
-    axis = (3,) if by == "topic" else (2, 3)
-    total = square.mean(axis=axis) if kind == "rmse" else square.sum(axis=axis)
-    return np.asarray(np.sqrt(total if by == "topic" else total[:, :, None]))
+    mean = square.mean(axis=3) if by == "topic" else square.mean(axis=(2, 3))[:, :, None]
+    return np.asarray(np.sqrt(mean))
 
 
 def _mean(scores: Floats) -> Floats:

@@ -80,9 +80,10 @@ def aware(
         One measure. What depends on the highest grade takes that of the scale of the labels.
     weights
         `uniform`. By the gold judgments: `accuracy`, or `kappa` (Cohen's; negative ones are 0).
-        Or without any, how far an assessor's scores are from those of an assessor who judges at
-        random, `rmse`, `frobenius`, or `tau_ap` (1 minus it). Or a number from 0 an assessor;
-        shape (assessors,) or (assessors, topics), as topics stand in the scores.
+        Without gold, the distance of an assessor's scores from those of assessors who judge at
+        random: `rmse`, the root mean square difference, or `tau_ap`, 1 minus the AP correlation of
+        the systems. Or numbers from 0: shape (assessors,) or (assessors, topics), in the order of
+        the topics of the scores.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
@@ -111,7 +112,15 @@ def aware(
     -----
     Source: Ferrante, Ferro and Maistro (2017), AWARE: exploiting evaluation measures to combine
     multiple assessors. The weights without gold follow its idea, distance from random assessors;
-    they were not checked against its numbers.
+    neither the definition nor numbers were compared with the article. The Frobenius norm of the
+    differences is the root mean square times a constant, which cancels where weights are scaled to
+    sum to 1, and is not offered for that reason.
+
+    Random assessors differ from each other, so that an assessor who judges at random is at some
+    distance from them, and keeps a weight above 0; `squared` lowers it. With few relevant documents
+    the order of systems is mostly chance, and any two random assessors are as far apart by `tau_ap`
+    as unrelated orders: such an assessor may get the highest weight. Prefer `rmse`, or gold
+    judgments.
 
     Examples
     --------

@@ -43,7 +43,7 @@ EPILOG = """\b
 Examples:
   cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
   cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
-  cranfield study collection --scores scores.csv --sizes 10,25,50 --test t+holm
+  cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
   cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
 """
 
@@ -88,9 +88,8 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 @study_option(
     "pool_depths",
     "depths",
-    "Depths of shallower pools.",
+    "Depths of shallower pools.  [default: 1,2,5,10,20,50,100 below the depth of the pool]",
     kind=Numbers(),
-    default=(10, 20, 50, 100),
 )
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
@@ -150,6 +149,7 @@ def collection(
     from cranfield.meta.of_tests.fast_tests import read_choice
 
     of_runs = {name: sampling.pop(name) for name in OF_RUNS}
+    _check_pool(of_runs)
     # Before any file is read.
     choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
     sampling |= {"test": choice.test, "correction": choice.correction}
@@ -171,6 +171,17 @@ def collection(
     for one in scores.values():
         found += _of_topics(one, sampling, target, options, notes)
     options.show(*found, notes=notes, each=True)
+
+
+def _check_pool(given: Mapping[str, Any]) -> None:
+    depth = given["pool_depth"]
+    if depth is None:
+        if given["contributors"] == "judged":
+            raise PolicyError("--contributors judged requires --pool-depth")
+        return
+    deeper = [str(one) for one in given["depths"] or [] if one > depth]
+    if deeper:
+        raise PolicyError(f"--depths must be at most --pool-depth, {depth}, got {','.join(deeper)}")
 
 
 def _of_topics(
@@ -240,7 +251,8 @@ def _of_pools(
             found.append(
                 meta.leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
             )
-    found.append(meta.pool_depths(made, None, wanted, given["depths"], **common))
+    shallower = {"pool_depth": given["pool_depth"], **common}
+    found.append(meta.pool_depths(made, None, wanted, given["depths"], **shallower))
     return scores, found
 
 

@@ -94,7 +94,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 @study_option(
     "swap_method",
     "bins",
-    "Where bins of differences begin.  [default: 0,0.01,...,0.2]",
+    "Where bins of differences begin.  [default: 0,0.01,...,0.2,0.25,... up to the largest]",
     kind=Numbers(None),
 )
 @study_option(
@@ -131,7 +131,6 @@ def measures(
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
     from cranfield import meta
-    from cranfield.meta.of_measures.swap_method import BINS
     from cranfield.meta.of_tests.given import SIZES
     from cranfield.scores.several_measures import aligned, complete
 
@@ -160,7 +159,7 @@ def measures(
     swaps = []
     topics = len(next(iter(own.values())).topics)
     drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
-    sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins or BINS}
+    sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins}
     for name, part in _folders(own).items():
         with options.work(f"swaps by {name}", part) as work:
             swaps.append(meta.swap_method(own[name], **sampling, seed=options.seed, **work))

@@ -45,9 +45,8 @@ Examples:
 @study_option(
     "pooling",
     "budgets",
-    "Judgments of each topic.",
+    "Judgments of each topic.  [default: 5,10,20,50,100,200,300,500,1000 below the largest topic]",
     kind=Numbers(),
-    default=(50, 100, 200, 300, 500, 1000),
 )
 @option(
     "--contributors",

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.pools.pool import Pool
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_collections.pools import Pools
 from cranfield.meta.of_collections.rankings import Wanted, ranks
 from cranfield.meta.of_collections.spending import AGREEMENT, ALONE, PAIRS
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, attaining, percent
 from cranfield.tabular import Table, from_frame
 
 KIND = ("measure", "list")
@@ -107,9 +107,21 @@ class Pooling(
         best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if best["of pool"] is None:
             return ()
+        names = attaining(rows, "relevant", best["relevant"], "method")
+        share = f"{percent(best['of pool'])} of those in the pool"
+        budget = f"With {counted(best['budget'], 'judgment')} a topic,"
+        if len(names) == len(rows) > 1:
+            lead = (
+                f"{budget} all {len(rows)} methods find equally many relevant documents: {share}."
+            )
+        else:
+            finds = "finds" if len(names) == 1 else "find"
+            lead = (
+                f"{budget} {names_or_count(names, 'method')} {finds} the most relevant documents:"
+                f" {share}."
+            )
         return (
-            f"With {counted(best['budget'], 'judgment')} a topic, {best['method']} finds the most"
-            f" relevant documents: {percent(best['of pool'])} of those in the pool.",
+            lead,
             f"That rests on {counted(len(self.pools.runs.judged.topics), 'topic')}"
             f" and {counted(self.repeats, 'repeat')} of methods that draw.",
         )

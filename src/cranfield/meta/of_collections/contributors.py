@@ -37,7 +37,10 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
             )
         chosen: Bools = reach >= (depth or 1)
         if not chosen.any():
-            raise PolicyError(f"no run has all of its top {depth} documents judged")
+            raise PolicyError(
+                f"contributors='judged' requires a run whose top {depth} documents are all judged"
+                f" (the depth of the pool), got at most the top {reach.max()}"
+            )
         return chosen
     if not isinstance(contributors, Iterable):
         kind = type(contributors).__name__

@@ -11,6 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import DEEPEST
@@ -21,14 +22,15 @@ from cranfield.meta.of_collections.contributors import (
     judged_depths,
     pool_of,
 )
+from cranfield.meta.of_collections.pools import pools
 from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.study import Study
-from cranfield.meta.work.options import Numbers, Rel, Whole, check_options, whole_numbers
+from cranfield.meta.work.options import Depth, Numbers, Rel, Whole, check_options, whole_numbers
 from cranfield.tabular import Table, from_frame
 
-DEPTHS = (10, 20, 50, 100)
-"""Depths of pools."""
+DEPTHS = (1, 2, 5, 10, 20, 50, 100)
+"""Depths of pools that are studied by default, as far as they are below the depth of the pool."""
 
 LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
 RANKINGS = {
@@ -149,9 +151,10 @@ def pool_depths(
     runs: Any,
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure],
-    depths: Annotated[int | Sequence[int], Numbers()] = DEPTHS,
+    depths: Annotated[int | Sequence[int] | None, Numbers()] = None,
     *,
     contributors: Any = None,
+    pool_depth: Depth = None,
     lists: str | Sequence[str] = "raw",
     top: Annotated[int, Whole(1, DEEPEST)] = 10,
     rel: Rel = 1,
@@ -171,10 +174,15 @@ def pool_depths(
     runs, qrels, measures, compat, policies
         As for :func:`leave_one_out`.
     depths
-        Depths of pools, each 1 or more.
+        Depths of pools, each 1 or more; by default those of 1, 2, 5, 10, 20, 50 and 100 that are
+        below the depth of the collection's pool, or that depth where it is 1.
     contributors
         The runs that make the pools: None for all, names of systems, or `judged`: those whose top
-        documents are all judged, down to the deepest of `depths`.
+        documents are all judged, down to `pool_depth`, or else the deepest of `depths`.
+    pool_depth
+        Documents that each run contributed to the collection's own pool, which no depth may
+        exceed. By default it is not checked; where `depths` are not given either, it is found in
+        the judgments, with the runs that contributed, as by :func:`pools`.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     top
@@ -207,9 +215,18 @@ def pool_depths(
     """
     check_options(pool_depths, locals(), traced)
     wanted = wanted_of(measures, lists, compat)
-    chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
     made = traced(runs, qrels, compat=compat, **policies)
-    contributes = contributing(made, contributors, judged_depths(made), chosen[-1])
+    if depths is None:
+        own = pools(made, None, contributors=contributors, depth=pool_depth)
+        chosen = tuple(depth for depth in DEPTHS if depth < own.depth) or (own.depth,)
+        contributes = own.contributes
+    else:
+        chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
+        if pool_depth is not None and chosen[-1] > pool_depth:
+            deeper = ", ".join(f"{depth:,}" for depth in chosen if depth > pool_depth)
+            raise PolicyError(f"depths must be at most pool_depth, {pool_depth:,}, got {deeper}")
+        reach = judged_depths(made)
+        contributes = contributing(made, contributors, reach, pool_depth or chosen[-1])
     full = made.judged
     kept = [pool_of(made, contributes, depth) for depth in chosen]
     kept.append(np.ones(made.grade.size, dtype=bool))

@@ -51,7 +51,7 @@ from cranfield.meta.work.parts import Progress, run_parts
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
 """Methods that are compared by default."""
 
-BUDGETS = (50, 100, 200, 300, 500, 1000)
+BUDGETS = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
 """Judgments of each topic."""
 
 _COMMA = re.compile(r",(?![^(]*\))")
@@ -63,7 +63,7 @@ def pooling(
     measures: str | Measure | Iterable[str | Measure],
     *,
     methods: str | Method | Iterable[str | Method] = METHODS,
-    budgets: Annotated[int | Sequence[int], Numbers()] = BUDGETS,
+    budgets: Annotated[int | Sequence[int] | None, Numbers()] = None,
     depth: Annotated[int, Whole(1, DEEPEST)] = DEPTH,
     contributors: Any = "judged",
     teams: Teams = None,
@@ -103,7 +103,9 @@ def pooling(
         Methods or their text forms, such as `depth`, `RRF(k=60)`, `MaxMean`: see
         :func:`cranfield.assess.methods`. A text may hold several, with commas between them.
     budgets
-        Judgments of each topic, 1 or more; a topic with fewer documents has all of them judged.
+        Judgments of each topic, 1 or more; a topic with fewer documents has all of them judged. By
+        default those of 5, 10, 20, 50, 100, 200, 300, 500 and 1,000 that are below the number of
+        documents of the largest topic, or 1 where none is.
         A method with one queue over all topics has as many judgments in all as the others.
     depth
         Ranks of each contributing run that are pooled.
@@ -162,7 +164,7 @@ def pooling(
     check_options(pooling, locals(), traced)
     chosen = methods_of(methods)
     wanted = wanted_of(measures, lists, compat)
-    spending = whole_numbers("budget", budgets, DEEPEST)
+    spending = None if budgets is None else whole_numbers("budget", budgets, DEEPEST)
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which a study of pooling lacks")
@@ -171,6 +173,9 @@ def pooling(
     known = pools(many, judgments, **of_pool, compat=compat, **policies)
     judged = known.runs.judged
     within = pool(many, depth, ties=judged.policies.ties, contributors=_named(known))
+    if spending is None:
+        largest = np.diff(within.starts).max(initial=0)
+        spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
     every = known.judgments(others) & (known.runs.topic >= 0)
     full = by_topic(known.runs.blocks(every), wanted)
     given = Spending(

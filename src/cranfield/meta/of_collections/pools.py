@@ -166,7 +166,7 @@ def pools(
     """
     check_options(pools, locals(), traced)
     if depth is None and isinstance(contributors, str) and contributors == "judged":
-        raise PolicyError("contributors='judged' needs a depth: which of both is to be found?")
+        raise PolicyError("contributors='judged' requires the depth of the pool")
     made = traced(runs, qrels, **policies)
     reach = judged_depths(made)
     contributes = contributing(made, contributors, reach, depth)

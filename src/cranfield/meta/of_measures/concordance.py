@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted, some_of
+from cranfield.base.words import counted, names_or_count
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study
@@ -93,10 +93,15 @@ class Concordance(
         best = [name for name, number in beaten.items() if number == most]
         others = counted(len(self.measures) - 1, "other")
         sure = known.filter(pl.col("p") <= MARKS[-1][0]).height
-        return (
-            f"Where two measures disagree, {some_of(best, 3)}"
+        lead = (
+            f"Where two measures disagree, {names_or_count(best, 'measure')}"
             f" {'agrees' if len(best) == 1 else 'each agree'} with {gold} more often"
-            f" than {most:,} of the {others}. Of"
+            f" than {most:,} of the {others}."
+            if most
+            else f"Where two measures disagree, none agrees with {gold} more often than another."
+        )
+        return (
+            f"{lead} Of"
             f" {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
             f" {MARKS[-1][0]:g} (sign test, each by itself).",
             "Pairs of runs share runs and topics, so that these p are too small; and the gold"

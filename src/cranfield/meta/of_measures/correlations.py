@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_measures.coefficients import (
     METHODS,
     Ordered,
@@ -117,10 +117,16 @@ class Correlations(
         if rows.is_empty():
             return ()
         low, high = rows.row(0, named=True), rows.row(-1, named=True)
-        closest = f"{high['first']} and {high['second']} order the systems most alike"
-        furthest = f", {low['first']} and {low['second']} least ({low['overall']:.2f})"
+        if low["overall"] == high["overall"]:
+            every = "" if len(rows) == 1 else f", each of the {len(rows)} pairs of measures"
+            lead = f"{_pairs(rows, high)}: {self.method} {high['overall']:.2f}{every}."
+        else:
+            lead = (
+                f"Most alike order the systems {_pairs(rows, high)} ({self.method}"
+                f" {high['overall']:.2f}), least {_pairs(rows, low)} ({low['overall']:.2f})."
+            )
         return (
-            f"{closest} ({self.method} {high['overall']:.2f}){furthest if len(rows) > 1 else ''}.",
+            lead,
             f"That is by the means of {counted(len(self.systems), 'system')} over"
             f" {counted(len(self.topics), 'topic')}.",
         )
@@ -153,6 +159,13 @@ class Correlations(
             f"Correlations({self.method}: {counted(len(self.measures), 'measure')},"
             f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')})"
         )
+
+
+def _pairs(rows: pl.DataFrame, extreme: Mapping[str, Any]) -> str:
+    """Name the pairs of measures whose coefficient is the same to the printed digits."""
+    same = rows.filter(pl.col("overall").round(2) == round(extreme["overall"], 2))
+    named = [f"{first}/{second}" for first, second in same.select("first", "second").iter_rows()]
+    return names_or_count(named, "pair")
 
 
 def correlate(

@@ -10,9 +10,9 @@ from typing import Any, Unpack
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_measures.by_measure import by_measure
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, attaining, labelled, percent
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.options import Resamples, Seed, check_options
 from cranfield.meta.work.parts import Work, run_parts, with_work
@@ -109,14 +109,24 @@ class DiscriminativePower(
         if first["power"] is None:
             return ()
         if first["power"] == 0:
-            best = f"No measure tells any of {counted(first['pairs'], 'pair')} of systems apart"
-            return (f"{best}, by {self.test} with {self.correction} at {self.alpha:g}.",)
-        told = f"{first['significant']:,} of {counted(first['pairs'], 'pair')}"
-        told += f" ({percent(first['power'])})"
-        least = f"; the fewest, {last['significant']:,}, does {last['measure'] or 'it'}"
+            none = f"No measure tells any of {counted(first['pairs'], 'pair')} of systems apart"
+            return (f"{none}, by {self.test} with {self.correction} at {self.alpha:g}.",)
+        share = f"{first['significant']:,} of {counted(first['pairs'], 'pair')} of systems"
+        share += f" ({percent(first['power'])})"
+        best = attaining(rows, "significant", first["significant"])
+        if len(rows) == 1:
+            lead = f"{labelled(first['measure'])}{share} differ significantly."
+        elif len(best) == len(rows):
+            lead = f"All {len(rows)} measures find equally many significant differences: {share}."
+        else:
+            worst = attaining(rows, "significant", last["significant"])
+            lead = (
+                f"Most significant differences: {names_or_count(best, 'measure')}, {share}"
+                f"{' each' if len(best) > 1 else ''}; fewest:"
+                f" {names_or_count(worst, 'measure')}, {last['significant']:,}."
+            )
         return (
-            f"{first['measure'] or 'The measure'} tells the most pairs of systems apart, {told}"
-            f"{least if len(rows) > 1 else ''}.",
+            lead,
             f"That is by {self.test} with {self.correction} at {self.alpha:g}, on these"
             f" {counted(self.systems, 'system')} and topics; which measure is right it does not"
             f" say.",

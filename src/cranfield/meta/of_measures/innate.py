@@ -12,12 +12,12 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import sign_pvalue, signs
-from cranfield.meta.study import Study, first_rows, percent
+from cranfield.meta.study import Study, attaining, first_rows, percent
 from cranfield.scales.interval_scaled import padded
 from cranfield.tabular import Table, from_frame
 
@@ -64,10 +64,12 @@ class InnateOrders(
         worst = against.head(1).to_dicts()
         if not total:
             return ()
+        same = against.filter(pl.col("ordered") == pl.col("ordered").first())
         measures = (
             " No measure here goes against that order."
             if worst and not worst[0]["against"]
-            else f" Against that order goes {worst[0]['measure']} most often, in"
+            else f" Most often against that order:"
+            f" {names_or_count(attaining(same, 'against', worst[0]['against']), 'measure')}, in"
             f" {worst[0]['against']:,} of {worst[0]['ordered']:,}."
             if worst
             else ""

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, attaining, percent
 from cranfield.meta.work.options import Flag, check_options
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
@@ -82,20 +82,34 @@ class PredictivePower(
         if rows.is_empty():
             return ()
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
-        apart = self.versus.filter(
-            (pl.col("first") == first["measure"]) | (pl.col("second") == first["measure"]),
-            pl.col("p") <= 1 - self.confidence,
-        ).height
-        others = (
-            f" The fewest, {percent(last['predicted'])}, does {last['measure']}. By sign tests at"
-            f" {1 - self.confidence:g}, each by itself, {first['measure']} differs from {apart:,}"
-            f" of the {counted(len(self.measures) - 1, 'other measure')}."
+        best = attaining(rows, "predicted", first["predicted"])
+        named = names_or_count(best, "measure")
+        share = (
+            f"{first['correct']:,} of {first['preferences']:,}, {percent(first['predicted'])}"
+            f" ({percent(first['low'])} to {percent(first['high'])} with"
+            f" {self.confidence:g} confidence)"
         )
+        if len(rows) == 1:
+            lead = f"{named} predicts {share} preferences of people."
+        elif len(best) == len(rows):
+            lead = f"All {len(rows)} measures predict equally many preferences of people: {share}."
+        else:
+            fewest = names_or_count(attaining(rows, "predicted", last["predicted"]), "measure")
+            lead = (
+                f"Most preferences of people predicted: {named}, {share}; fewest: {fewest},"
+                f" {percent(last['predicted'])}."
+            )
+        if len(best) == 1 < len(rows):
+            apart = self.versus.filter(
+                (pl.col("first") == named) | (pl.col("second") == named),
+                pl.col("p") <= 1 - self.confidence,
+            ).height
+            lead += (
+                f" By sign tests at {1 - self.confidence:g}, each by itself, {named} differs from"
+                f" {apart:,} of the {counted(len(self.measures) - 1, 'other measure')}."
+            )
         return (
-            f"{first['measure']} predicts {'the most' if len(rows) > 1 else 'some'} preferences of"
-            f" people: {first['correct']:,} of {first['preferences']:,},"
-            f" {percent(first['predicted'])} ({percent(first['low'])} to {percent(first['high'])}"
-            f" with {self.confidence:g} confidence).{others if len(rows) > 1 else ''}",
+            lead,
             "That takes preferences as independent of each other, those of one topic or assessor"
             " too.",
         )

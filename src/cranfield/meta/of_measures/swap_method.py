@@ -30,8 +30,8 @@ from cranfield.significance.tests.catalogue import find_test
 REPEATS = 50
 """Of a part: so many topic sets of a size are compared at once."""
 
-BINS = tuple(k / 100 for k in range(21))
-"""Where bins of differences begin: 0, 0.01, ..., 0.2; the last one has no end."""
+STEPS = (*range(21), 25, 30, 40, 50, 60, 80)
+"""Where bins of differences begin by default, in hundredths for scores from 0 to 1."""
 
 MOST_SIZES = 25
 """Sizes of topic sets by default."""
@@ -43,7 +43,7 @@ def swap_method(
     *,
     sizes: Annotated[Iterable[int] | None, Numbers()] = None,
     repeats: Repeats = 50,
-    bins: Annotated[Sequence[float], Numbers(None)] = BINS,
+    bins: Annotated[Sequence[float] | None, Numbers(None)] = None,
     replacement: bool = False,
     ties: Annotated[str, OneOf(("apart", "swaps"))] = "apart",
     test: str | None = None,
@@ -77,8 +77,9 @@ def swap_method(
     repeats
         Pairs of topic sets of each size. Those of 50 repeats are the first 50 of 1,000.
     bins
-        Where bins of absolute differences begin: from 0, ascending, in units of the measure. The
-        default fits measures from 0 to 1.
+        Where bins of absolute differences begin: from 0, ascending, in units of the measure. By
+        default 0, 0.01, ..., 0.2, 0.25, 0.3, 0.4, 0.5, 0.6 and 0.8, as far as the largest
+        difference on a topic; with another unit than 0.01 where that is above 1 or up to 0.1.
     replacement
         Draw two sets with replacement, independently of each other, which may then be as large as
         all topics (Sakai 2006a). The sets have topics in common, which lowers the rates.
@@ -121,7 +122,7 @@ def swap_method(
     given = as_scores(scores)
     _check_scores(given)
     Options(alpha=alpha, resamples=resamples, seed=seed)
-    edges = _edges(bins)
+    edges = default_bins(given.values) if bins is None else _edges(bins)
     of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     if test is not None:
         names = find_test(test).info.name, find_correction(correction)
@@ -195,10 +196,37 @@ def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int,
         raise PolicyError(f"sizes are several numbers of topics, not {sizes!r}")
     given = list(sizes)
     for size in given:
-        check_whole("a size", size, least, most)
+        check_whole("sizes", size, least, most)
     if not given:
         raise PolicyError("there are no sizes")
     return tuple(sorted({int(size) for size in given}))
+
+
+def default_bins(values: Floats) -> tuple[float, ...]:
+    """Choose bins that cover all differences of scores of shape (topics, systems).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> default_bins(np.array([[0.0, 0.5]]))[-3:]
+    (0.25, 0.3, 0.4)
+    >>> default_bins(np.array([[0.0, 7.0]]))[:3], default_bins(np.array([[0.0, 7.0]]))[-1]
+    ((0.0, 0.1, 0.2), 6.0)
+    """
+    largest = float(np.ptp(values, axis=1).max())
+    unit = 0.01
+    if largest > 1:
+        unit = _round_up(largest / 100)
+    elif 0 < largest <= 0.1:
+        unit = _round_up(largest / 20)
+    edges = (float(f"{step * unit:.12g}") for step in STEPS)
+    return tuple(edge for edge in edges if edge == 0 or edge < largest * (1 - 1e-9))
+
+
+def _round_up(number: float) -> float:
+    """Return the next number of the form 1, 2 or 5 times a power of ten."""
+    power = float(10.0 ** np.floor(np.log10(number)))
+    return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
 
 
 def _edges(bins: Any) -> tuple[float, ...]:

@@ -78,23 +78,42 @@ class Swaps(
         """Return the smallest differences that another topic set rarely turns round.
 
         A row a size: `difference`, where the first bin begins whose rate, and that of every bin
-        above it, is at most `error`, which is above 0 and below 1; bins without comparisons are
-        passed over. `share`: the part of all comparisons that have such a difference, called the
-        sensitivity of the measure. Null and 0 where there is no such bin.
+        above it, is at most `error`, which is above 0 and below 1. From the top, a bin with fewer
+        than 1 / `error` comparisons is joined with the next lower one: one swap in it would exceed
+        `error`. `share`: the part of all comparisons that have such a difference, called the
+        sensitivity of the measure. Both are null where even the largest differences are swapped
+        more often.
         """
         if not isinstance(error, Real) or not 0 < error < 1:
             raise PolicyError(f"error is a number above 0 and below 1, not {error!r}")
         rows = []
         for size in self.sizes:
-            mine = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
-            good = mine["rate"].to_numpy() <= error
-            reach = int(good[::-1].cumprod().sum())
-            best = mine.tail(reach)
-            counts = mine["comparisons"].to_numpy()
-            share = counts[len(counts) - reach :].sum() / counts.sum() if counts.size else None
-            rows.append((size, best["low"][0] if reach else None, share))
+            reached, share = None, 0
+            mine = self._joined(size, 1 / error)
+            for low, comparisons, swaps in mine:
+                if swaps > error * comparisons:
+                    break
+                reached, share = low, share + comparisons
+            total = sum(comparisons for _, comparisons, _ in mine)
+            rows.append((size, reached, None if reached is None else share / total))
         schema = {"size": pl.Int64, "difference": pl.Float64, "share": pl.Float64}
         return pl.DataFrame(rows, schema, orient="row")
+
+    def _joined(self, size: int, least: float) -> list[tuple[float, int, int]]:
+        """Join bins, from the highest, until each has enough comparisons: low, number, swaps."""
+        mine = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
+        bins: list[tuple[float, int, int]] = []
+        number = swaps = 0
+        for row in mine.reverse().iter_rows(named=True):
+            number, swaps = number + row["comparisons"], swaps + row["swaps"]
+            if number >= least:
+                bins.append((row["low"], number, swaps))
+                number = swaps = 0
+        if number:
+            # The lowest bins together are too few: they join the one above them.
+            above = bins.pop() if bins else (0.0, 0, 0)
+            bins.append((mine["low"][0], above[1] + number, above[2] + swaps))
+        return bins
 
     def extrapolated(self, size: int) -> pl.DataFrame:
         r"""Estimate the rates with topic sets of a size that cannot be split off.
@@ -137,17 +156,22 @@ class Swaps(
         row = rows.row(-1, named=True)
         if row["rate"] is None:
             return ()
-        sure = (
-            ""
-            if row["difference"] is None
-            else (
-                f" A difference of {row['difference']:g} or more is seldom swapped, and"
-                f" {percent(row['share'])} of the pairs have one."
+        if row["difference"] is not None:
+            sure = (
+                f" Of differences of {row['difference']:g} or more at most {ERROR:.0%} are swapped,"
+                f" and {percent(row['share'])} of the pairs have one."
             )
-        )
+        else:
+            low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]
+            sure = (
+                f" Even of the largest differences, {low:g} or more, {percent(swaps / number)} are"
+                " swapped."
+            )
+        tied = row["ties"] / row["comparisons"]
+        ties = f" and {percent(tied)} are tied on one of them" if tied else ""
         return (
             f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems change places.{sure}",
+            f" {percent(row['rate'])} of the pairs of systems change places{ties}.{sure}",
             f"That rests on {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
@@ -165,7 +189,7 @@ class Swaps(
 
     @classmethod
     def side_by_side(cls, studies: Sequence[Swaps]) -> list[Table]:
-        """Return the tables of several measures, all of the same sizes and bins."""
+        """Return the tables of several measures, all of the same sizes."""
         if not studies:
             raise CranfieldError("there is no study to be shown")
         frames = [study.frames() for study in studies]
@@ -188,8 +212,13 @@ class Swaps(
             " most, and how many reach it"
         )
         head = ("measure", "topics", "swaps", "tied", "least difference", "reach it")
-        names = [study.label for study in studies]
-        return [Table(title, head, rows), *(_by_bin(rates, names, size) for size in some.sizes)]
+        alike: dict[tuple[float, ...], list[str]] = {}
+        for study in studies:
+            alike.setdefault(study.bins, []).append(study.label)
+        return [
+            Table(title, head, rows),
+            *(_by_bin(rates, names, size) for size in some.sizes for names in alike.values()),
+        ]
 
     def __repr__(self) -> str:
         about = f"{self.measure}: " if self.measure else ""
@@ -205,7 +234,7 @@ class Swaps(
 def _by_bin(rates: pl.DataFrame, measures: Sequence[str], size: int) -> Table:
     """Show the rates of all measures with sets of a size, by bin of differences."""
     rows = []
-    of_size = rates.filter(pl.col("size") == size)
+    of_size = rates.filter(pl.col("size") == size, pl.col("measure").is_in(measures))
     for (low, high), mine in of_size.group_by("low", "high", maintain_order=True):
         if not mine["comparisons"].sum():
             continue

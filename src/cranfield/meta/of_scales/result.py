@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.study import Study
 from cranfield.tabular import Table, number
 
@@ -61,12 +61,14 @@ class ScaleStudy(
         if orders.is_empty():
             return ()
         least = orders.row(0, named=True)
+        alike = orders.filter(pl.col("overall") == least["overall"])
+        names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in alike.to_dicts()]
         said = (
             "Interval scaling leaves the order of the systems by their means as it is"
             if least["overall"] == 1
-            else f"Interval scaling changes the order of the systems most with {least['measure']}"
-            f" at cutoff {least['cutoff']}: Kendall's tau {least['overall']:.2f} to the order by"
-            " the measure itself"
+            else f"Interval scaling changes the order of the systems most with"
+            f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
+            " order by the measure itself"
         )
         decisions = self.changes.drop_nulls("changed % of all").sort(
             "changed % of all", descending=True, maintain_order=True

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, checked_sizes, explained, given_tests
 from cranfield.meta.of_tests.known_means import MOST_DRAWN, Source, Swapped, drawn_from, seed_of
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, attaining, percent
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.tabular import Table, from_frame
@@ -98,11 +98,14 @@ class FalseAlarms(
             return ()
         worst = rows.sort("any pair", descending=True).row(0, named=True)
         over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
-        many = ", ".join(over) if over else "no test"
+        most = attaining(rows, "any pair", worst["any pair"], "test")
+        above = "has a 95% confidence interval above"
         return (
-            f"Where no systems differ, {many} surely err{'' if len(over) > 1 else 's'} more often"
-            f" than {self.alpha:g} in any pair, on {max(self.sizes)} topics; the most is"
-            f" {percent(worst['any pair'])}, by {worst['test']}.",
+            f"Where no systems differ, the family-wise error rate on {max(self.sizes)} topics is"
+            f" highest for {names_or_count(most, 'test')}: {percent(worst['any pair'])}"
+            f"{' each' if len(most) > 1 else ''}.",
+            f"{names_or_count(over, 'test') if over else 'No test'}"
+            f" {above if len(over) < 2 else above.replace('has', 'have')} {self.alpha:g}.",
             f"That rests on {counted(self.repeats, 'repeat')}.",
         )
 

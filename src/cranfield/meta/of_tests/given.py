@@ -80,7 +80,7 @@ def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
     for size in sizes:
         check_whole("the size of a topic set", size, 2)
         if size > most:
-            raise PolicyError(f"a topic set of {size} is more than {what}")
+            raise PolicyError(f"sizes must be at most {what}, got {size}")
     return tuple(int(size) for size in sizes)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_tests.agreement import COUNTS, URBANO, publication_bias
 from cranfield.meta.of_tests.fast_tests import is_bound
 from cranfield.meta.of_tests.given import explained
@@ -166,13 +166,19 @@ class SplitStudy(
             return (left,)
         best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
         if not best["AA"]:
-            return (
-                f"On two sets of {best['size']} topics, no test finds a pair significant on both.",
+            others = "none of the other tests" if out else "no test"
+            found = (
+                f"On two sets of {best['size']} topics, {others} finds a pair significant on both."
             )
+            return (found, *([left] if out else []))
+        tied = sound.filter(pl.col("AA") == best["AA"])
+        each = [
+            f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
+            for row in tied.iter_rows(named=True)
+        ]
         told = (
-            f"On two sets of {best['size']} topics, {best['first']} finds the most pairs"
-            f" significant on both and in the same order: {best['AA']:.1f} of the"
-            f" {best['significant first']:.1f} that it finds on the first."
+            f"On two sets of {best['size']} topics, the most pairs significant on both and in the"
+            f" same order: {names_or_count(each, 'test')}, mean over the draws."
         )
         rests = (
             f"That rests on {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}; a"

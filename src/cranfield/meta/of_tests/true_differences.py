@@ -11,11 +11,11 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, checked_sizes, explained, given_tests
 from cranfield.meta.of_tests.known_means import MOST_DRAWN, Drawn, drawn_from, seed_of
-from cranfield.meta.study import Study, labelled, percent
+from cranfield.meta.study import Study, attaining, labelled, percent
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.significance.pairs import all_pairs
@@ -116,16 +116,25 @@ class PowerOfTests(
         if rows.is_empty():
             return ()
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
-        fewest = f"; the fewest, {percent(last['found'])}, does {last['test']}"
-        wrong = rows.sort("any reversed", descending=True, maintain_order=True).row(0, named=True)
-        most = f" at most, by {wrong['test']}"
+        best = attaining(rows, "found", first["found"], "test")
+        share = f"{percent(first['found'])} of the pairs"
+        if len(rows) == 1:
+            found = f"{first['test']} finds {share} that differ."
+        elif len(best) == len(rows):
+            found = f"all {len(rows)} tests find equally many true differences, {share}."
+        else:
+            worst = attaining(rows, "found", last["found"], "test")
+            found = (
+                f"most true differences found: {names_or_count(best, 'test')}, {share};"
+                f" fewest: {names_or_count(worst, 'test')}, {percent(last['found'])}."
+            )
+        most = max(rows["any reversed"].to_list())
+        wrong = attaining(rows, "any reversed", most, "test")
+        by = f" at most, by {names_or_count(wrong, 'test')}" if len(rows) > 1 else ""
         return (
-            f"{labelled(self.measure)}on {counted(size, 'topic')} {first['test']} finds"
-            f"{' the most' if len(rows) > 1 else ''} true differences,"
-            f" {percent(first['found'])} of the pairs{fewest if len(rows) > 1 else ''}.",
-            f"A worse system is called better in {percent(wrong['any reversed'])} of the repeats"
-            f"{most if len(rows) > 1 else ''}."
-            if wrong["any reversed"]
+            f"{labelled(self.measure)}on {counted(size, 'topic')} {found}",
+            f"A worse system is called better in {percent(most)} of the repeats{by}."
+            if most
             else "In no repeat a worse system is called better.",
             f"That rests on {counted(self.repeats, 'repeat')} with {self.population} topics.",
         )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_tests.fast_tests import TestChoice
 from cranfield.meta.of_tests.given import checked_sizes
 from cranfield.meta.of_topics.sample_study import (
@@ -73,11 +73,13 @@ def stability(
     scores, missing
         As for :func:`cranfield.meta.of_topics.generalizability.generalizability`.
     sizes
-        Numbers of topics in a sample, 2 or more; by default ten up to the number of topics.
+        Numbers of topics in a sample, 2 or more; by default tenths of the number of topics.
+        Without replacement they are below the number of topics: the only sample of all topics
+        is the whole, and says nothing.
     repeats
         Number of samples of each size, and of samples for the limits of ranks.
     replace
-        Whether a topic may be drawn more than once, which sizes above the number of topics need.
+        Whether a topic may be drawn more than once, which sizes from the number of topics on need.
         Tests then take a topic drawn twice for two topics, and find a little more than they would
         on as many different ones.
     test, correction, alpha, resamples
@@ -104,12 +106,10 @@ def stability(
     Notes
     -----
     Samples without replacement share topics with the whole they are compared with, and more of
-    them the larger they are: with all topics tau is 1 by construction. The table says what fewer
-    topics would have found of *this* result. How close this result is to the truth,
+    them the larger they are: near all topics tau is near 1 by construction. The table says what
+    fewer topics would have found of *this* result. How close this result is to the truth,
     :func:`cranfield.meta.of_topics.extrapolation.extrapolate` and
     :func:`cranfield.meta.of_topics.generalizability.generalizability` estimate.
-
-    A sample without replacement of all topics is the whole; there is one of them, not `repeats`.
 
     Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, first
     places are shared, and the top k systems are all whose mean is not below the k-th highest.
@@ -123,11 +123,11 @@ def stability(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, "nDCG@20")
-    >>> found = stability(ev["nDCG@20"], sizes=[10, 50], repeats=100)
+    >>> found = stability(ev["nDCG@20"], sizes=[10, 25], repeats=100)
     >>> found
-    Stability(nDCG@20: 6 systems, 10 to 50 of 50 topics, 100 repeats, anova-2 with tukey)
+    Stability(nDCG@20: 6 systems, 10 to 25 of 50 topics, 100 repeats, anova-2 with tukey)
     >>> found.by_size["tau"].round(2).to_list()
-    [0.58, 1.0]
+    [0.58, 0.77]
     """
     check_options(stability, locals())
     ready = topic_scores(scores, missing, test)
@@ -148,9 +148,7 @@ def stability(
     )
     tasks = dict(sample_blocks(0, topics, True, repeats))
     for size in wanted:
-        # Without replacement there is one sample of all topics.
-        number = 1 if size == topics and not replace else repeats
-        tasks |= dict(sample_blocks(size, size, replace, number))
+        tasks |= dict(sample_blocks(size, size, replace, repeats))
     rows = run_parts(
         examined,
         whole,
@@ -200,11 +198,19 @@ def stability(
 
 
 def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
+    most = MOST_TOPICS if replace else topics - 1
     if sizes is None:
-        return sorted({max(2, round(topics * k / 10)) for k in range(1, 11)})
-    most = MOST_TOPICS if replace else topics
-    more = "" if replace else ", which needs replace=True"
-    return sorted(checked_sizes(sizes, most, f"{most:,} topics{more}"))
+        if most < 2:
+            raise CranfieldError(f"samples of topics need 3 topics, got {topics}")
+        tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
+        return sorted(size for size in tenths if size <= most)
+    chosen = sorted(checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,} topics"))
+    if chosen[-1] > most:
+        raise PolicyError(
+            f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
+            f" got {', '.join(f'{size:,}' for size in chosen if size > most)}"
+        )
+    return chosen
 
 
 def _tops(top: Iterable[int] | None, systems: int) -> list[int]:

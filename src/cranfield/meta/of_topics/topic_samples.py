@@ -79,7 +79,7 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
     tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
         random = stream(whole.seed, block.key, int(repeat))
-        # In order of topics, so that a sample of all of them has the same sums to the bit.
+        # In order of topics, so that equal samples have equal sums to the bit.
         drawn = np.sort(random.choice(topics, block.size, replace=block.replace))
         values = whole.values[drawn]
         means[k] = values.mean(axis=0)

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Floats
 from cranfield.base.shares import wilson
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.meta.of_users.simulation import AB
 from cranfield.meta.study import Study, percent
 from cranfield.online.interleaving.impressions_needed import impressions_needed
@@ -85,21 +85,25 @@ class Sensitivity(
         if rows.is_empty():
             return ()
         row = rows.sort("median needed", maintain_order=True).row(0, named=True)
+        tied = rows.filter(pl.col("median needed") == row["median needed"])
+        least = [
+            f"{one['method']} with the user {one['user']}" for one in tied.iter_rows(named=True)
+        ]
         fewer = (
             ""
-            if row["times fewer"] is None
+            if row["times fewer"] is None or len(tied) > 1
             else f", {row['times fewer']:.1f} times fewer than A/B tests"
         )
         agree = (
             ""
-            if row["agreement"] is None
+            if row["agreement"] is None or len(tied) > 1
             else f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
             f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
         )
         needed = counted(round(row["median needed"]), "impression")
         return (
-            f"The fewest impressions are needed by {row['method']} with the user {row['user']}:"
-            f" {needed} in the median pair of systems{fewer}.{agree}",
+            f"The fewest impressions are needed by {names_or_count(least, 'method')}: {needed} in"
+            f" the median pair of systems{fewer}.{agree}",
             "Users are simulated: that they click like people is an assumption.",
         )
 

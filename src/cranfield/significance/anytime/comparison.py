@@ -348,7 +348,10 @@ class AnytimeComparison(Framed):
         last = self.to_polars().filter(pl.col("topics") == self.looks[-1])
         shown = last.drop("topics", "significant")[:MOST_ROWS].with_columns(
             pl.Series("e", [f"{e:.4g}" for e in self.e_values[:MOST_ROWS, -1]]),
-            pl.Series("decided after", self.decided[:MOST_ROWS]),
+            pl.Series(
+                "decided after",
+                [f"{look:,}" if look else "-" for look in self.decided[:MOST_ROWS].tolist()],
+            ),
         )
         more = len(self.first) - MOST_ROWS
         rest = [f"… {more:,} more"] if more > 0 else []

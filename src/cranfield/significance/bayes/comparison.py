@@ -105,7 +105,8 @@ def compare_bayes(
     PolicyError
         For an unknown system or method, or an option out of its range.
     CranfieldError
-        For scores that are missing, infinite, by shard, or of fewer than two topics.
+        For scores that are missing, infinite, by shard, or of fewer than two topics; for `t` also
+        where the difference is the same on all topics.
 
     Examples
     --------
@@ -189,12 +190,11 @@ def _student(
     """Return P(mean < -rope), P(between), P(mean > rope), and the limits of the mean."""
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
-        # Nothing varies, so the posterior is a point; without a rope, 0 is neither side.
-        mean = 0.0 if abs(mean) <= rounding else mean
-        below, above = float(mean < -rope - rounding), float(mean > rope + rounding)
-        if rope == 0 and mean == 0:
-            below = above = 0.5
-        return (below, 1 - below - above, above), (mean, mean)
+        # The posterior would be a point: certainty, from however few topics.
+        raise CranfieldError(
+            f"method 't' requires differences that vary, got {difference[0]:g} on all {n} topics;"
+            " method='signed-rank' takes them"
+        )
     error = float(difference.std(ddof=1) / np.sqrt(n))
     below = float(stdtr(n - 1, (-rope - mean) / error))
     above = float(stdtr(n - 1, (mean - rope) / error))
@@ -348,9 +348,22 @@ class BayesianComparison(Framed):
                 f" {counted(self.n, 'topic')}{left}{drawn}",
                 f"mean difference {self.difference:.4f}; {self.level:g} credible interval of the"
                 f" {INTERVALS[self.method]} [{low:.4f}, {high:.4f}]",
-                f"P({first} is worse) = {self.p_worse:.4f}",
-                f"P(practically equivalent, {within} {self.rope:g}) = {self.p_equivalent:.4f}",
-                f"P({first} is better) = {self.p_better:.4f}",
+                f"P({first} is worse) {_shown(self.p_worse)}",
+                f"P(practically equivalent, {within} {self.rope:g}) {_shown(self.p_equivalent)}",
+                f"P({first} is better) {_shown(self.p_better)}",
                 *(f"note: {note}" for note in self.notes),
             ]
         )
+
+
+def _shown(probability: float) -> str:
+    """Write a probability after its name; one that only rounds to 0 or 1 is not called certain.
+
+    Examples
+    --------
+    >>> _shown(0.5), _shown(1e-9), _shown(1 - 1e-9)
+    ('= 0.5000', '< 0.0001', '> 0.9999')
+    """
+    if probability < 0.00005:
+        return "< 0.0001"
+    return "> 0.9999" if probability > 0.99995 else f"= {probability:.4f}"

@@ -211,7 +211,10 @@ class EffectSizes(Framed):
     def table(self) -> Table:
         """Return the table that is shown, a row a pair."""
         frame = self.to_polars()
-        rows = [[*row[:2], *(f"{value:.4f}" for value in row[2:])] for row in frame.iter_rows()]
+        rows = [
+            [*row[:2], *("" if np.isnan(value) else f"{value:.4f}" for value in row[2:])]
+            for row in frame.iter_rows()
+        ]
         title, *notes = self.heading()
         return Table(title, frame.columns, rows, (0, 1), notes)
 
@@ -318,8 +321,21 @@ def effect_sizes(
         high=high,
         confidence=confidence,
         exact=sample.exact,
-        notes=(*ready.notes, *ready.scores.direction_notes()),
+        notes=(
+            *ready.notes,
+            *ready.scores.direction_notes(),
+            *_notes(int((~known).sum())),
+        ),
     )
+
+
+def _notes(unknown: int) -> list[str]:
+    if not unknown:
+        return []
+    return [
+        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
+        " standardise them, do not vary"
+    ]
 
 
 def _limits(sample: Sample, raw: Floats, known: Any, confidence: float) -> Limits:

@@ -261,7 +261,14 @@ def compare_measures(
         method=CORRECTIONS[chosen].title,
         resamples=resamples,
         seed=seed,
-        notes=(*notes, *(note for one in scores.values() for note in notes_on(one, info, options))),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *notes,
+                    *(note for one in scores.values() for note in notes_on(one, info, options)),
+                )
+            )
+        ),
     )
 
 

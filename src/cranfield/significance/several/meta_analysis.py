@@ -23,7 +23,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.several.common_pairs import CommonPairs, common_pairs
-from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool
+from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular.frames import Framed, from_frame
 
@@ -65,6 +65,8 @@ class MetaAnalysis(Framed):
     prediction
         Limits between which the true difference on another such collection lies with probability
         1 - alpha, by pair.
+    resamples, seed
+        Of the prediction limits.
     notes
         What a reader should be told.
     """
@@ -83,6 +85,8 @@ class MetaAnalysis(Framed):
     interval: Limits
     interval_kind: str
     prediction: Limits
+    resamples: int
+    seed: int
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -134,7 +138,9 @@ class MetaAnalysis(Framed):
             ),
             f"variance between collections by {TITLES[self.tau2_by]}, errors {self.errors}",
             f"low, high: {level} confidence limits of the mean over such collections,"
-            f" {self.interval_kind}; predicted: of another collection",
+            f" {self.interval_kind}",
+            f"predicted low, high: {level} prediction limits of the difference on another"
+            f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
             *(f"note: {note}" for note in self.notes),
         ]
         p = {"p", "p of Q"}
@@ -161,6 +167,8 @@ def meta_analysis(
     correction: str = "holm",
     alpha: float = 0.05,
     missing: str = "error",
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> MetaAnalysis:
     r"""Pool the differences of systems over several collections that hold them.
 
@@ -172,8 +180,10 @@ def meta_analysis(
         \quad SE^2 = \frac{1}{\sum_c w_c} \cdot \frac{\sum_c w_c (y_c - \hat\mu)^2}{k - 1}
 
     and :math:`\hat\mu \pm t_{k-1} SE` are the limits of Hartung and Knapp (2001) and of Sidik and
-    Jonkman (2002). The true difference on another such collection lies between
-    :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 + \tau^2}` (IntHout et al. 2016).
+    Jonkman (2002). The interval of the true difference on another such collection is the parametric
+    bootstrap interval of Nagashima, Noma and Furukawa (2019): it allows for the uncertainty of
+    :math:`\tau^2`, which :math:`\hat\mu \pm t_{k-1} \sqrt{SE^2 + \tau^2}` takes as known. It does
+    not depend on `tau2_by` and `errors`.
 
     It assumes that the collections are like a random sample of those that are meant, with true
     differences that vary normally, that no topic is in two of them, and that means over topics are
@@ -202,6 +212,8 @@ def meta_analysis(
         Significance level.
     missing
         `error`; `drop` leaves out topics of a collection that lack a score; `zero` counts 0.
+    resamples, seed
+        Samples of prediction intervals, and the seed of their random numbers.
 
     Raises
     ------
@@ -231,7 +243,7 @@ def meta_analysis(
     if adjustment.families is not None:
         fitting = ", ".join(one.name for one in CORRECTIONS.values() if one.families is None)
         raise PolicyError(f"{adjustment.name} does not go with a meta-analysis; {fitting} do")
-    options = Options(alpha=alpha)
+    options = Options(alpha=alpha, resamples=resamples, seed=seed)
     of = common_pairs(collections, baseline, missing, find_test("t").info)
     if not standardised and len({*of.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(of.measures)))
@@ -256,7 +268,6 @@ def meta_analysis(
     none = np.zeros(len(of), dtype=np.intp)
     outcome = Outcome(t, pvalue, found.estimate, limits, found.places, none, none)
     corrected = adjustment.run(outcome, of.pairs, options)
-    another = np.sqrt(found.error**2 + found.tau2)
     return MetaAnalysis(
         of=of,
         difference=difference,
@@ -271,7 +282,9 @@ def meta_analysis(
         adjusted_pvalues=corrected.pvalue,
         interval=(corrected.interval or limits)(1 - alpha),
         interval_kind=corrected.holds_for,
-        prediction=_limits(found.estimate, another, df, 1 - alpha),
+        prediction=predict(y, v, 1 - alpha, resamples, seed),
+        resamples=resamples,
+        seed=seed,
         notes=(*of.notes, *_notes(of, known, found, errors)),
     )
 

@@ -13,12 +13,16 @@ import numpy as np
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.streams import stream
 from cranfield.significance.pairs import BLOCK
 
 Function = Callable[[Floats], Floats]
 
 GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
 """Values of tau^2, by the squared range of the estimates, where the likelihood is looked at."""
+
+TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
+"""Values of tau^2, by the one that Q suggests, between which its samples are interpolated."""
 
 LEAST = 2.0**-100
 """Part of the largest variance that the others are at least: less would not change a weight."""
@@ -52,6 +56,68 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     parts = [_pooled(y[part], v[part], tau2_by, errors) for part in _slices(y)]
     names = [one.name for one in fields(Pooled)]
     return Pooled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
+    """Return limits of the true value in another place, by row; infinite with fewer than two.
+
+    Samples of tau^2 come from its confidence distribution, that is from the distribution of
+    Cochran's Q; each gives a mean, of which Student's t with k - 1 degrees of freedom says how far
+    it is off, and a normal value around it: the parametric bootstrap of Nagashima, Noma and
+    Furukawa (2019).
+    """
+    low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
+    known = np.isfinite(v)
+    drawn: dict[int, tuple[Floats, Floats, Floats]] = {}
+    for row in np.flatnonzero(known.sum(axis=1) > 1):
+        mine = known[row]
+        places = int(mine.sum())
+        if places not in drawn:
+            random = stream(seed, places)
+            drawn[places] = (
+                random.chisquare(1, (resamples, places - 1)),
+                random.normal(size=resamples),
+                random.standard_t(places - 1, resamples),
+            )
+        # In units of the largest error, so that squares of weights are numbers.
+        unit = float(np.sqrt(v[row, mine].max())) or 1.0
+        errors = np.maximum(v[row, mine] / unit / unit, LEAST)
+        values = _predicted(y[row, mine] / unit, errors, *drawn[places])
+        low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return low, high
+
+
+def _predicted(y: Floats, v: Floats, chi2: Floats, normal: Floats, student: Floats) -> Floats:
+    """Draw true values in another place from those of some places, shape (places,)."""
+    tau2 = _tau2_drawn(y, v, chi2)
+    weights = 1 / (v + tau2[:, None])
+    mean, spread = _weighed(y, weights)
+    error = np.sqrt(spread / (y.size - 1) / weights.sum(axis=1))
+    return np.asarray(mean + normal * np.sqrt(tau2) - student * error)
+
+
+def _tau2_drawn(y: Floats, v: Floats, chi2: Floats) -> Floats:
+    """Draw tau^2 from its confidence distribution: the values for which Q is what was observed.
+
+    Given tau^2, Q is a sum of chi-squared variables, weighed by eigenvalues that grow with tau^2.
+    """
+    w = 1 / v
+    _, q = _weighed(y, w)
+    products = np.outer(w, w) / w.sum()
+    np.fill_diagonal(products, 0.0)
+    # Without differences of large weights, which would lose all digits.
+    form = np.diag(products.sum(axis=1)) - products
+    # Q exceeds k - 1 by tau^2 times the trace on average.
+    grid = TAU2_GRID * max(float(q), 1.0) / np.trace(form)
+    deviations = np.sqrt(v + grid[:, None])
+    forms = deviations[:, :, None] * form * deviations[:, None, :]
+    sums = chi2 @ np.linalg.eigvalsh(forms)[:, 1:].T
+    above = np.minimum((sums < q).sum(axis=1), grid.size - 1)
+    below = np.maximum(above - 1, 0)
+    draws = np.arange(len(chi2))
+    start, end = sums[draws, below], sums[draws, above]
+    part = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
+    return np.asarray(grid[below] + np.clip(part, 0, 1) * (grid[above] - grid[below]))
 
 
 def _slices(y: Floats) -> list[slice]:

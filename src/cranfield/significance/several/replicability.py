@@ -15,7 +15,9 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
+from cranfield.significance.difference_by_error import spread
 from cranfield.significance.options import Options
+from cranfield.significance.pairs import Pairs
 from cranfield.significance.several.common_pairs import CommonPairs, common_pairs
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular.frames import Framed, from_frame
@@ -44,6 +46,8 @@ class Replicability(Framed):
     p_greater, p_less
         One-sided p-values, shape (pairs, collections): that the first system has higher scores, or
         lower ones; NaN where a collection does not hold a pair.
+    notes
+        What a reader should be told of the p-values.
     """
 
     of: CommonPairs
@@ -54,6 +58,7 @@ class Replicability(Framed):
     level: float
     p_greater: Floats
     p_less: Floats
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -94,7 +99,7 @@ class Replicability(Framed):
             f" {self.method.capitalize()}",
             "better, worse: on how many collections the first system is so, at least; confidence"
             f" {1 - self.alpha:.4g}, {held}",
-            *(f"note: {note}" for note in of.notes),
+            *(f"note: {note}" for note in (*of.notes, *self.notes)),
         ]
         table = str(from_frame(self.to_polars(), "", left=("first", "second"))).lstrip("\n")
         return "\n".join([*lines, "", table])
@@ -176,9 +181,14 @@ def replicability(
         raise PolicyError(f"replicability takes a test of two systems, not {chosen.info.name}")
     of = common_pairs(collections, baseline, missing, chosen.info)
 
+    constant = of.table(_constant)
+    floor = 0.5 ** np.array(of.topics)
+
     def pvalues(side: str) -> Floats:
         one_sided = replace(options, alternative=side)
-        return of.table(lambda pairs: chosen.run(pairs, one_sided).pvalue)
+        found = of.table(lambda pairs: chosen.run(pairs, one_sided).pvalue)
+        # The same difference on n topics has, by sign flips, a probability of 2^-n.
+        return np.where(constant == 1, np.maximum(found, floor), found)
 
     return Replicability(
         of=of,
@@ -189,6 +199,28 @@ def replicability(
         level=alpha / 2 / (len(of) if correction == "bonferroni" else 1),
         p_greater=pvalues("greater"),
         p_less=pvalues("less"),
+        notes=_notes(int(np.nansum(constant))),
+    )
+
+
+def _constant(pairs: Pairs) -> Floats:
+    """Return 1 for pairs whose difference is the same on all topics and not 0, else 0."""
+    found = []
+    for block in pairs.blocks():
+        differences = block.differences()
+        mean = differences.mean(axis=1)
+        found.append(
+            (spread(differences, mean, block.rounding) == 0) & (np.abs(mean) > block.rounding)
+        )
+    return np.concatenate(found).astype(np.float64)
+
+
+def _notes(constant: int) -> tuple[str, ...]:
+    if not constant:
+        return ()
+    return (
+        f"{counted(constant, 'pair')} of a collection differ by the same on all n topics: p is at"
+        " least 2^-n, that of exact sign flips",
     )
 
 

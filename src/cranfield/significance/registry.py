@@ -16,6 +16,9 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 MISSING = ("error", "drop", "zero", "available")
 """What can be done where a system has no score for a topic."""
 
+STATISTICS = ("mean", "sum", "geometric-mean", "median")
+"""Statistics of topic scores that comparisons are of."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:

@@ -13,10 +13,8 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.significance.prepare import Ready
+from cranfield.significance.registry import STATISTICS
 from cranfield.significance.tests.declaration import TestInfo
-
-STATISTICS = ("mean", "sum", "geometric-mean", "median")
-"""Statistics of topic scores that comparisons are of."""
 
 OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
 """The statistic of each aggregate of a measure."""

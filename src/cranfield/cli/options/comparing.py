@@ -11,9 +11,8 @@ from cranfield.cli.options.declaring import Named, in_group, option
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
 from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
-from cranfield.significance.registry import ALTERNATIVES, MISSING
+from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS
 from cranfield.significance.tests.catalogue import TESTS, find_test
-from cranfield.significance.topic_statistic import STATISTICS
 
 _NAMES = [name for name, test in TESTS.items() if not test.info.bound]
 # The default by its usual name stands before its numbered kin.

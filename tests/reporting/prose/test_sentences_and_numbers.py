@@ -493,3 +493,16 @@ def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
 
     told = p_of(p, 0.05).text
     assert shown in told and holds(told, p)
+
+
+def test_intervals_that_are_not_shown_and_notes_that_sentences_report() -> None:
+    scores = {
+        "bm25": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65],
+        "dense": [0.39, 0.10, 0.66, 0.47, 0.41, 0.70],
+        "fused": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
+    }
+    one = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline="bm25")
+    assert one.is_significant().all() and np.isnan(one.interval[0]).sum() == 1
+    text = one.prose()
+    assert "no limits" not in text and text.count("95% confidence interval") == 1
+    assert text.count("ordinal") == 1

@@ -57,7 +57,8 @@ class _NotComparedError(Exception):
 def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -> Separation | str:
     """Compare all pairs of systems by the default test, or say why they are not compared."""
     # Loaded only where a comparison is not kept yet.
-    from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
+    from cranfield.scales.statements.meaningful import meaning
+    from cranfield.significance.comparison.notes import RESCALING
 
     found = compared_if_possible(scores, alpha, most)
     if isinstance(found, str):
@@ -80,8 +81,8 @@ def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -
             else "low, high: mean of the first run and simultaneous limits of the difference from"
             " it; a run that leaves this mean out differs from the first"
         )
-    # What the verdict says, better.
-    notes += [one for one in found.notes if not one.startswith(NOT_INVARIANT)]
+    # The verdict says what the scale of the measure allows.
+    notes += [note for note in found.notes if not note.endswith(RESCALING)]
     return Separation(frame, found.method, meaning(found).first_line, tuple(notes))
 
 

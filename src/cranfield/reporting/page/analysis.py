@@ -9,6 +9,7 @@ from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.sections import Rows, of_measure, table
+from cranfield.significance.comparison.notes import RESCALING
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.anova_table import AnovaTable, shown_p
 from cranfield.significance.models.assumptions import Assumptions
@@ -29,7 +30,7 @@ def _of(part: Part) -> list[object]:
         pieces.append(_anova(one.anova))
     if part.assumptions is not None:
         pieces += _assumptions(part.assumptions)
-    notes = [note for note in one.notes if not note.startswith("not invariant:")]
+    notes = [note for note in one.notes if not note.endswith(RESCALING)]
     if notes:
         pieces += [el("h4", "Notes"), el("ul", *(el("li", f"{capitalised(n)}.") for n in notes))]
     pieces.append(_intervals(one))

@@ -62,9 +62,10 @@ def report(
         The file to write; it appears whole or not at all.
     title
         Heading of the page.
-    baseline, test, correction, statistic, alternative, alpha, missing, exact, threshold, \
-resamples, seed
-        As for :func:`compare`, for what is not compared yet. None is the default there.
+    baseline, test, correction, statistic, alternative, alpha, missing
+        As for :func:`compare`, for scores that are not compared yet. None is the default there.
+    exact, threshold, resamples, seed
+        Likewise.
     scales
         Whether measures with a cutoff are also compared by their interval-scaled versions, where
         that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.

@@ -30,8 +30,11 @@ SHOWN_PAIRS = 5
 
 
 def _pair(one: PairwiseComparison, k: int) -> Sentence:
-    """Write a difference with its interval and p-value."""
+    """Write a difference with its interval, if it has one, and its p-value."""
     low, high = (float(ends[k]) for ends in one.interval)
+    p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
+    if np.isnan([low, high]).any():
+        return [_difference(one, k), " (", p, ")"]
     places = _places(one, k)
     ends: list[Any] = ["has no limits"]
     if np.isfinite([low, high]).all():
@@ -41,7 +44,6 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     elif np.isfinite(high):
         ends = ["up to ", Maths(rounded(high, places))]
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
-    p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
     if one.interval_of in (*MEANS, f"difference of {one.mean_of}s"):
         return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
     # It is no interval of the difference that stands before it.

@@ -23,6 +23,7 @@ from cranfield.reporting.prose.sentences import (
 from cranfield.reporting.prose.several_measures import jointly
 from cranfield.scales.statements.meaningful import MEANINGFUL, meaning, measure_of, order_kept
 from cranfield.significance import check_assumptions
+from cranfield.significance.comparison.notes import RESCALING
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
@@ -35,9 +36,6 @@ BOUNDS = {
 
 OF_ITS_OWN = "what the test assumes of each pair"
 """What corrections assume that add nothing to the test."""
-
-TOLD = ("not invariant", "lower scores of")
-"""Starts of notes that other sentences tell."""
 
 HINT = "% The keys are those of `cranfield cite`, which prints BibTeX: save it as a .bib file."
 
@@ -63,7 +61,8 @@ def _sentences(one: PairwiseComparison, margin: float | str | None) -> Iterator[
         yield from equivalence_of(one, margin)
     yield from _rests_on(one)
     for note in one.notes:
-        if not note.startswith(TOLD):
+        # Other sentences report these.
+        if not (note.startswith("lower scores of") or note.endswith(RESCALING)):
             yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]
 

@@ -19,6 +19,9 @@ from cranfield.significance.tests.declaration import TestInfo
 ENOUGH = 12
 """Topics below which a bootstrap over topics has little power."""
 
+RESCALING = "results may not survive a rescaling"
+"""The end of the note on a measure whose scale is lower than the test assumes."""
+
 FEW = 10
 """Topics below which two systems are also compared by exact sign flips."""
 
@@ -44,7 +47,7 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
             f"{name} is declared {scores.scale}, but this test assumes {a_scale(info.scale)};"
-            " results may not survive a rescaling"
+            f" {RESCALING}"
         )
     return notes
 

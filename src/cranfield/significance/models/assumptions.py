@@ -116,8 +116,8 @@ class Assumptions(Framed):
                 "The systems differ in variance. "
                 + (
                     "The F-test of all systems then calls equal ones different too often: read its"
-                    " corrected p, under the table. For pairs take what goes by each pair's own"
-                    " variance: the correction bootstrap-tukey, or the test t."
+                    " corrected p, under the table. For pairs use the correction bootstrap-tukey,"
+                    " which allows for it, or the test t, which takes each pair's own variance."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
                     " with a paired test or a randomisation test."

@@ -14,7 +14,6 @@ from cranfield.campaign.results.sheets.page import STYLES
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.sections import Rows, table
 from cranfield.reporting.page.shell import Parts, page_of_parts
-from cranfield.scales.statements.meaningful import NOT_INVARIANT
 from cranfield.significance.comparison.groups import shortened
 from cranfield.tabular import Table, number
 from cranfield.tabular.content import Cell
@@ -61,9 +60,7 @@ def _bold(found: Overview) -> Mapping[str, Sequence[bool]]:
 
 def _notes(found: Overview) -> list[str]:
     board = found.board
-    # The verdict names the test, and says what the note of the comparison says too.
-    notes = [one for one in board.notes if not one.startswith(NOT_INVARIANT)]
-    return [*notes, *([board.verdict] if board.verdict else [])]
+    return [*board.notes, *([board.verdict] if board.verdict else [])]
 
 
 def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[str]) -> str:

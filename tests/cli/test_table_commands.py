@@ -39,7 +39,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     start = ("compare", "--scores", "s.csv", "-m", "AP", "--ranks")
     text, _ = cranfield(folder, *start, "--resamples", "99")
-    assert text.startswith("AP: ranks by moderated max-T")
+    assert text.startswith("AP: ranks by Tukey's HSD on the two-way ANOVA error, bootstrapped")
     assert "99 random samples" in text
     assert (
         "ranks by Two-way ANOVA (MD2) with Tukey's HSD"
@@ -56,7 +56,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
 def test_compare_by_measures_together(folder: Path) -> None:
     start = ("compare", "qrels", "*.run", "-m", "AP", "-m", "RR", "--joint", "--resamples", "99")
     text, _ = cranfield(folder, *start)
-    assert text.startswith("moderated max-T over 1 pair and 2 measures, 2 topics")
+    assert text.startswith("Tukey's HSD bootstrapped over topics: 1 pair and 2 measures, 2 topics")
     assert "bootstrap max-T" in cranfield(folder, *start, "-c", "bootstrap-max-t")[0]
     assert cranfield(folder, *start, "--format", "csv")[0].startswith("first,second,measure,diff")
     [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]

@@ -136,7 +136,7 @@ class JointComparison(Framed, Told):
         every = np.maximum(better, worse) == number
         opposed = (better > 0) & (worse > 0)
         return [
-            f"{self.method} over {counted(len(self), 'pair')} and {counted(number, 'measure')},"
+            f"{self.method}: {counted(len(self), 'pair')} and {counted(number, 'measure')},"
             f" {counted(self.topics, 'topic')}; alpha {self.alpha:g} for all together",
             f"{counted(either, 'pair')} differ{'s' * (either == 1)} by some measure,"
             f" {every.sum():,} of them by every one, {opposed.sum():,} by measures that"

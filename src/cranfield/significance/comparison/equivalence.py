@@ -223,7 +223,12 @@ class Equivalence(Framed):
             "ruled out: a difference of that size or more, in either direction",
         ]
         if "%" in self.asked:
-            lines.append("the margin is that part of the mean of the second system, as it is here")
+            lines.append(
+                f"the margin is the log ratio of geometric means that are {self.asked} apart"
+                if found.mean_of == "geometric mean"
+                else f"the margin is that percentage of the {found.mean_of} of the second system,"
+                " taken as known"
+            )
         return lines
 
     def table(self, places: int | None = None) -> Table:

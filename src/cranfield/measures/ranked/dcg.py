@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS, LINEAR, Discount, Gain, OfGains, gained, ideal, upto
+from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
@@ -41,11 +41,10 @@ class Discounted(OfGains):
             own.setdefault("gains", forms[form])
         return own
 
-    @property
-    def scale(self) -> Scale:
-        flat = self.discount.form == "max(1,log(rank))" and self.gains == LINEAR
+    def equal_weights(self) -> bool:
+        """Return True if no rank is discounted."""
         within = self.cutoff is not None and self.cutoff <= self.discount.base
-        return Scale.INTERVAL if flat and within else super().scale
+        return self.discount.form == "max(1,log(rank))" and within
 
     def sum(self, rows: Rows) -> Floats:
         return rows.total(rows.gains / rows.by_rank(self.discount.of))

@@ -22,7 +22,7 @@ from cranfield.cli.options.output import (
     with_options,
     write,
 )
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
+@scale_option
 @comparing_options
 @with_options(
     in_group(
@@ -121,6 +122,7 @@ def compare(
     runs: tuple[str, ...],
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
+    scale: str | None,
     comparing: Comparing,
     strict: bool,
     margin: str | None,
@@ -160,7 +162,7 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
-    scores = given_scores(qrels, runs, asked, score_files, judging)
+    scores = given_scores(qrels, runs, asked, score_files, judging, scale=scale)
     if ranks or joint:
         boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
         write(_boards(boards, format, prose, printing), output)

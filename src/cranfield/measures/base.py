@@ -124,6 +124,8 @@ class Measure(Declared):
     kind: ClassVar[str] = KINDS[0]
     reads: ClassVar[type[Any]] = JudgedRuns
     """What it is computed from."""
+    scale_source: ClassVar[str] = "measure"
+    """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inside: ClassVar[str] = ""
     """Of a measure of a measure, an example of what stands inside."""
     passes: ClassVar[bool] = True

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
 from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.scale_types import Scale, find_scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
 
@@ -22,6 +23,7 @@ def define(
     range: tuple[float, float] = (0.0, 1.0),
     aggregate: str = "mean",
     source: str = "user-defined",
+    scale: Scale | str | None = None,
 ) -> Measure:
     """Define a measure of your own; its name then works wherever a measure can be named.
 
@@ -36,6 +38,9 @@ def define(
         (topics, systems).
     summary, range, aggregate, source
         What :class:`Info` says of it.
+    scale
+        The measurement scale of its scores, if you declare one: `nominal`, `ordinal`, `interval` or
+        `ratio`. By default it is ordinal.
 
     Raises
     ------
@@ -69,10 +74,13 @@ def define(
             return scores
 
     Defined.__doc__ = summary
+    if scale is not None:
+        Defined.scale_source = "user"
     about = {
         "summary": summary,
         "range": (float(bounds[0]), float(bounds[1])),
         "aggregate": aggregate,
         "source": source,
+        "scale": Scale.ORDINAL if scale is None else find_scale(scale),
     }
     return measure(name, family="user-defined", **about)(Defined)()

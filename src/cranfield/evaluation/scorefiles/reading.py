@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
+from cranfield.base.scale_types import Scale
 from cranfield.evaluation.scorefiles.cells import decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
 from cranfield.evaluation.scorefiles.objects import (
@@ -29,7 +30,13 @@ from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
 from cranfield.sources.values import is_number
 
 
-def read_scores(data: Any, *, measure: str | Measure | None = None, format: str = "auto") -> Scores:
+def read_scores(
+    data: Any,
+    *,
+    measure: str | Measure | None = None,
+    format: str = "auto",
+    scale: Scale | str | None = None,
+) -> Scores:
     """Read per-topic scores of one measure.
 
     Parameters
@@ -48,6 +55,9 @@ def read_scores(data: Any, *, measure: str | Measure | None = None, format: str 
         the name of it.
     format
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
+    scale
+        The measurement scale of the scores, if you declare one: `nominal`, `ordinal`, `interval` or
+        `ratio`. By default it is the scale that the measure declares, if it is known.
 
     Returns
     -------
@@ -66,12 +76,17 @@ def read_scores(data: Any, *, measure: str | Measure | None = None, format: str 
     [[0.5, nan], [0.25, 0.75]]
     """
     wanted = None if measure is None else str(measure)
+    scores = _read(data, _format(format), wanted)
+    return scores if scale is None else scores.with_scale(scale)
+
+
+def _read(data: Any, layout: str, measure: str | None) -> Scores:
     if isinstance(data, Scores):
-        if wanted is None or same_measure(wanted, data.measure):
+        if measure is None or same_measure(measure, data.measure):
             return data
         if not data.measure:
-            return replace(data, measure=wanted)
-    return joined(_parts(data, _format(format), wanted), wanted)
+            return replace(data, measure=measure)
+    return joined(_parts(data, layout, measure), measure)
 
 
 def read_scores_by_measure(

@@ -46,7 +46,8 @@ NOTHING = "nothing"
 class Entry:
     """A measure of the catalogue: its kind, how it is written, such as `AP[@…]`, what it declares.
 
-    Parameters have their default and their meaning; the maker is the class behind it.
+    Parameters have their default and their meaning; the maker is the class behind it. The measure
+    is the one that was asked for, if it was asked for by more than its name.
     """
 
     kind: str
@@ -54,6 +55,17 @@ class Entry:
     info: Info
     parameters: Mapping[str, tuple[str, str]]
     maker: Any
+    measure: Measure | None = None
+
+    @property
+    def scale(self) -> str:
+        """The scale of the measure that was asked for, by grades if it depends on them."""
+        if self.measure is None:
+            return str(self.info.scale)
+        scales = {highest: self.measure.scale_with(highest) for highest in (1, 2, 3)}
+        if len({*scales.values()}) == 1:
+            return str(self.measure.scale)
+        return ", ".join(f"{scale} for grades 0 to {highest}" for highest, scale in scales.items())
 
 
 def entries() -> list[Entry]:
@@ -152,11 +164,12 @@ def _named(name: str, catalogue: list[Entry]) -> Entry:
     for one in catalogue:
         if name == one.info.name or name in one.info.aliases:
             return one
-    named = parse_measures(name)[0].name
+    measure = parse_measures(name)[0]
     # The text `interval(DCG@10)` makes a measure whose name is that of the one inside.
     head = name.partition("(")[0]
-    wanted = head if head in {one.info.name for one in catalogue} else named
-    return next(one for one in catalogue if one.info.name == wanted)
+    wanted = head if head in {one.info.name for one in catalogue} else measure.name
+    entry = next(one for one in catalogue if one.info.name == wanted)
+    return replace(entry, measure=measure)
 
 
 def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
@@ -197,7 +210,9 @@ def _tell(one: Entry) -> None:
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
     click.echo(f"{names}: {info.summary}\n")
-    scale = f"{info.scale}, on the order that it induces itself"
+    scale = f"{one.scale}, on the order that it induces itself"
+    if one.measure is not None:
+        scale = f"of {one.measure.label}: {scale}"
     told = [
         ("kind", None if one.kind == KINDS[0] else f"{one.kind}, written {one.form}"),
         ("formula", info.formula),
@@ -262,7 +277,7 @@ def _as_dict(one: Entry) -> dict[str, Any]:
         **declared,
         "aliases": list(info.aliases),
         "range": [end if isfinite(end) else None for end in info.range],
-        "scale": None if one.kind == KINDS[2] else str(info.scale),
+        "scale": None if one.kind == KINDS[2] else str((one.measure or info).scale),
         "elsewhere": dict(info.elsewhere),
         "parameters": {
             name: {"default": default, "what": doc}

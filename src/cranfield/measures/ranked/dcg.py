@@ -121,7 +121,7 @@ def _discounted(rows: Rows) -> Floats:
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "ndcg_rel"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(OfGains):
     """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
@@ -149,7 +149,7 @@ class nDCGAtRelevant(OfGains):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "Rndcg"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
     """The end of the list counts when it goes beyond the last level by two ranks or more."""
@@ -184,7 +184,7 @@ class nDCGAtLevels(Measure):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "G"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class NormalisedGain(OfGains):
     """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""

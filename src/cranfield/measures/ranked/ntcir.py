@@ -117,7 +117,7 @@ class QMeasure(_Blended):
     at_wanted="none",
     scale_note="interval on one topic where 1 + beta * gain is in equal steps, as for binary"
     " relevance",
-    beyond_length="what else the topic has",
+    beyond_length="how many relevant documents the topic has",
     **_ABOUT,
 )
 class RMeasure(_Blended):

@@ -205,7 +205,7 @@ class Success(OfRelevance):
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
-    beyond_length="what else the topic has",
+    beyond_length="how many relevant documents the topic has",
     **_ABOUT,
 )
 class RPrecision(OfRelevance):

@@ -251,6 +251,6 @@ def _scale_sentence(parts: tuple[Part, ...]) -> str:
         "A statement is meaningful when it holds under every transformation that the scale of its"
         " numbers admits. Means, t-tests and analyses of variance take an interval scale for"
         f" granted; {len(interval):,} of {len(parts):,} measures here are declared to be on"
-        " one. Whether that forbids them is debated; which differences keep their order however the scale is spaced"
-        " is not, and each pair above says so."
+        " one. Whether that forbids them is debated; which differences keep their order however the"
+        " scale is spaced is not, and each pair above says so."
     )

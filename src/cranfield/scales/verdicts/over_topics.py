@@ -110,7 +110,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     ordered = _distinct(sorted(values), exact=exact)
     witness = _uneven(ordered, values, exact=exact)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
-    return TopicsReport(measure.label, longest, largest_base, scale, tuple(ordered), witness, exact)
+    return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
 
 def _runs(length: int, base: int, *, counted: bool) -> Ints:

@@ -32,6 +32,8 @@ scale_option = option(
     type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
     help="Measurement scale of the scores, instead of the one that the measure declares.",
     group="Measures",
+    # Messages on scale= are about the grades that judges may give.
+    stands_for="measurement_scale",
 )
 """The option by which the user declares the scale of scores."""
 

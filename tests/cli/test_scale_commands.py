@@ -91,3 +91,53 @@ def test_strict(folder: Path) -> None:
     out, _ = cranfield(folder, *start, "-m", "interval(RR@3)", "--strict", "--format", "json")
     found = json.loads(out)["comparisons"][0]
     assert (found["measure"], found["meaning"]["verdict"]) == ("interval(RR@3)", "meaningful")
+
+
+def test_a_declared_scale(campaign: Path) -> None:
+    """The grades are 0 to 2, and nDCG is ordinal and depends on the topic."""
+    start = ("compare", "qrels.txt", "s0.run", "s1.run", "s2.run", "--strict")
+    for text in ("RBP(p=1/3, gains='graded')", "RBP(p=0.5)"):
+        out, _ = cranfield(campaign, *start, "-m", text)
+        assert f"{text} is an interval scale" in out
+    _, err = cranfield(campaign, *start, "-m", "nDCG@10", status=2)
+    assert "nDCG@10 is declared ordinal" in err
+    out, _ = cranfield(campaign, *start, "-m", "nDCG@10", "--scale", "ratio")
+    assert "note: scale declared by the user: ratio\n" in out
+    assert "nDCG@10 is declared by the user to be a ratio scale" in out
+    _, err = cranfield(campaign, *start, "-m", "P@5", "--scale", "ordinal", status=2)
+    assert "P@5 is declared ordinal" in err
+    cranfield(campaign, *start, "-m", "P@5", "--scale", "metric", status=2)
+    report = ("report", "qrels.txt", "s0.run", "s1.run", "-m", "nDCG@10", "--scale", "ratio")
+    cranfield(campaign, *report, "-o", "declared.html")
+    page = (campaign / "declared.html").read_text()
+    assert "ratio, by the user" in page and "declared by the user: ratio" in page
+
+
+def test_the_image_of_a_measure_of_sets(folder: Path) -> None:
+    """Of runs of one length there is an image; of all lengths no interval-scaled version."""
+    out, _ = cranfield(folder, "scale", "SetF@4")
+    assert "5 values" in out and "there is no interval(SetF@4)" in out
+    found = json.loads(cranfield(folder, "scale", "SetF@4", "-f", "json")[0])
+    assert found["depends on length"] == "how many documents are retrieved"
+    out, _ = cranfield(folder, "scale", "P@4")
+    assert "there is no interval" not in out
+    _, err = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "interval(SetF@4)", status=2)
+    assert "it has no interval-scaled version" in err
+
+
+def test_measures_have_the_text_by_which_they_were_asked_for(folder: Path) -> None:
+    start = ("study", "scales", "qrels", "one.run", "two.run", "--cutoffs", "2", "-f", "csv")
+    out, _ = cranfield(folder, *start, "-m", "RBP(p=0.8)", "-m", "precision")
+    rows = pl.read_csv(out.encode()).filter(pl.col("what") == "overall")
+    assert rows["of"].to_list() == ["2, RBP(p=0.8)", "2, precision"]
+    out, _ = cranfield(folder, "scale", "RBP(p=0.8)@3")
+    assert out.startswith("RBP(p=0.8)@3 on runs of length 3")
+
+
+def test_the_scale_of_a_measure_with_parameters(folder: Path) -> None:
+    out, _ = cranfield(folder, "measures", "RBP(p=0.5)")
+    assert "scale       of RBP(p=0.5): interval" in out
+    out, _ = cranfield(folder, "measures", "RBP(p=1/3, gains='graded')")
+    assert "ordinal for grades 0 to 1, interval for grades 0 to 2" in out
+    out, _ = cranfield(folder, "measures", "RBP")
+    assert "scale       ordinal" in out

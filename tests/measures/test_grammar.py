@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from importlib import import_module
 from subprocess import run
 from typing import Any
@@ -30,6 +31,8 @@ ROUND_TRIPS = [
     "DCG(discount='1+log2.5(rank)')",
     "RBP(p=0.95)",
     "RBP(gains={1: 0.333333333333333}, p=0.5)@7",
+    "RBP(p=1/3)",
+    "RBP(gains={1: 1/3, 2: 2/3, 3: 1}, p=1/7)@7",
     "IPrec@0.1",
     "IPrec(rounding='trec_eval-10')@0",
     "SetF(beta=2)",
@@ -139,7 +142,7 @@ def test_names_go_back_to_trec_eval() -> None:
         ("AP@10(rel=2)", "parameters go before the @"),
         ("AP(2)", "parameters are given as name=value"),
         ("AP(**{'rel': 2})", "parameters are given as name=value"),
-        ("AP(rel=__import__('os'))", "is no number"),
+        ("AP(rel=__import__('os'))", "expected a number, a fraction"),
         ("AP.score", "is no measure"),
         ("AP + RR", "is no measure"),
         ("1", "is no measure"),
@@ -212,6 +215,26 @@ def test_a_family_loads_when_it_is_named() -> None:
     loaded = run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     folders = {name.split(".")[2] for name in loaded.split() if name.count(".") > 2}
     assert folders == {"ranked"}
+
+
+def test_fractions_are_parameters() -> None:
+    third = RBP(p=Fraction(1, 3))
+    assert cf.parse_measure("RBP(p=1/3)") == RBP(p=1 / 3) == third
+    assert (str(third), third.p) == ("RBP(p=1/3)", 1 / 3)
+    assert cf.parse_measure("RBP(p=0.3333333333333333)") == third
+    assert cf.parse_measure("RBP(p=1/4)") == RBP(p=0.25)
+    assert str(RBP(p=Fraction(1, 4))) == "RBP(p=0.25)"
+    mapped = RBP(gains={1: Fraction(1, 3), 2: 1})
+    assert cf.parse_measure("RBP(gains={1: 1/3, 2: 1})") == mapped
+    assert cf.parse_measure(str(mapped)) == mapped
+    # The number behind an @ has no fraction in its text form: / would end it.
+    assert str(cf.parse_measure("IPrec@(1/3)")) == "IPrec@0.3333333333333333"
+
+
+@pytest.mark.parametrize("wrong", ["1/0", "1/3/2", "'a'/2", "True/2", "2**3", "1+1", "10**400/3"])
+def test_other_arithmetic_is_refused(wrong: str) -> None:
+    with pytest.raises(cf.MeasureError, match="expected a number, a fraction such as 1/3"):
+        cf.parse_measure(f"RBP(p={wrong})")
 
 
 def test_define_refuses_what_cannot_be_a_measure() -> None:

@@ -93,8 +93,8 @@ def test_texts(name: str) -> None:
 
 def test_best_first_and_bold() -> None:
     """Two measures of different directions in one table: each has its own best value."""
-    quality = cf.Scores([[0.2, 0.6], [0.4, 0.6]], ("1", "2"), ("fast", "slow"), "AP")
-    seconds = cf.Scores([[1.0, 3.0], [1.0, 5.0]], ("1", "2"), ("fast", "slow"), "s")
+    quality = cf.Scores(np.array([[0.2, 0.6], [0.4, 0.6]]), ("1", "2"), ("fast", "slow"), "AP")
+    seconds = cf.Scores(np.array([[1.0, 3.0], [1.0, 5.0]]), ("1", "2"), ("fast", "slow"), "s")
     scores = {"AP": quality, "s": seconds.with_direction(lower_is_better=True)}
     made = evaluation_table(scores, sort="s")
     assert [str(row[0]) for row in made.rows] == ["fast", "slow"]

@@ -401,7 +401,7 @@ def found_after(words: list[str], word: str) -> str:
 @pytest.mark.parametrize("name", ["SetP", "SetP@10", "Utility(a=2, b=-3)"])
 def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     values = np.random.default_rng(0).random((9, 3))
-    scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL)
+    scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL, scale_source="measure")
     found = meaning(cf.compare(scores))
     assert (found.verdict, found.by_size) == (NOT_INVARIANT, True)
     assert "for retrieved sets of one size only" in found.lines()[0]
@@ -470,7 +470,7 @@ def test_measures_that_need_more_than_grades(measure: str) -> None:
 
 def test_risk_has_no_image() -> None:
     """What a system wins depends on another system."""
-    with pytest.raises(cf.MeasureError, match="it has no image"):
+    with pytest.raises(cf.MeasureError, match="it has no interval-scaled version"):
         cf.parse_measure("interval(URisk(P@3, baseline='x'))")
     with pytest.raises(cf.MeasureError, match="nothing can be said of its scale"):
         cf.scale_of("URisk(P@3, baseline='x')")
@@ -498,3 +498,78 @@ def test_recall_base_of_measures_that_need_more(text: str, by_topic: bool) -> No
     found = meaning(cf.compare(scores, test="friedman"))
     assert found.by_topic == by_topic
     assert found.verdict == "meaningful"
+
+
+VALUES = np.array([[0.1, 0.5], [0.2, 0.4], [0.3, 0.9], [0.1, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("scale", "verdict"),
+    [("ordinal", NOT_INVARIANT), ("interval", MEANINGFUL), (cf.Scale.RATIO, MEANINGFUL)],
+)
+@pytest.mark.parametrize("name", ["mine", "nDCG@10", "SetF"])
+def test_a_scale_that_the_user_declares(name: str, scale: str, verdict: str) -> None:
+    """It goes before the scale of the measure, and before its dependence on topics and sizes."""
+    scores = scores_of(VALUES, measure=name, scale=scale)
+    read = cf.read_scores({"a": {"q": 0.5, "r": 0.25}, "b": {"q": 1, "r": 0}}, measure=name)
+    for one in (scores, scores_of(VALUES, measure=name).with_scale(scale), read.with_scale(scale)):
+        assert (one.scale, one.scale_source) == (one.with_scale(scale).scale, "user")
+        compared = cf.compare(one)
+        assert f"scale declared by the user: {one.scale}" in compared.notes
+        assert meaning(compared).verdict == verdict
+    assert read.scale_source == ("" if name == "mine" else "measure")
+    assert not any("declared by the user" in note for note in cf.compare(read).notes)
+
+
+def test_where_a_scale_can_be_declared() -> None:
+    table = {"a": {"q": 0.5, "r": 0.25}, "b": {"q": 1, "r": 0}}
+    assert cf.read_scores(table, scale="ratio").scale is cf.Scale.RATIO
+    assert cf.read_scores(table, measure="P@10", scale="nominal").scale is cf.Scale.NOMINAL
+    runs = {"x": {"q": {"d": 1}, "r": {"d": 1}}, "y": {"q": {"e": 1}, "r": {"d": 1}}}
+    qrels = {"q": {"d": 1}, "r": {"d": 1, "e": 1}}
+    evaluated = cf.evaluate(runs, qrels, ["nDCG@10", "P@1"])
+    declared = evaluated.with_scale("ratio")
+    assert {one.scale for one in declared.values()} == {cf.Scale.RATIO}
+    assert {one.scale_source for one in evaluated.values()} == {"measure"}
+    own = cf.define("MyUtility", lambda judged: judged.retrieved * 1.0, scale="ratio")
+    plain = cf.define("MyOrder", lambda judged: judged.retrieved * 1.0)
+    try:
+        found = cf.evaluate(runs, qrels, [own, plain])
+        assert (found[own].scale, found[own].scale_source) == (cf.Scale.RATIO, "user")
+        assert (found[plain].scale, found[plain].scale_source) == (cf.Scale.ORDINAL, "measure")
+        assert "scale declared by the user: ratio" in cf.compare(found[own]).notes
+    finally:
+        del cf.measures.REGISTRY["MyUtility"], cf.measures.REGISTRY["MyOrder"]
+    with pytest.raises(PolicyError, match="scale must be one of nominal, ordinal, interval, ratio"):
+        cf.read_scores(table, scale="metric")
+    with pytest.raises(PolicyError, match="scale must be one of"):
+        cf.define("Other", lambda judged: judged.retrieved, scale="metric")
+    assert "Other" not in cf.measures.REGISTRY
+
+
+def test_a_transformed_score_is_not_declared_by_the_user() -> None:
+    scores = scores_of(VALUES, scale="ratio")
+    assert cf.significance.standardise(scores).scale_source == "measure"
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("RBP(p=1/3, gains='graded')", True),
+        ("RBP(p=0.5)", True),
+        ("RBP(p=0.5, gains='graded')@20", True),
+        ("RBP(p=1/3)", False),
+        ("RBP(p=1/4, gains='graded')", False),
+        ("RBP(p=0.8)", False),
+    ],
+)
+def test_rbp_on_three_grades(text: str, holds: bool) -> None:
+    """The grades of TREC-COVID are 0 to 2: digits to the base 2 and 3, and of no other."""
+    covid = cf.bundled.trec_covid()
+    scores = cf.evaluate(covid.runs[:3], covid.qrels, text)[text]
+    said = meaning(cf.compare(scores))
+    assert (said.verdict == MEANINGFUL) == holds
+    assert any("not invariant" in note for note in said.comparison.notes) != holds
+    if holds:
+        said.require()
+        assert "interval(" not in str(said)

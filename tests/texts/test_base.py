@@ -71,7 +71,7 @@ def test_defaults_are_not_shown() -> None:
         ("SMeasure(500)", "parameters are given as name=value"),
         ("SMeasure(**{})", "parameters are given as name=value"),
         ("SMeasure@10", "SMeasure takes no cutoff"),
-        ("SMeasure(L=print())", "a value is no number"),
+        ("SMeasure(L=print())", "expected a number, a fraction"),
         ("SMeasure(judged_only=True)", "SMeasure has no parameter 'judged_only' (it has: L)"),
         ("IA(SMeasure)", "SMeasure is computed from answers and nuggets, not rankings"),
         ("", "the form is Name(param=value)"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from cranfield.base.errors import PolicyError, quoted
+
 
 class Scale(IntEnum):
     """Stevens' scales in increasing order of what they allow to be said.
@@ -25,6 +27,23 @@ class Scale(IntEnum):
 
     def __str__(self) -> str:
         return self.name.lower()
+
+
+def find_scale(scale: Scale | str) -> Scale:
+    """Return the scale of a name: nominal, ordinal, interval or ratio.
+
+    Examples
+    --------
+    >>> find_scale("ratio")
+    <Scale.RATIO: 4>
+    """
+    if isinstance(scale, Scale):
+        return scale
+    names = {str(one): one for one in Scale}
+    found = names.get(str(scale).lower())
+    if found is None:
+        raise PolicyError(f"scale must be one of {', '.join(names)}; got {quoted(scale)}")
+    return found
 
 
 def a_scale(scale: Scale) -> str:

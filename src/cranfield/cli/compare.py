@@ -23,7 +23,7 @@ from cranfield.cli.options.output import (
     with_options,
     write,
 )
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
+@scale_option
 @comparing_options
 @with_options(
     in_group(
@@ -126,6 +127,7 @@ def compare(
     runs: tuple[str, ...],
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
+    scale: str | None,
     comparing: Comparing,
     strict: bool,
     margin: str | None,
@@ -167,7 +169,9 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
-    scores = given_scores(qrels, runs, asked, score_files, judging, noted=format != "csv")
+    scores = given_scores(
+        qrels, runs, asked, score_files, judging, noted=format != "csv", scale=scale
+    )
     if ranks or joint:
         boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
         write(_boards(boards, format, prose, printing), output)

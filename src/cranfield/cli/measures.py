@@ -18,7 +18,6 @@ from cranfield.measures.declared import text_of
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:
-    from cranfield.base.scale_types import Scale
     from cranfield.measures import Info, Measure
 
 EPILOG = """\b
@@ -69,7 +68,7 @@ class Entry:
     form: str
     info: Info
     source: str
-    scale: Scale
+    scale: str
     parameters: Mapping[str, Setting]
     maker: type[Measure]
     measure: Measure | None = None
@@ -95,14 +94,22 @@ def entries() -> list[Entry]:
 
 
 def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
-    info, source, scale = _info(kind), kind.info.sources, kind.info.scale
+    info, source, scale = _info(kind), kind.info.sources, str(kind.info.scale)
     if measure is not None:
-        info, source, scale = measure.info, measure.source, measure.scale
+        info, source, scale = measure.info, measure.source, _scale(measure)
         if kind.kind == KINDS[1]:
             # The family is that of the catalogue, not that of the measure inside.
             info = replace(info, family=kind.info.family)
     parameters = _parameters(kind, measure)
     return Entry(kind.kind, _form(kind), info, source, scale, parameters, kind, measure)
+
+
+def _scale(measure: Measure) -> str:
+    """Return the scale of a measure, by the highest grade where it depends on that."""
+    scales = {highest: measure.scale_with(highest) for highest in (1, 2, 3)}
+    if len({*scales.values()}) == 1:
+        return str(measure.scale)
+    return ", ".join(f"{scale} for grades 0 to {highest}" for highest, scale in scales.items())
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -319,7 +326,7 @@ def _as_dict(one: Entry) -> dict[str, Any]:
         "aliases": list(info.aliases),
         "range": [end if isfinite(end) else None for end in info.range],
         "source": one.source,
-        "scale": None if one.kind == KINDS[2] else str(one.scale),
+        "scale": None if one.kind == KINDS[2] else one.scale,
         "elsewhere": dict(info.elsewhere),
         "parameters": {
             name: {"default": setting.default, "what": setting.doc}

@@ -19,7 +19,7 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.reading import READING, Reading
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -50,6 +50,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
+@scale_option
 @option(
     "--output",
     default=OUTPUT,
@@ -85,6 +86,7 @@ def report(
     runs: tuple[str, ...],
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
+    scale: str | None,
     output: str,
     title: str | None,
     date: str | None,
@@ -113,7 +115,7 @@ def report(
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
-    results = given_scores(qrels, many, asked, score_files, judging, noted=True)
+    results = given_scores(qrels, many, asked, score_files, judging, noted=True, scale=scale)
     judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
     judged = _judged(qrels, many, results, judges, cut, judging) if judges else None
     write_report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, optional_module
+from cranfield.base.scale_types import Scale
 from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
@@ -138,6 +139,15 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         if found is None:
             raise CranfieldError(f"{type(self.judged).__name__} have no coverage: runs have")
         return found
+
+    def with_scale(self, scale: Scale | str) -> Evaluation:
+        """Return the evaluation with all scores on a scale that you declare.
+
+        See :meth:`cranfield.Scores.with_scale`.
+        """
+        scores = {name: one.with_scale(scale) for name, one in self.scores.items()}
+        on_all = self.on_all and self.on_all.with_scale(scale)
+        return replace(self, scores=scores, on_all=on_all)
 
     def means(self) -> pl.DataFrame:
         """Return the overall value of each measure (mean, sum or geometric mean) by system.
@@ -268,6 +278,7 @@ def score(
             judged.systems,
             settings=judged.settings_for(measure),
             scale=None if grades is None else measure.scale_with(grades),
+            scale_source=measure.scale_source,
             shards=judged.shard_labels,
             definition=measure,
         )

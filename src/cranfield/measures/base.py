@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,8 +16,8 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import what_of
 from cranfield.measures.declared import Declared, text_of
 from cranfield.measures.families import ALIASES, HOME, KINDS
-from cranfield.measures.parameters import flag, integer, optional, parameter
-from cranfield.measures.spacing import MOST, SHORT, evenly_spaced
+from cranfield.measures.parameters import flag, integer, optional, parameter, short
+from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ class Measure(Declared):
     kind: ClassVar[str] = KINDS[0]
     reads: ClassVar[type[Any]] = JudgedRuns
     """What it is computed from."""
+    scale_source: ClassVar[str] = "measure"
+    """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inside: ClassVar[str] = ""
     """Of a measure of a measure, an example of what stands inside."""
     passes: ClassVar[bool] = True
@@ -244,25 +246,44 @@ class Measure(Declared):
 
     @property
     def scale(self) -> Scale:
-        """The scale that it is on at least, for its own order on one topic, with its parameters.
+        """The scale for the measure's own order of runs on one topic, whatever the grades.
 
-        What is declared, but for a few ranks: there measures have few values, which are looked at.
-        RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1; both are interval scales, and RR@3 is none.
+        It depends on parameters and cutoff: RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1, which are
+        interval scales; RR@3 is not. It is the highest scale that is known: a measure declared
+        ordinal may be interval.
         """
-        return self._scale_of_few(range(1, MOST + 1))
+        grades = sorted({*range(1, MOST + 1), *self._named_grades()})
+        higher = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
+        return Scale.INTERVAL if higher else self.info.scale
 
     def scale_with(self, highest: int) -> Scale:
-        """Return the scale for grades 0 to the highest: ERR@1 is interval for 0 and 1 alone."""
-        return max(self.scale, self._scale_of_few((min(max(highest, 1), MOST),)))
+        """Return the scale for grades 0 to `highest`: ERR@1 is interval for grades 0 and 1 only."""
+        if self.info.scale < Scale.INTERVAL and self.evenly_spaced(max(highest, 1)):
+            return Scale.INTERVAL
+        return self.info.scale
 
-    def _scale_of_few(self, highest: Iterable[int]) -> Scale:
-        few = self.cutoff is not None and self.cutoff <= SHORT
+    def evenly_spaced(self, highest: int) -> bool:
+        """Return True if all values are known to be equally spaced, for grades 0 to `highest`.
+
+        By default all runs are scored, where only a few ranks count; a subclass may state a law.
+        """
         known = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
-        beyond = self.info.inputs or self.info.beyond_grades
-        if self.info.scale >= Scale.INTERVAL or not few or not known or beyond:
-            return self.info.scale
-        even = all(_is_even(self, one) for one in highest)
-        return Scale.INTERVAL if even else self.info.scale
+        if not known or self.info.inputs or self.info.beyond_grades or self.deepest is None:
+            return False
+        highest = min(highest, MOST)
+        return few_runs(self.deepest, highest) and _evenly_spaced(self, highest)
+
+    def _named_grades(self) -> Iterator[int]:
+        """Yield the grades that parameters name: with higher ones gains may be unequal."""
+        yield max(getattr(self, "rel", 1), 1)
+        kind = getattr(getattr(self, "gains", None), "kind", None)
+        if isinstance(kind, tuple):
+            yield from (max(grade + more, 1) for grade, _ in kind for more in (0, 1))
+
+    @property
+    def deepest(self) -> int | None:
+        """The last rank that can change the score; None if there is none."""
+        return self.cutoff
 
     @property
     def beyond_length(self) -> str:
@@ -293,12 +314,13 @@ class Measure(Declared):
 
     def __str__(self) -> str:
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
-        return self.called() + self.shown(self.info.at) + ("" if at is None else f"@{text_of(at)}")
+        behind = short(at) if isinstance(at, float) else at
+        return self.called() + self.shown(self.info.at) + ("" if at is None else f"@{behind}")
 
 
 @cache
-def _is_even(measure: Measure, highest: int) -> bool:
-    return evenly_spaced(measure.score, measure.cutoff or SHORT, highest)
+def _evenly_spaced(measure: Measure, highest: int) -> bool:
+    return evenly_spaced(measure.score, measure.deepest or 1, highest)
 
 
 class Registry(MutableMapping[str, type[Measure]]):

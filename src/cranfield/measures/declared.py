@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import did_you_mean
-from cranfield.measures.parameters import Parameter, checked, short
+from cranfield.measures.parameters import Parameter, checked, number_text
 
 
 class Declared:
@@ -103,7 +103,7 @@ class Declared:
 
 def text_of(value: Any) -> str:
     if isinstance(value, float):
-        return short(value)
+        return number_text(value)
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
@@ -119,11 +119,25 @@ def keywords_of(call: ast.Call, text: str, error: type[Exception] = MeasureError
     return found
 
 
+class _Fractions(ast.NodeTransformer):
+    """Replace fractions of two numbers, such as 1/3, by the nearest float."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        above, below = (ast.literal_eval(side) for side in (node.left, node.right))
+        numbers = all(type(side) in {int, float} for side in (above, below))
+        if not isinstance(node.op, ast.Div) or not numbers or not below:
+            raise ValueError
+        return ast.Constant(above / below)
+
+
 def literal(node: ast.expr, text: str, error: type[Exception] = MeasureError) -> Any:
+    """Return the value of a literal: a number, a fraction such as 1/3, a text or a mapping."""
     try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise error(f"{quoted(text)}: a value is no number, 'text' or {{mapping}}") from None
+        value = ast.literal_eval(_Fractions().visit(node))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
+        raise error(
+            f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
+        ) from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
         raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
     if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
 from cranfield.base.errors import MeasureError, quoted, warn
+from cranfield.base.scale_types import Scale, find_scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
 from cranfield.scores.direction import direction_note, suggests_lower
@@ -24,6 +25,7 @@ def define(
     lower_is_better: bool | None = None,
     aggregate: str = "mean",
     source: str = "user-defined",
+    scale: Scale | str | None = None,
 ) -> Measure:
     """Define a measure of your own; its name then works wherever a measure can be named.
 
@@ -41,6 +43,9 @@ def define(
         suggests it.
     summary, range, aggregate, source
         What :class:`Info` says of it.
+    scale
+        The measurement scale of its scores, if you declare one: `nominal`, `ordinal`, `interval` or
+        `ratio`. By default it is ordinal.
 
     Raises
     ------
@@ -77,11 +82,14 @@ def define(
             return scores
 
     Defined.__doc__ = summary
+    if scale is not None:
+        Defined.scale_source = "user"
     about = {
         "summary": summary,
         "range": (float(bounds[0]), float(bounds[1])),
         "lower_is_better": bool(lower_is_better),
         "aggregate": aggregate,
         "source": source,
+        "scale": Scale.ORDINAL if scale is None else find_scale(scale),
     }
     return measure(name, family="user-defined", **about)(Defined)()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite, log
@@ -17,7 +17,15 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.parameters import fraction_of, integer, optional, parameter, short
+from cranfield.measures.parameters import (
+    fraction_of,
+    integer,
+    number_text,
+    optional,
+    parameter,
+    short,
+)
+from cranfield.measures.spacing import sums_evenly_spaced
 
 HIGHEST = 60
 """The highest grade for which 2^grade means anything."""
@@ -76,7 +84,7 @@ class Gain:
     def text(self) -> str:
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (f"{grade}: {short(gain)}" for grade, gain in self.kind)
+        pairs = (f"{grade}: {number_text(gain)}" for grade, gain in self.kind)
         return "{" + ", ".join(pairs) + "}"
 
 
@@ -99,12 +107,12 @@ def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
     for grade, worth in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
-        if isinstance(worth, bool) or not isinstance(worth, (int, float)):
+        if isinstance(worth, bool) or not isinstance(worth, (int, float, Fraction)):
             raise ValueError("a mapping with finite numbers as gains")
         if isinstance(worth, float) and not isfinite(worth):
             raise ValueError("a mapping with finite numbers as gains")
         # A whole number may be too large for a float, and is compared as it is.
-        if abs(worth) > 1e15 or abs(grade) >= 2**31:
+        if not -1e15 <= worth <= 1e15 or abs(grade) >= 2**31:
             raise ValueError("a mapping with grades and gains of moderate size")
     return tuple(sorted((grade, float(worth)) for grade, worth in value.items()))
 
@@ -183,6 +191,37 @@ class OfGains(Measure):
     """Measures of the gains of grades."""
 
     gains: Gain = GAINS
+
+    def equal_weights(self) -> bool:
+        """Return True if the score is a sum of gains with the same weight at each rank."""
+        return False
+
+    def evenly_spaced(self, highest: int) -> bool:
+        """Return True if the gains, or all values on short runs, are equally spaced."""
+        if not self.equal_weights():
+            return super().evenly_spaced(highest)
+        if highest > (HIGHEST if self.gains.kind == "exponential" else MOST_GRADES):
+            return False
+        return gains_evenly_spaced(self.gains.exactly().of(grades_up_to(highest)), self.cutoff)
+
+
+MOST_GRADES = 1_000
+"""The highest grade up to which gains are compared one by one."""
+
+
+def grades_up_to(highest: int) -> NDArray[Any]:
+    """Return the grades 0 to `highest` as an array of objects, for exact arithmetic."""
+    return np.arange(highest + 1).astype(object)
+
+
+def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:
+    """Return True if sums of the gains of grades are equally spaced.
+
+    They have to be so where all documents are judged, and where others, of gain 0, are retrieved.
+    """
+    known = set(map(Fraction, gains))
+    both = (known, known | {Fraction(0)})
+    return all(sums_evenly_spaced(some, ranks, base) for some in both)
 
 
 def gained(judged: JudgedRuns, gains: Gain) -> Rows:

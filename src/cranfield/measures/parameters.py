@@ -49,7 +49,7 @@ def number(
         wanted += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, np.number)):
             raise ValueError(wanted)
         try:
             number = float(value)
@@ -137,6 +137,26 @@ def short(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
+SIMPLE = 1_000
+"""Denominators up to which the text form of a number is a fraction instead of a long decimal."""
+
+
+def number_text(value: float) -> str:
+    """Write a number as in :func:`short`, but 1/3 instead of 0.3333333333333333.
+
+    Examples
+    --------
+    >>> number_text(0.8), number_text(1 / 3), number_text(0.123456789012)
+    ('0.8', '1/3', '0.123456789012')
+    """
+    text = short(value)
+    if len(text) > 12 and 1e-3 <= abs(value) <= SIMPLE:
+        simple = Fraction(value).limit_denominator(SIMPLE)
+        if float(simple) == value:
+            return str(simple)
+    return text
+
+
 def name(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
@@ -170,7 +190,9 @@ class Shares:
 
     @property
     def text(self) -> str:
-        return "{" + ", ".join(f"{one!r}: {short(number)}" for one, number in self.given) + "}"
+        return (
+            "{" + ", ".join(f"{one!r}: {number_text(number)}" for one, number in self.given) + "}"
+        )
 
 
 def shares(value: Any) -> Shares:
@@ -182,7 +204,7 @@ def shares(value: Any) -> Shares:
     for one, number in value.items():
         if not isinstance(one, str) or not one.strip():
             raise ValueError(wanted)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
+        if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
             raise ValueError(wanted)
         # A whole number may be too large for a float; NaN is not between the two.
         if not 0 <= number <= 1e15:

@@ -1,10 +1,12 @@
-"""Whether the values of a measure on the shortest runs are one step apart, by scoring them all."""
+"""Decide whether the values of a measure are equally spaced: by scoring short runs, or by a law."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import cache
 from itertools import product
+from math import gcd, lcm
 
 import numpy as np
 
@@ -13,40 +15,103 @@ from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.made_up import of_grades
 
-SHORT = 3
-"""Ranks of the runs that are all scored: of two grades 15 at most, of six 259."""
+SHORT = 5
+"""Longest runs that are all scored."""
+
+LISTED = 1_500
+"""Number of runs up to which they are all scored: of five documents with grades 0 to 3."""
 
 MOST = 5
 """The highest grade that is tried: what is uneven with more grades is so with some of these."""
 
-TOLERANCE = 1e-9
-"""Steps that differ by less than this part of the largest value are equal."""
+ROUNDING = 1e-13
+"""Values closer than this fraction of the largest value count as one."""
+
+TOLERANCE = 1e-6
+"""Steps that differ by less than this fraction of the smallest step are equal."""
+
+LARGEST_SUM = 2_000
+"""Sums of gains, in units of their common divisor, up to which all sums are enumerated."""
+
+
+def few_runs(length: int, highest: int) -> bool:
+    """Return True if all runs of up to `length` documents can be scored quickly."""
+    return length <= SHORT and sum((highest + 1) ** size for size in range(length + 1)) <= LISTED
 
 
 @cache
 def runs_up_to(length: int, highest: int) -> JudgedRuns:
-    """All runs of all lengths up to one, which may be cut off, on a topic that has any of them."""
-    kinds = range(-1, highest + 1)
-    runs = np.array([run for run in product(kinds, repeat=length) if _ends_once(run)])
-    return of_grades(runs, np.full(length, highest), highest, every_grade=True)
-
-
-def _ends_once(run: tuple[int, ...]) -> bool:
-    size = sum(grade >= 0 for grade in run)
-    return min(run[:size], default=0) >= 0
+    """Return all runs of up to `length` documents, on a topic where each can be retrieved."""
+    shorter = [
+        (*run, *(-1,) * (length - size))
+        for size in range(length + 1)
+        for run in product(range(highest + 1), repeat=size)
+    ]
+    return of_grades(np.array(shorter), np.full(length, highest), highest, every_grade=True)
 
 
 def evenly_spaced(score: Callable[[JudgedRuns], Floats], length: int, highest: int) -> bool:
-    """Tell whether values on runs of up to so many ranks are one step apart, with grades 0..c.
+    """Return True if the values on all runs of up to `length` ranks are equally spaced.
 
-    Two values always are. Nothing is known of what cannot be scored, nor of a measure that finds
-    all runs the same: what is relevant for it may be beyond the grades that are tried.
+    The grades are 0 to `highest`. A measure that cannot score the runs returns False, and so does
+    one with a single value for the highest grade tried: its relevant grades may be higher.
     """
     try:
         values = np.unique(score(runs_up_to(length, highest))[0])
     except CranfieldError:
         return False
-    slack = TOLERANCE * float(np.abs(values).max())
     steps = np.diff(values)
-    steps = steps[~(steps <= slack)]
-    return bool(np.ptp(steps) <= slack) if steps.size else highest < MOST
+    steps = steps[~(steps <= ROUNDING * float(np.abs(values).max()))]
+    return bool(np.ptp(steps) <= TOLERANCE * steps.min()) if steps.size else highest < MOST
+
+
+def sums_evenly_spaced(
+    gains: Iterable[Fraction], ranks: int | None, base: Fraction | int = 1
+) -> bool:
+    r"""Return True if all sums of one gain per rank are equally spaced.
+
+    The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}`, where each :math:`g_r` is any of the gains:
+    unweighted for b = 1, and rank-biased precision with p = 1/b.
+
+    Parameters
+    ----------
+    gains
+        The gains of all grades.
+    ranks
+        Number of ranks k; None if sums of every length have to be equally spaced.
+    base
+        The base b, at least 1.
+
+    Notes
+    -----
+    Gains in equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and
+    digits spell all whole numbers up to the largest one if and only if :math:`b \le m + 1`. A base
+    that is not a whole number leaves unequal steps. If sums of two or more ranks have no gap,
+    neither have those of more ranks.
+
+    Examples
+    --------
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
+    True
+    >>> sums_evenly_spaced([Fraction(0), Fraction(1)], None, base=3)
+    False
+    """
+    gains = sorted(set(gains))
+    if len(gains) == 1:
+        return True
+    if base.denominator != 1 and ranks != 1:
+        return False
+    if ranks is None:
+        return all(sums_evenly_spaced(gains, length, base) for length in (1, 2))
+    below = lcm(*(gain.denominator for gain in gains))
+    whole = [int((gain - gains[0]) * below) for gain in gains]
+    unit = gcd(*whole)
+    digits = [number // unit for number in whole]
+    if digits[-1] == len(digits) - 1:
+        return ranks == 1 or base <= len(digits)
+    sums = {0}
+    for _ in range(ranks):
+        sums = {int(base) * number + digit for number in sums for digit in digits}
+        if max(sums) > LARGEST_SUM:
+            break
+    return len(sums) == max(sums) + 1

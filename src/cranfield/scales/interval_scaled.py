@@ -156,7 +156,7 @@ class Interval(Wrapping):
         if why:
             raise MeasureError(
                 f"interval: {inner} depends on more than the grades by rank: {why}; it has no"
-                f" image; {HINT}"
+                f" interval-scaled version; {HINT}"
             )
         if inner.info.aggregate != "mean":
             raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")

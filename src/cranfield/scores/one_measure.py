@@ -17,7 +17,7 @@ from cranfield.base.border.given import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
-from cranfield.base.scale_types import Scale
+from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
@@ -46,7 +46,11 @@ class Definition(Protocol):
 
     @property
     def scale(self) -> Scale:
-        """The scale that it is on at least."""
+        """The highest scale that it is known to be on."""
+
+    @property
+    def scale_source(self) -> str:
+        """Who says so: `measure` or `user`."""
 
     @property
     def label(self) -> str:
@@ -70,7 +74,8 @@ class Scores(Averages, Plotted):
     settings
         How the scores were made, for the record.
     scale
-        The scale that the measure is declared to be on; None where it is not known.
+        The measurement scale of the scores, or its name: `nominal`, `ordinal`, `interval` or
+        `ratio`. By default the one that the measure declares; None if it is not known.
     lower_is_better
         Whether lower scores are better, as for latency or RMSE.
     shards
@@ -81,6 +86,9 @@ class Scores(Averages, Plotted):
     has_direction
         Whether the direction was stated, by the user or by the definition of the measure; otherwise
         comparisons add a note if the name suggests that lower is better.
+    scale_source
+        Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
+        empty.
 
     Examples
     --------
@@ -99,6 +107,7 @@ class Scores(Averages, Plotted):
     shards: tuple[str, ...] = ()
     definition: Definition | None = None
     has_direction: bool = False
+    scale_source: str = ""
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -116,10 +125,15 @@ class Scores(Averages, Plotted):
             if len(set(some)) < len(some):
                 twice = next(label for label in some if some.count(label) > 1)
                 raise CranfieldError(f"two {name}s are called {quoted(twice)}")
+        if self.scale is not None:
+            set_(self, "scale", find_scale(self.scale))
+            set_(self, "scale_source", self.scale_source or "user")
         if self.definition is not None and not self.measure:
             set_(self, "measure", self.definition.label)
             set_(self, "aggregate", self.definition.info.aggregate)
-            set_(self, "scale", self.definition.scale if self.scale is None else self.scale)
+            if self.scale is None:
+                set_(self, "scale", self.definition.scale)
+                set_(self, "scale_source", self.definition.scale_source)
             set_(self, "lower_is_better", self.definition.info.lower_is_better)
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
@@ -219,6 +233,23 @@ class Scores(Averages, Plotted):
             systems=kept[1],
             shards=kept[2] if self.shards else (),
         )
+
+    def with_scale(self, scale: Scale | str) -> Scores:
+        """Return the same scores with a scale that you declare.
+
+        Parameters
+        ----------
+        scale
+            `nominal`, `ordinal`, `interval` or `ratio`. Comparisons go by it instead of the scale
+            that the measure declares, and say so.
+
+        Examples
+        --------
+        >>> scores = Scores([[0.5, 1.0]], topics=["q1"], systems=["a", "b"]).with_scale("ratio")
+        >>> str(scores.scale), scores.scale_source
+        ('ratio', 'user')
+        """
+        return replace(self, scale=find_scale(scale), scale_source="user")
 
     def aligned(self, like: Scores, names: tuple[str, str] = ("one", "the other")) -> Scores:
         """Return the scores in the order of the topics and systems of others, which are the same.

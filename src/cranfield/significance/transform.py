@@ -248,4 +248,5 @@ def _transformed(
         aggregate="mean",
         settings={**scores.settings, **settings},
         scale=scale,
+        scale_source="measure" if scale is not None else "",
     )

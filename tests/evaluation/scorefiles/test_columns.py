@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -12,7 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError
 
 
-def read(text: str, folder: Path, name: str = "s.csv", **options: str) -> cf.Scores:
+def read(text: str, folder: Path, name: str = "s.csv", **options: Any) -> cf.Scores:
     (folder / name).write_text(text)
     return cf.read_scores(folder / name, **options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError
 
 
-def read(text: str, folder: Path, name: str = "s.txt", **options: str) -> cf.Scores:
+def read(text: str, folder: Path, name: str = "s.txt", **options: Any) -> cf.Scores:
     (folder / name).write_text(text)
     return cf.read_scores(folder / name, **options)
 

@@ -13,7 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError
 
 
-def read(text: str, folder: Path, name: str = "s.json", **options: str) -> cf.Scores:
+def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:
     (folder / name).write_text(text)
     return cf.read_scores(folder / name, **options)
 

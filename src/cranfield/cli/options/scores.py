@@ -27,6 +27,16 @@ score_files_option = option(
 )
 """The option that names files of scores."""
 
+scale_option = option(
+    "--scale",
+    type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
+    help="Measurement scale of the scores, instead of the one that the measure declares.",
+    group="Measures",
+    # Messages on scale= are about the grades that judges may give.
+    stands_for="measurement_scale",
+)
+"""The option by which the user declares the scale of scores."""
+
 
 def given_scores(
     qrels: str | None,
@@ -37,11 +47,33 @@ def given_scores(
     *,
     every: bool = False,
     noted: bool = False,
+    scale: str | None = None,
 ) -> Mapping[str, Scores]:
-    """Evaluate the runs, or read the scores: `every` measure of files, where none was named.
+    """Evaluate the runs, or read the scores.
 
-    Warns of measures without a stated direction, unless the output has such notes (`noted`).
+    With `every` all measures of score files are read if none is named. Warns of measures without a
+    stated direction, unless the output has such notes (`noted`). A `scale` is the one that the user
+    declares.
     """
+    from cranfield.evaluation.evaluation import Evaluation
+
+    scores = _scores(qrels, runs, asked, score_files, judging, every, noted)
+    if scale is None:
+        return scores
+    if isinstance(scores, Evaluation):
+        return scores.with_scale(scale)
+    return {name: one.with_scale(scale) for name, one in scores.items()}
+
+
+def _scores(
+    qrels: str | None,
+    runs: tuple[str, ...] | Runs,
+    asked: Sequence[str | Measure],
+    score_files: tuple[str, ...],
+    judging: Mapping[str, Any],
+    every: bool,
+    noted: bool,
+) -> Mapping[str, Scores]:
     if score_files:
         from cranfield.evaluation.scorefiles.reading import (
             read_scores,

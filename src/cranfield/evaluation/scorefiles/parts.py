@@ -108,6 +108,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         definition=known,
         # What a measure that we know declares.
         scale=known.scale if known is not None else None,
+        scale_source=known.scale_source if known is not None else "",
         lower_is_better=known is not None and known.info.lower_is_better,
     )
     kinds = zip(parts, picked, strict=True)

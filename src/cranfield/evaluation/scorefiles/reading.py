@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.scale_types import Scale
 from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
@@ -36,6 +37,7 @@ def read_scores(
     measure: str | Measure | None = None,
     lower_is_better: bool | None = None,
     format: str = "auto",
+    scale: Scale | str | None = None,
 ) -> Scores:
     """Read per-topic scores of one measure.
 
@@ -58,6 +60,9 @@ def read_scores(
         measure decides, and for unknown measures higher is better.
     format
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
+    scale
+        The measurement scale of the scores, if you declare one: `nominal`, `ordinal`, `interval` or
+        `ratio`. By default it is the scale that the measure declares, if it is known.
 
     Returns
     -------
@@ -80,17 +85,18 @@ def read_scores(
     >>> read_scores(seconds, measure="latency", lower_is_better=True).lower_is_better
     True
     """
-    scores = _read_scores(data, None if measure is None else str(measure), format)
+    scores = _read(data, _format(format), None if measure is None else str(measure))
+    scores = scores if scale is None else scores.with_scale(scale)
     return scores if lower_is_better is None else scores.with_direction(lower_is_better)
 
 
-def _read_scores(data: Any, wanted: str | None, format: str) -> Scores:
+def _read(data: Any, layout: str, measure: str | None) -> Scores:
     if isinstance(data, Scores):
-        if wanted is None or same_measure(wanted, data.measure):
+        if measure is None or same_measure(measure, data.measure):
             return data
         if not data.measure:
-            return replace(data, measure=wanted)
-    return joined(_parts(data, _format(format), wanted), wanted)
+            return replace(data, measure=measure)
+    return joined(_parts(data, layout, measure), measure)
 
 
 def read_scores_by_measure(

@@ -116,7 +116,7 @@ class _Interpolated(Measure):
     at="recall",
     at_wanted="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
@@ -136,7 +136,7 @@ class InterpolatedPrecision(_Interpolated):
     source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
     family="average precision",
     elsewhere={"trec_eval": "11pt_avg"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class ElevenPointAveragePrecision(_Interpolated):
     """11-point average precision, the measure of the early TRECs."""

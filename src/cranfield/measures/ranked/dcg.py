@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS, LINEAR, Discount, Gain, OfGains, gained, ideal, upto
+from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
@@ -41,11 +41,10 @@ class Discounted(OfGains):
             own.setdefault("gains", forms[form])
         return own
 
-    @property
-    def scale(self) -> Scale:
-        flat = self.discount.form == "max(1,log(rank))" and self.gains == LINEAR
+    def equal_weights(self) -> bool:
+        """Return True if no rank is discounted."""
         within = self.cutoff is not None and self.cutoff <= self.discount.base
-        return Scale.INTERVAL if flat and within else super().scale
+        return self.discount.form == "max(1,log(rank))" and within
 
     def sum(self, rows: Rows) -> Floats:
         return rows.total(rows.gains / rows.by_rank(self.discount.of))
@@ -131,7 +130,7 @@ def _discounted(rows: Rows) -> Floats:
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "ndcg_rel"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class nDCGAtRelevant(OfGains):
     """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
@@ -159,7 +158,7 @@ class nDCGAtRelevant(OfGains):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "Rndcg"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class nDCGAtLevels(Measure):
     """The end of the list counts when it goes beyond the last level by two ranks or more."""
@@ -194,7 +193,7 @@ class nDCGAtLevels(Measure):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "G"},
-    beyond_length="what else the topic has",
+    beyond_length="all judgments of the topic",
 )
 class NormalisedGain(OfGains):
     """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""

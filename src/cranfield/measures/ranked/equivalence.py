@@ -37,5 +37,8 @@ class ByClasses(Wrapping):
     def scale(self) -> Scale:
         return self.inner.scale
 
+    def scale_with(self, highest: int) -> Scale:
+        return self.inner.scale_with(highest)
+
     def values(self, judged: JudgedRuns) -> Floats:
         return self.inner.score(by_class(judged, str(self)))

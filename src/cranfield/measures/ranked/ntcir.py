@@ -16,13 +16,30 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import POSITIVE_GAINS, SCALE_END, Gain, ideal, no_loss, relevant, upto
-from cranfield.measures.parameters import POSITIVE_SHARE, choice, number, optional, parameter
+from cranfield.measures.gains import (
+    HIGHEST,
+    POSITIVE_GAINS,
+    SCALE_END,
+    Gain,
+    gains_evenly_spaced,
+    grades_up_to,
+    ideal,
+    no_loss,
+    relevant,
+    upto,
+)
+from cranfield.measures.parameters import (
+    POSITIVE_SHARE,
+    choice,
+    fraction_of,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.measures.ranked.precision import OfRelevance, summed_over
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 
@@ -99,16 +116,22 @@ class QMeasure(_Blended):
     formula=r"BR(RB) = \frac{C(RB) + \beta \, cg(RB)}{RB + \beta \, cg^*(RB)}",
     source="Sakai (2004); Sakai (2005)",
     at_wanted="none",
-    scale_note="interval on one topic for binary relevance, but not with gains of more grades",
-    beyond_length="what else the topic has",
+    scale_note="interval on one topic where 1 + beta * gain is in equal steps, as for binary"
+    " relevance",
+    beyond_length="how many relevant documents the topic has",
     **_ABOUT,
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
 
-    def scale_with(self, highest: int) -> Scale:
-        """Interval for binary relevance, where it is R-precision."""
-        return Scale.INTERVAL if highest <= 1 else super().scale_with(highest)
+    def evenly_spaced(self, highest: int) -> bool:
+        """Return True if the worth 1 + beta * gain of relevant documents is in equal steps."""
+        if highest > HIGHEST:
+            return False
+        grades = grades_up_to(highest)
+        gains: Any = self.gains.exactly().of(grades)
+        worth: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
+        return gains_evenly_spaced(worth, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, best = self._hits(judged), self._ideal(judged)

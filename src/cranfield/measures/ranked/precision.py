@@ -14,7 +14,6 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
-    LINEAR,
     MAX_GRADE,
     Gain,
     OfGains,
@@ -97,11 +96,9 @@ class Recall(OfCounts):
         return ratio(found, relevant)
 
 
-class _EvenGains(OfGains):
-    @property
-    def scale(self) -> Scale:
-        """Interval where a grade more is worth one step more, whatever the grade."""
-        return Scale.INTERVAL if self.gains == LINEAR else super().scale
+class _SumOfGains(OfGains):
+    def equal_weights(self) -> bool:
+        return True
 
 
 _GRADED_NOTE = (
@@ -124,7 +121,7 @@ _GRADED_NOTE = (
     linear=True,
     **_ABOUT,
 )
-class GeneralisedPrecision(_EvenGains):
+class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
 
     max_grade: int | None = MAX_GRADE
@@ -148,7 +145,7 @@ class GeneralisedPrecision(_EvenGains):
     counts=True,
     **_ABOUT,
 )
-class GeneralisedRecall(_EvenGains):
+class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -209,7 +206,7 @@ class Success(OfRelevance):
     scale_note="interval for binary relevance on one topic; over topics of different recall bases"
     " it is not",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
-    beyond_length="what else the topic has",
+    beyond_length="how many relevant documents the topic has",
     **_ABOUT,
 )
 class RPrecision(OfRelevance):

@@ -23,7 +23,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import number, optional, parameter, short
+from cranfield.measures.parameters import number, number_text, optional, parameter
 from cranfield.measures.users.clicks import (
     FAMILY,
     NEEDS,
@@ -225,7 +225,7 @@ class Browsing:
     @property
     def text(self) -> str:
         def inside(row: tuple[float, ...]) -> str:
-            return ", ".join(f"{last}: {short(chance)}" for last, chance in enumerate(row))
+            return ", ".join(f"{last}: {number_text(chance)}" for last, chance in enumerate(row))
 
         ranks = (f"{rank}: {{{inside(row)}}}" for rank, row in enumerate(self.rows, 1))
         return "{" + ", ".join(ranks) + "}"

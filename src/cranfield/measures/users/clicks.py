@@ -27,7 +27,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
-from cranfield.measures.parameters import number, optional, parameter, short
+from cranfield.measures.parameters import number, number_text, optional, parameter
 from cranfield.measures.users.page import Page, pages, viewed
 from cranfield.measures.users.unit_gains import UnitGains
 
@@ -50,7 +50,9 @@ class Chances(Gain):
     @property
     def text(self) -> str:
         known = super().text
-        return known if self.unjudged is None else f"{{None: {short(self.unjudged)}, {known[1:]}"
+        return (
+            known if self.unjudged is None else f"{{None: {number_text(self.unjudged)}, {known[1:]}"
+        )
 
     @property
     def pairs(self) -> tuple[tuple[int, float], ...]:

@@ -25,7 +25,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, pairs
-from cranfield.measures.parameters import choice, flag, number, optional, parameter, short
+from cranfield.measures.parameters import choice, flag, number, number_text, optional, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.clicks import at_rank
 
@@ -41,7 +41,9 @@ class Moves:
     @property
     def text(self) -> str:
         def of(row: tuple[float, ...]) -> str:
-            return ", ".join(f"{to}: {short(often)}" for to, often in enumerate(row, 1) if often)
+            return ", ".join(
+                f"{to}: {number_text(often)}" for to, often in enumerate(row, 1) if often
+            )
 
         return "{" + ", ".join(f"{at}: {{{of(row)}}}" for at, row in enumerate(self.rows, 1)) + "}"
 

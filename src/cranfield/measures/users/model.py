@@ -83,6 +83,10 @@ class UserModel(UnitGains):
         """The last rank that is read; None where nobody has to stop."""
         return LAST
 
+    @property
+    def deepest(self) -> int | None:
+        return self.ranks(self.cutoff)
+
     def continuation(self, page: Page) -> Floats:
         """C: the chance to go on from each rank of each ranking, from 0 to 1."""
         raise NotImplementedError

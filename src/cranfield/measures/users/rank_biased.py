@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import TRUE_SHARE, choice, parameter
+from cranfield.measures.gains import gains_evenly_spaced
+from cranfield.measures.parameters import TRUE_SHARE, choice, fraction_of, parameter
 from cranfield.measures.users.model import StaticModel
 
 _P = TRUE_SHARE
@@ -23,8 +23,8 @@ _P_DOC = "persistence: the chance that a user goes on to the next document"
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008)",
     family="user models",
-    scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2 (Ferrante et al. 2019)",
-    scale=Scale.ORDINAL,
+    scale_note="interval for p = 1/b with a whole number b and gains in at least b - 1 equal steps:"
+    " p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades 0 to 2",
     elsewhere={
         "ir_measures": "RBP(p=...)",
         "ranx": "rbp.p",
@@ -42,11 +42,12 @@ class RankBiasedPrecision(StaticModel):
 
     p: float = parameter(0.8, _P, _P_DOC)
 
-    @property
-    def scale(self) -> Scale:
-        """Interval for p = 1/2 and binary gains, where scores are the numbers that runs spell."""
-        binary = self.gains.kind == "binary" and self.cutoff is not None
-        return Scale.INTERVAL if binary and self.p == 0.5 else super().scale
+    def evenly_spaced(self, highest: int) -> bool:
+        """Return True if gains in m equal steps are digits of a base 1/p of at most m + 1."""
+        gains = self.exact_gains(highest)
+        return gains is not None and gains_evenly_spaced(
+            gains, self.cutoff, 1 / fraction_of(self.p)
+        )
 
     @property
     def last(self) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,15 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, SCALE_END, Gain, pairs, top_gain
+from cranfield.measures.gains import (
+    LINEAR,
+    MOST_GRADES,
+    SCALE_END,
+    Gain,
+    grades_up_to,
+    pairs,
+    top_gain,
+)
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 
@@ -56,6 +66,18 @@ class UnitGains(Measure):
             return self.gains.named(grades)
         graded = self.gains.kind in {"graded", "levels"}
         return self._scale().of(grades) / top if graded else grades >= self.rel
+
+    def exact_gains(self, highest: int) -> NDArray[Any] | None:
+        """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
+
+        None if they depend on the topic, or on more than the grades.
+        """
+        by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
+        if by_topic or self.gains.kind == "levels" or highest > MOST_GRADES:
+            return None
+        exact = copy(self)
+        vars(exact)["gains"] = self.gains.exactly()
+        return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
 
     def _scale(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR

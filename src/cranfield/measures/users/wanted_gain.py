@@ -15,6 +15,7 @@ Bejeweled players stop when they have enough gain, or have spent enough.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -287,7 +288,12 @@ class _Bejewelled(UserModel):
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
 class BPM(_Bejewelled):
-    """The static model: limits stay as they are."""
+    """The static model: T and K never change."""
+
+    @property
+    def deepest(self) -> int | None:
+        most = None if self.reads_lengths else max(1, ceil(self.K))
+        return min((one for one in (self.ranks(self.cutoff), most) if one), default=None)
 
     def furthest(self) -> float:
         return self.K

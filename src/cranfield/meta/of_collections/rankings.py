@@ -31,7 +31,7 @@ class Wanted:
 
     @property
     def names(self) -> list[str]:
-        return [str(one) for one in self.measures]
+        return [one.label for one in self.measures]
 
     @property
     def lower(self) -> NDArray[np.bool_]:

@@ -36,7 +36,7 @@ class ScaleOptions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(map(str, self.measures))
+        return tuple(one.label for one in self.measures)
 
     def about(self) -> dict[str, Any]:
         """Return what the parts of a study depend on besides their tasks and the runs."""
@@ -118,7 +118,7 @@ def _without_cutoff(measure: Any) -> Measure:
         if "@" in measure:
             raise PolicyError(f"{quoted(measure)} has a cutoff; the study sets them")
         try:
-            return parse_measure(f"{measure}@1")(cutoff=None)
+            return parse_measure(f"{measure}@1")(cutoff=None).asked_for(measure)
         except MeasureError:
             # Its own text may say better what is wrong.
             as_measure(measure, 1)

@@ -182,7 +182,7 @@ def interleaving_sensitivity(
     # User by user, methods in the order in which they were given.
     found = pl.concat(found.filter(pl.col("user") == name) for name in given.users)
     return Sensitivity(
-        measure=str(wanted),
+        measure=wanted.label,
         methods=(*chosen, AB),
         users=tuple(given.users),
         impressions=given.impressions,

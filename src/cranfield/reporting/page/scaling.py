@@ -71,17 +71,20 @@ def scaling_of(
     *,
     wanted: bool = True,
 ) -> Scaling:
+    by_user = comparison is not None and comparison.scores.scale_source == "user"
+    declared = comparison.measure_scale if comparison is not None else None
+    stated = f"{declared}{', by the user' if by_user else ''}" if declared is not None else ""
     if measure is None:
-        declared = comparison.measure_scale if comparison is not None else None
         unknown = "nothing is known of this measure"
-        return Scaling("" if declared is None else str(declared), "", unknown, None, None, unknown)
+        return Scaling(stated, "", unknown, None, None, unknown)
     highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
     found, why = _found(measure, highest)
     scaled, reason = None, "left out as asked"
     if wanted:
         scaled, reason = _scaled(measure, comparison, evaluation, given)
-    stated = measure.scale if evaluation is None else measure.scale_with(highest)
-    return Scaling(str(stated), found, why, differs_by_topic(measure), scaled, reason)
+    if not stated:
+        stated = str(measure.scale if evaluation is None else measure.scale_with(highest))
+    return Scaling(stated, found, why, differs_by_topic(measure), scaled, reason)
 
 
 def _found(measure: Measure, grades: int) -> tuple[str, str]:

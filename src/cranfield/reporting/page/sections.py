@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import best, best_first
-from cranfield.base.scale_types import Scale
 from cranfield.base.words import counted
 from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
@@ -247,11 +246,11 @@ def scales(contents: Contents) -> Html:
 
 
 def _scale_sentence(parts: tuple[Part, ...]) -> str:
-    interval = [part for part in parts if part.measure and part.measure.scale >= Scale.INTERVAL]
+    interval = [part for part in parts if part.scaling.declared.startswith(("interval", "ratio"))]
     return (
         "A statement is meaningful when it holds under every transformation that the scale of its"
         " numbers admits. Means, t-tests and analyses of variance take an interval scale for"
-        f" granted; {len(interval):,} of {len(parts):,} measures here declare one. Whether that"
-        " forbids them is debated; which differences keep their order however the scale is spaced"
-        " is not, and each pair above says so."
+        f" granted; {len(interval):,} of {len(parts):,} measures here are declared to be on"
+        " one. Whether that forbids them is debated; which differences keep their order however the"
+        " scale is spaced is not, and each pair above says so."
     )

@@ -148,8 +148,8 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
         yield [f"{needs}; nothing is known of the scale of {of}."]
     elif meant.verdict == MEANINGFUL:
         yield [
-            f"{needs}, and {of} is {a_scale(meant.has)}, so that what it says does not depend on"
-            " how the scale is spaced."
+            f"{needs}, and {of} is {'taken for ' if meant.by_user else ''}{a_scale(meant.has)}, so"
+            " that what it says does not depend on how the scale is spaced."
         ]
     else:
         why = (

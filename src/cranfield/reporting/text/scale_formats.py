@@ -6,6 +6,7 @@ from typing import Any
 
 from cranfield.base.scale_types import a_scale
 from cranfield.base.version import __version__
+from cranfield.base.words import counted
 from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.verdicts.scale_of import ScaleFacts
 from cranfield.scales.verdicts.verdicts import Verdict
@@ -17,6 +18,12 @@ SHOWN = 12
 def plain_text(facts: ScaleFacts) -> str:
     lines = [str(facts.report), ""]
     lines += _values(facts)
+    if facts.beyond_length:
+        lines.append(
+            f"image and scale hold for runs of exactly {counted(facts.report.length, 'document')}:"
+            f" scores also depend on {facts.beyond_length}, so that there is no"
+            f" interval({facts.report.measure})"
+        )
     if facts.by_topic:
         lines.append(
             "values depend on the recall base: topics with different ones have scales of their own"
@@ -65,6 +72,7 @@ def json_text(facts: ScaleFacts) -> str:
         "recall base": facts.report.judgments,
         "scale": str(facts.scale),
         "depends on recall base": facts.by_topic,
+        "depends on length": facts.beyond_length or None,
         "orders": [
             _verdict(one)
             for one in (facts.report.own, facts.report.set_based, facts.report.rank_based)

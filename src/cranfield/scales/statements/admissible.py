@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.scale_types import Scale
+from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.words import did_you_mean
 from cranfield.significance.tests.catalogue import TESTS
 from cranfield.significance.tests.declaration import TestInfo
@@ -156,13 +156,3 @@ def admitted_tests(scale: Scale | str) -> list[str]:
     """
     highest = find_scale(scale)
     return [name for name, test in TESTS.items() if test.info.scale <= highest]
-
-
-def find_scale(scale: Scale | str) -> Scale:
-    if isinstance(scale, Scale):
-        return scale
-    named = {str(one): one for one in Scale}
-    found = named.get(str(scale).lower())
-    if found is None:
-        raise PolicyError(f"there is no scale {quoted(scale)}; there are {', '.join(named)}")
-    return found

@@ -63,6 +63,11 @@ class Meaning:
     dominance: Dominance
 
     @property
+    def by_user(self) -> bool:
+        """Whether the user declared the scale, instead of the measure."""
+        return self.comparison.scores.scale_source == "user"
+
+    @property
     def holds(self) -> int:
         """Pairs found to differ whose order survives every increasing transformation."""
         return int((self.comparison.is_significant() & self.dominance.holds).sum())
@@ -85,7 +90,11 @@ class Meaning:
         if self.has is None:
             return f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
         if self.verdict == MEANINGFUL:
-            return f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+            declared = "declared by the user to be " if self.by_user else ""
+            return (
+                f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {declared}"
+                f"{a_scale(self.has)}"
+            )
         if self.has >= self.needs and self.by_size and not self.by_topic:
             return (
                 f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
@@ -212,7 +221,9 @@ class Meaning:
         cures = []
         if tests := self.alternatives():
             cures.append(f"take {' or '.join(tests)}")
-        if not self.by_topic and _can_be_scaled(measure_of(self.comparison.measure)):
+        uneven = self.has is None or self.has < Scale.INTERVAL
+        measure = measure_of(self.comparison.measure)
+        if uneven and not self.by_topic and _can_be_scaled(measure):
             cures.append(f"or the interval-scaled interval({name}), with a cutoff")
         raise PolicyError("; ".join([self.first_line, *([", ".join(cures)] if cures else [])]))
 
@@ -306,6 +317,8 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     -----
     SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
     and scores do not tell the sizes: what needs more than an order is not invariant for them.
+    Neither this nor the recall base matters for a scale that the user declared, see
+    :meth:`cranfield.Scores.with_scale`.
 
     Examples
     --------
@@ -326,8 +339,9 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     measure = measure_of(comparison.measure)
     if has is None and measure is not None:
         has = measure.scale
-    by_topic = measure is not None and differs_by_topic(measure)
-    by_size = measure is not None and measure.needs_one_size
+    by_user = comparison.scores.scale_source == "user"
+    by_topic = not by_user and measure is not None and differs_by_topic(measure)
+    by_size = not by_user and measure is not None and measure.needs_one_size
     apart = by_topic and not comparison.info.within_topics
     verdict = MEANINGFUL
     if has is None:

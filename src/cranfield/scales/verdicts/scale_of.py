@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cranfield.base.errors import CranfieldError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
+from cranfield.scales.forms.eligible import beyond_length
 from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import as_measure, depends_on_recall_base
@@ -69,7 +70,7 @@ def scale_of(
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
     asked = run_set(measure, length, grades, judgments)
-    about = (str(asked.measure), asked.length, asked.grades, asked.stated)
+    about = (asked.measure.label, asked.length, asked.grades, asked.stated)
     if asked.can_be_listed(asked.length):
         runs = asked.listed(asked.length)
         values = asked.values(runs)
@@ -87,13 +88,16 @@ class ScaleFacts:
     """What there is to know of the scale of a measure, and what that scale admits.
 
     There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
-    depend on the recall base, so that each topic has a scale of its own.
+    depend on the recall base, so that each topic has a scale of its own. If scores of runs of other
+    lengths depend on more than grades, `beyond_length` says on what: image and scale hold for runs
+    of exactly this length, and there is no interval-scaled version of the measure.
     """
 
     report: ScaleReport
     image: Image | None
     refused: str
     by_topic: bool
+    beyond_length: str
     statistics: list[str]
     tests: list[str]
 
@@ -124,6 +128,7 @@ def about_scale(
         found,
         refused,
         depends_on_recall_base(measure),
+        beyond_length(measure),
         admitted_statistics(report.scale),
         admitted_tests(report.scale),
     )

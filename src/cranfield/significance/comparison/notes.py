@@ -44,6 +44,8 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
         notes.append(info.of_two)
     if info.of_pairs and len(scores.systems) > 2:
         notes.append(info.of_pairs)
+    if scores.scale_source == "user":
+        notes.append(f"scale declared by the user: {scores.scale}")
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
             f"{name} is declared {scores.scale}, but this test assumes {a_scale(info.scale)};"

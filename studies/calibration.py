@@ -15,6 +15,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -251,7 +252,8 @@ def main() -> None:
         },
     }
     started = time.time()
-    with ProcessPoolExecutor(options.jobs) as pool:
+    # A fork would copy Polars without its threads.
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         for title, every in parts.items():
             rows = {name: row for name, row in every.items() if options.only in f"{title}: {name}"}
             if not rows:

@@ -61,8 +61,8 @@ def _top_sentence(name: str, one: PairwiseComparison) -> str:
 
 def _one_sided_sentence(name: str, one: PairwiseComparison, baseline: str | None = None) -> str:
     """Say which systems are better, or worse; the other direction was not tested."""
-    better = (one.alternative == "greater") != one.lower_is_better
-    tested, other = ("better", "worse") if better else ("worse", "better")
+    tested = one.tested_verdict
+    other = "worse" if tested == "better" else "better"
     not_tested = f"whether one is {other} was not tested."
     if baseline is None:
         first, second = (label(one.systems[k]) for k in (one.first[0], one.second[0]))

@@ -16,6 +16,9 @@ from cranfield.significance.prepare import Ready
 from cranfield.significance.registry import STATISTICS
 from cranfield.significance.tests.declaration import TestInfo
 
+LOG_RATIO = "log ratio of geometric means"
+"""What intervals of geometric means are of."""
+
 OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
 """The statistic of each aggregate of a measure."""
 
@@ -81,4 +84,4 @@ def interval_name(info: TestInfo, statistic: str) -> str:
     if statistic != "geometric-mean":
         return info.interval
     ratio = info.interval in ("mean difference", "difference of means")
-    return "log ratio of geometric means" if ratio else f"{info.interval}, of log scores"
+    return LOG_RATIO if ratio else f"{info.interval}, of log scores"

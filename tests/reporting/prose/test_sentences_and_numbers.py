@@ -91,7 +91,12 @@ class Reader:
         k = self.pairs[a, b]
         low, high = (ends[k] for ends in self.one.interval)
         difference, shown_low, shown_high = found.group("d", "low", "high")
-        p = found["p"] or found["p_after"]
+        p = found["p"] or found["p_after"] or found["p_alone"]
+        if found["p_alone"]:
+            assert np.isnan([low, high]).all()
+            assert is_rounded(difference, self.means[a] - self.means[b])
+            assert holds(p, self.one.adjusted_pvalues[k])
+            return
         assert is_rounded(difference, self.means[a] - self.means[b])
         assert is_rounded(shown_low, low) and is_rounded(shown_high, high)
         assert holds(p, self.one.adjusted_pvalues[k])
@@ -118,8 +123,8 @@ class Reader:
         raise AssertionError(f"not understood: {sentence}")
 
     DIFFERENCE = (
-        rf"(?P<d>{N}) \((?:(?P<p>{P}), )?95% confidence interval(?P<of> of the [a-z 0-]+?)?"
-        rf" (?P<low>{N}) to (?P<high>{N})(?:, (?P<p_after>{P}))?\)"
+        rf"(?P<d>{N}) \((?:(?P<p_alone>{P})|(?:(?P<p>{P}), )?95% confidence interval"
+        rf"(?P<of> of the [a-z 0-]+?)? (?P<low>{N}) to (?P<high>{N})(?:, (?P<p_after>{P}))?)\)"
     )
 
 
@@ -160,7 +165,7 @@ class Comparison(Reader):
 
     @matches(
         rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"
-        rf"(?:, with (.+?){CITED}, which bounds the probability of any false finding among them,"
+        rf"(?:, with (.+?){CITED}, which bounds the probability of any false positive among them,"
         rf" ({N}) comparisons, by ({N}))?\."
     )
     def see_test(self, found: re.Match[str]) -> None:
@@ -170,6 +175,19 @@ class Comparison(Reader):
         if found[3] is not None:
             assert found[3] in self.one.title
             assert (number(found[4]), float(found[5])) == (len(self.one), self.one.alpha)
+
+    @matches(
+        rf"The test was (.+? bootstrapped over topics){CITED}, two-sided, which bounds the"
+        rf" probability of any false positive among them, ({N}) comparisons, by ({N}); the"
+        rf" critical value was estimated from ({N}) resamples of topics with seed (\d+)\."
+    )
+    def see_default(self, found: re.Match[str]) -> None:
+        assert found[1] == self.one.title
+        assert (number(found[2]), float(found[3])) == (len(self.one), self.one.alpha)
+        assert (number(found[4]), int(found[5])) == (self.one.resamples, self.one.seed)
+        for work in ("Tukey 1949a", "Westfall and Young 1993", "Romano and Wolf 2005"):
+            assert work in found[0]
+        self.read.add("see_test")
 
     @matches(rf"It drew ({N}) random samples with seed (\d+)\.")
     def see_samples(self, found: re.Match[str]) -> None:
@@ -252,7 +270,8 @@ class Comparison(Reader):
         assert {*re.split(", | and ", found[7] or "")} - {""} == same
 
     @matches(
-        rf"Beside the second, (\S+), the difference \((\S+) minus (\S+)\) is {Reader.DIFFERENCE}\."
+        r"Beside the second, (\S+), the difference of [a-z ]+ \((\S+) minus (\S+)\) is"
+        rf" {Reader.DIFFERENCE}\."
     )
     def see_second(self, found: re.Match[str]) -> None:
         assert found[1] == sorted(self.means, key=lambda name: -float(self.means[name]))[1]
@@ -308,7 +327,7 @@ class Comparison(Reader):
         assert (found[4] is None) == (-self.margin < low and high < self.margin)
         assert (found[5] is None) == (-self.margin < low)
 
-    @matches(r"This takes for granted: [^0-9]+\.")
+    @matches(r"We assume that [^0-9]+\.")
     def see_assumptions(self, found: re.Match[str]) -> None:
         """A sentence without numbers."""
 
@@ -477,8 +496,10 @@ def test_missing_scores_and_one_sided() -> None:
         missing="drop",
         test="t",
         alternative="less",
+        baseline="c",
     )
     told = one.prose()
+    assert "Whether a system is better than c was not tested." in told
     assert "on 29 topics" in told and "one-sided (less)" in told
     assert any(note[1:] in told for note in one.notes)
     assert "confidence interval up to -0." in told

@@ -21,6 +21,7 @@ from cranfield.reporting.prose.sentences import (
 )
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.topic_statistic import LOG_RATIO
 
 NOTHING = 1e-9
 """Of a limit, which is rather 0 and an error of rounding."""
@@ -44,11 +45,15 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     elif np.isfinite(high):
         ends = ["up to ", Maths(rounded(high, places))]
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
-    if one.interval_of in (*MEANS, f"difference of {one.mean_of}s"):
+    if one.interval_of in (*MEANS, f"difference of {one.mean_of}s", LOG_RATIO):
         return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
     # It is no interval of the difference that stands before it.
     of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
     return [_difference(one, k), " (", p, f", {level} of the {of} ", *ends, ")"]
+
+
+def _difference_name(one: PairwiseComparison) -> str:
+    return LOG_RATIO if one.interval_of == LOG_RATIO else f"difference of {one.mean_of}s"
 
 
 def _difference(one: PairwiseComparison, k: int) -> Maths:
@@ -87,7 +92,7 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
             f" that of {one.systems[b]} {_mean(one, b, 0)}.",
         ]
         yield [
-            f"The difference of {one.mean_of}s, ",
+            f"The {_difference_name(one)}, ",
             *_pair(one, 0),
             f", is {'' if star[0] else 'not '}significant.",
         ]
@@ -116,6 +121,9 @@ def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
         own = one.second == second
         base = one.systems[second]
         for word, chosen in (("better", good > 0), ("worse", good < 0)):
+            if one.alternative != "two-sided" and word != one.tested_verdict:
+                yield [f"Whether a system is {word} than {base} was not tested."]
+                continue
             found = np.flatnonzero(own & star & chosen)
             if found.size == 0:
                 yield [f"No system is significantly {word} than {base}."]
@@ -160,7 +168,8 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     ]
     a, b = _name(one, int(k))
     yield [
-        f"Beside the second, {one.systems[next_best]}, the difference ({a} minus {b}) is ",
+        f"Beside the second, {one.systems[next_best]}, the {_difference_name(one)}"
+        f" ({a} {'to' if one.interval_of == LOG_RATIO else 'minus'} {b}) is ",
         *_pair(one, int(k)),
         ".",
     ]

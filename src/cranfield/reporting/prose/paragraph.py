@@ -23,14 +23,16 @@ from cranfield.reporting.prose.sentences import (
 from cranfield.reporting.prose.several_measures import jointly
 from cranfield.scales.statements.meaningful import MEANINGFUL, meaning, measure_of, order_kept
 from cranfield.significance import check_assumptions
+from cranfield.significance.comparison.headings import heading_of
 from cranfield.significance.comparison.notes import RESCALING
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
 BOUNDS = {
-    "any error": "which bounds the probability of any false finding among them",
-    "share of errors": "which bounds the expected share of false findings among those made",
+    "any error": "which bounds the probability of any false positive among them",
+    "share of errors": "which bounds the expected proportion of false positives among the"
+    " significant differences",
 }
 """What a correction bounds, in words."""
 
@@ -96,6 +98,15 @@ def _is_word(value: Any) -> bool:
 def _test(one: PairwiseComparison) -> Iterator[Sentence]:
     info, correction = one.info, CORRECTIONS[one.correction]
     side = "two-sided" if one.alternative == "two-sided" else f"one-sided ({one.alternative})"
+    if correction.heading:
+        own = bool(one.baselines)
+        yield [
+            f"The test was {heading_of(info, correction, baseline=own)}",
+            Cited(correction.baseline_source if own else correction.source),
+            f", {side}, {_bounds(correction.bounds, one)}; the critical value was estimated from"
+            f" {counted(one.resamples or 0, 'resample')} of topics with seed {one.seed}.",
+        ]
+        return
     start: Sentence = [f"The test was the {_inside(info.title)}", Cited(info.source)]
     level = f", {side}, at a significance level of {one.alpha:g}"
     if one.correction == "none":
@@ -134,7 +145,7 @@ def _rests_on(one: PairwiseComparison) -> Iterator[Sentence]:
     if assumed == OF_ITS_OWN or one.info.family == "ranks":
         assumed = one.info.assumes.split(". ")[0].rstrip(".")
         assumed = assumed[:1].lower() + assumed[1:]
-    yield [f"This takes for granted: {assumed}."]
+    yield [f"We assume that {assumed}."]
     if one.anova is not None and CORRECTIONS[one.correction].one_variance:
         violated = check_assumptions(one.anova.residuals, one.anova.fitted).violated
         yield [

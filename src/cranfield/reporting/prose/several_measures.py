@@ -17,6 +17,7 @@ from cranfield.reporting.prose.sentences import (
     rounded,
 )
 from cranfield.scales.statements.meaningful import measure_of
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
 
@@ -35,8 +36,8 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
     ]
     yield [
         f"All pairs and measures were tested together by {one.method}",
-        Cited("Romano and Wolf (2005)"),
-        f", two-sided, which bounds the probability of any false finding among"
+        Cited(CORRECTIONS[one.correction].source),
+        f", two-sided, which bounds the probability of any false positive among"
         f" {counted(verdicts.size, 'comparison')} by {one.alpha:g}; it drew"
         f" {counted(one.resamples, 'random sample')} with seed {one.seed}.",
     ]
@@ -67,7 +68,7 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
             p_of(float(one.pvalues[k, m]), one.alpha),
             ").",
         ]
-    yield ["This takes for granted: topics are a random sample, a dozen at least."]
+    yield ["We assume that topics are a random sample, a dozen at least."]
     for note in one.notes:
         yield [f"{capitalised(note)}."]
     yield [f"Computed with cranfield {__version__}."]

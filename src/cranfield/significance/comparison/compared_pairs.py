@@ -176,6 +176,11 @@ class ComparedPairs:
         behind = self.difference > 0 if self.lower_is_better else self.difference < 0
         return np.asarray(behind & self.is_significant(alpha))
 
+    @property
+    def tested_verdict(self) -> str:
+        """The verdict on the first system of a pair that a one-sided test can reach."""
+        return "better" if (self.alternative == "greater") != self.lower_is_better else "worse"
+
     def count(self, alpha: float | None = None) -> int:
         """Return how many pairs differ significantly."""
         return int(self.is_significant(alpha).sum())

@@ -45,6 +45,7 @@ class Correction(Declaration):
     symbol: str = ""
     heading: str = ""  # names test and correction in one; {error} is that of the test
     baseline_heading: str = ""
+    baseline_source: str = ""  # where it differs
 
     @property
     def run(self) -> Callable[[Outcome, Pairs, Options], Corrected]:
@@ -127,14 +128,14 @@ _DECLARED = (
         aliases=("bootstrapped-tukey", "tukey-bootstrap"),
         title="Tukey's HSD bootstrapped over topics",
         heading="Tukey's HSD on the {error}, bootstrapped over topics",
-        baseline_heading="Comparisons with a baseline on the {error}, bootstrapped over topics"
-        " (the counterpart of Dunnett's test)",
+        baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
         does="Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of "
         "Dunnett's test; the distribution of the largest difference is estimated by drawing topics "
         "with replacement from centred scores, in a single step. Scores need not be normal, and "
         "systems may differ in variance and depend on each other",
         assumes="topics are a random sample, a dozen at least",
         source="Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)",
+        baseline_source="Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)",
         function="corrections.bootstrap_tukey:bootstrap_tukey",
         families=("anova",),
         resamples_topics=True,

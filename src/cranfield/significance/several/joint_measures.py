@@ -66,8 +66,8 @@ class JointComparison(Framed, Told):
         Significance level.
     lower_is_better
         Of each measure, whether lower scores are better.
-    method
-        The correction.
+    correction, method
+        Name of the correction, and its title.
     resamples, seed
         Of random samples.
     notes
@@ -84,6 +84,7 @@ class JointComparison(Framed, Told):
     interval: Limits
     alpha: float
     lower_is_better: tuple[bool, ...]
+    correction: str
     method: str
     resamples: int
     seed: int
@@ -258,6 +259,7 @@ def compare_measures(
         interval=(low.reshape(shape).T, high.reshape(shape).T),
         alpha=alpha,
         lower_is_better=tuple(one.lower_is_better for one in scores.values()),
+        correction=chosen,
         method=CORRECTIONS[chosen].title,
         resamples=resamples,
         seed=seed,

@@ -117,7 +117,7 @@ class Standing(Framed):
 
     def tables(self) -> list[Table]:
         """Return the comparisons as they are shown."""
-        title = f"{self.run} compared by {self.comparison.method}"
+        title = f"{self.run}: {self.comparison.method}"
         shown = self.frame if self.standardised is not None else self.frame.drop("standardised")
         table = replace(from_frame(shown, title), remarks=list(self.notes))
         return [table, *(self.baseline.tables() if self.baseline else [])]

@@ -81,14 +81,14 @@ def table(
     >>> print(cf.table(ev, baseline=ev.systems[3], test="t", alpha=(0.05, 0.01)))
     4 systems, 50 topics
     <BLANKLINE>
-    System              nDCG@20      P@20
-    UPrrf93-wt-r5       0.8496 †  0.8760 †
-    UPrrf102-wt-r5      0.8490 †  0.8690
-    covidex.r5.2s.lr    0.8311    0.8460
-    elhuyar_prf_nof99p  0.8116    0.8340
+    System               nDCG@20    P@20
+    UPrrf93-wt-r5        0.8496 †  0.8760
+    UPrrf102-wt-r5       0.8490 †  0.8690
+    covidex.r5.2s.lr     0.8311    0.8460
+    elhuyar_prf_nof99p   0.8116    0.8340
     <BLANKLINE>
     differs from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
-    Paired t-test with moderated max-T, each measure by itself, 50 topics
+    Paired t-test with Holm's correction, each measure by itself, 50 topics
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
     \begin{table}
@@ -99,9 +99,9 @@ def table(
     System & \multicolumn{2}{c}{P@20} \\
     \midrule
     UPrrf93-wt-r5 & \textbf{0.876} & \textsuperscript{a} \\
-    UPrrf102-wt-r5 & 0.869 & \textsuperscript{a} \\
-    covidex.r5.2s.lr & 0.846 & \textsuperscript{a} \\
-    elhuyar\_prf\_nof99p & 0.834 & \textsuperscript{a} \\
+    UPrrf102-wt-r5 & 0.869 & \textsuperscript{ab} \\
+    covidex.r5.2s.lr & 0.846 & \textsuperscript{ab} \\
+    elhuyar\_prf\_nof99p & 0.834 & \textsuperscript{b} \\
     \bottomrule
     \end{tabular}
     \end{table}

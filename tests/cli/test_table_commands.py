@@ -39,7 +39,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     start = ("compare", "--scores", "s.csv", "-m", "AP", "--ranks")
     text, _ = cranfield(folder, *start, "--resamples", "99")
-    assert text.startswith("AP: ranks by moderated max-T")
+    assert text.startswith("AP: ranks by Tukey's HSD on the two-way ANOVA error, boot")
     assert "99 random samples" in text
     assert (
         "ranks by Two-way ANOVA (MD2) with Tukey's HSD"
@@ -56,7 +56,9 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
 def test_compare_by_measures_together(folder: Path) -> None:
     start = ("compare", "qrels", "*.run", "-m", "AP", "-m", "RR", "--joint", "--resamples", "99")
     text, _ = cranfield(folder, *start)
-    assert text.startswith("moderated max-T over 1 pair and 2 measures, 2 topics")
+    assert text.startswith(
+        "Tukey's HSD bootstrapped over topics over 1 pair and 2 measures, 2 topics"
+    )
     assert "bootstrap max-T" in cranfield(folder, *start, "-c", "bootstrap-max-t")[0]
     assert cranfield(folder, *start, "--format", "csv")[0].startswith("first,second,measure,diff")
     [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]
@@ -69,6 +71,8 @@ def test_compare_writes_tables(folder: Path) -> None:
     start = ("compare", "--scores", "s.csv", "-m", "AP")
     markdown, _ = cranfield(folder, *start, "--format", "markdown")
     assert "| c | **0.7000** |" in markdown
+    assert "Analysis of variance" not in markdown
+    markdown, _ = cranfield(folder, *start, "--format", "markdown", "--anova")
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     marked, _ = cranfield(
         folder,
@@ -97,8 +101,14 @@ def test_compare_writes_tables(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
         (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
-        (("compare", "qrels", "*.run", "--ranks", "--strict"), "--ranks and --joint go without"),
-        (("compare", "qrels", "*.run", "--joint", "-c", "bh"), "--joint is two-sided, and goes"),
+        (
+            ("compare", "qrels", "*.run", "--ranks", "--strict"),
+            "--ranks and --joint cannot be combined",
+        ),
+        (
+            ("compare", "qrels", "*.run", "--joint", "-c", "bh"),
+            "must be one of bootstrap-tukey, bootstrap-max-t, got 'bh'",
+        ),
         (("compare", "qrels", "*.run", "--ranks", "-b", "one"), "sets of ranks need all pairs"),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
@@ -131,7 +141,7 @@ def test_cite(folder: Path) -> None:
     arguments = ("cite", "-m", "P@10", "--test", "md2", "--correction", "HSD")
     out, err = cranfield(folder, *arguments)
     assert err == ""
-    assert out.count("\n@") == 3
+    assert out.count("\n@") == 5
     assert "@article{tukey1949a,\n" in out
     assert "annote = {P@10, anova-2}" in out
     text, _ = cranfield(folder, "cite", "--study", "swaps", "--format", "text")

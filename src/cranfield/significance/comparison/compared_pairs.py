@@ -18,6 +18,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.groups import groups_of, letters_of
+from cranfield.significance.comparison.headings import heading_of
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
@@ -257,7 +258,7 @@ class ComparedPairs:
             pvalues=np.nan_to_num(self.pvalue_matrix, nan=1.0),
             own_pvalues=None,
             alpha=self.alpha,
-            method=f"{self.info.title} with {correction.title}",
+            method=heading_of(self.info, correction),
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,

@@ -271,7 +271,6 @@ _OF_PAIRS = (
     ),
     TestInfo(
         name="bootstrap-median",
-        aliases=("median",),
         function="tests.bootstrap_median:bootstrap_median_test",
         title="Bootstrap test of medians",
         family="medians",

@@ -172,11 +172,11 @@ def test_demo(folder: Path) -> None:
 def test_compare(folder: Path) -> None:
     out, err = cranfield(folder, "compare", "qrels", "one.run", "two.run", "-m", "AP")
     lines = out.splitlines()
-    assert lines[0] == "On AP two_x and one are not found to differ."
+    assert lines[0] == "On AP two_x (1.0000) and one (0.7500) are not significantly different."
     assert lines[4].split()[:2] == ["one", "two_x"]
     assert "●" in lines[4] and "┼" in lines[4]
     assert "AP: Studentised bootstrap test; alpha 0.05" in lines
-    assert "note: not invariant: this test needs an interval scale" in out
+    assert "note: AP is declared ordinal, but this test assumes an interval scale" in out
     assert err == ""
     scores = folder / "s.csv"
     scores.write_text("topic,a,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n")
@@ -195,7 +195,15 @@ def test_compare(folder: Path) -> None:
     assert found["anova"][-1]["F"] is None
     out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "latex", "-o", "t.tex")
     assert out == ""
+    assert (folder / "t.tex").read_text().count(r"\toprule") == 1
+    cranfield(folder, "compare", "--scores", "s.csv", "--anova", "--format", "latex", "-o", "t.tex")
     assert (folder / "t.tex").read_text().count(r"\toprule") == 2
+    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--anova")
+    assert "Source" in out and "Error" in out
+    assert "Source" not in cranfield(folder, "compare", "--scores", "s.csv")[0]
+    for more in (("-t", "sign"), ("--format", "csv"), ("--prose",)):
+        _, err = cranfield(folder, "compare", "--scores", "s.csv", "--anova", *more, status=2)
+        assert "--anova" in err
 
 
 def test_compare_with_a_margin(folder: Path) -> None:
@@ -210,7 +218,12 @@ def test_compare_with_a_margin(folder: Path) -> None:
     out, _ = cranfield(folder, *given, "--format", "json")
     found = json.loads(out)["comparisons"][0]
     assert found["equivalence"]["verdicts"] == {"superior": 2, "equivalent": 1}
-    assert found["pairs"][0]["equivalence p"] == frame["equivalence p"][0]
+    for name in ("p equivalence", "p non-inferiority", "p non-superiority"):
+        assert found["pairs"][0][name] == frame[name][0]
+    # Two one-sided tests: equivalence is the larger of both p-values.
+    assert frame["p equivalence"][0] == max(
+        frame["p non-inferiority"][0], frame["p non-superiority"][0]
+    )
     out, _ = cranfield(folder, *given, "--format", "markdown")
     assert "Equivalence within 5%" in out
     for more, message in (
@@ -270,7 +283,7 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
         (("qrels", "*.run", "--baseline", "on"), "did you mean 'one'"),
         (("qrels", "*.run", "--alpha", "2"), "alpha must be a number between 0 and 1"),
         (("qrels", "*.run", "-t", "anova-3"), "anova-3 needs scores by shard"),
-        (("qrels", "*.run", "-t", "t", "-c", "tukey"), "tukey does not go with the test t"),
+        (("qrels", "*.run", "-t", "t", "-c", "tukey"), "'tukey' cannot be combined with test 't'"),
         (("absent", "absent", "-t", "wilcox"), "did you mean wilcoxon"),
         (("absent", "absent", "-c", "bonferoni"), "did you mean bonferroni"),
         (("qrels", "*.run", "--resamples", "99999999999"), "from 1 to 1,000,000"),

@@ -34,11 +34,11 @@ COMPARE = ("compare", "--scores", "lat.csv", "-m", "latency", *FAST)
 def test_worse_than_the_fast_system(folder: Path) -> None:
     gate = (*COMPARE, "--baseline", "fast", "--fail-if-worse")
     out, err = cranfield(folder, *gate)
-    assert "1 system is better, none is worse" in out
+    assert "1 system is significantly better, none is worse" in out
     assert "latency: higher scores are treated as better" in out
     assert "latency" not in err
     out, err = cranfield(folder, *gate, "--lower", "latency", status=1)
-    assert "no system is better, 1 is worse" in out
+    assert "no system is significantly better, 1 is worse" in out
     assert "higher scores" not in out
     assert err.startswith("cranfield: worse (p ")
     assert "slow minus fast, latency" in err

@@ -69,6 +69,8 @@ def test_compare_writes_tables(folder: Path) -> None:
     start = ("compare", "--scores", "s.csv", "-m", "AP")
     markdown, _ = cranfield(folder, *start, "--format", "markdown")
     assert "| c | **0.7000** |" in markdown
+    assert "Analysis of variance" not in markdown
+    markdown, _ = cranfield(folder, *start, "--format", "markdown", "--anova")
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     marked, _ = cranfield(
         folder,
@@ -97,8 +99,14 @@ def test_compare_writes_tables(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
         (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
-        (("compare", "qrels", "*.run", "--ranks", "--strict"), "--ranks and --joint go without"),
-        (("compare", "qrels", "*.run", "--joint", "-c", "bh"), "--joint is two-sided, and goes"),
+        (
+            ("compare", "qrels", "*.run", "--ranks", "--strict"),
+            "--ranks and --joint cannot be combined",
+        ),
+        (
+            ("compare", "qrels", "*.run", "--joint", "-c", "bh"),
+            "must be one of bootstrap-tukey, bootstrap-max-t, got 'bh'",
+        ),
         (("compare", "qrels", "*.run", "--ranks", "-b", "one"), "sets of ranks need all pairs"),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
@@ -131,7 +139,7 @@ def test_cite(folder: Path) -> None:
     arguments = ("cite", "-m", "P@10", "--test", "md2", "--correction", "HSD")
     out, err = cranfield(folder, *arguments)
     assert err == ""
-    assert out.count("\n@") == 3
+    assert out.count("\n@") == 5
     assert "@article{tukey1949a,\n" in out
     assert "annote = {P@10, anova-2}" in out
     text, _ = cranfield(folder, "cite", "--study", "swaps", "--format", "text")

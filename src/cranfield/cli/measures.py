@@ -14,7 +14,6 @@ import click
 from cranfield.base.errors import MeasureError
 from cranfield.cli.options.declaring import command, option
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
-from cranfield.measures.declared import text_of
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:
@@ -188,6 +187,8 @@ def _info(kind: type[Measure]) -> Info:
 
 
 def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:
+    from cranfield.measures.declared import text_of
+
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
         names = [name for name in names if name not in {"cutoff", "judged_only"}]

@@ -65,7 +65,7 @@ def test_ranks() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"correction": "holm"}, {"test": "t", "correction": "max-t"}, {"test": "sign"}],
+    [{"test": "t", "correction": "none"}, {"test": "t", "correction": "bh"}, {"test": "sign"}],
 )
 def test_without_intervals(options: dict[str, str]) -> None:
     found = cf.compare(random_scores(4), **options)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def test_baselines_are_the_columns() -> None:
 
 
 def test_one_sided_tests_have_one_side() -> None:
-    found = cf.compare(random_scores(4, topics=60), test="t", alternative="less")
+    found = cf.compare(random_scores(4, topics=60), test="t", baseline="s1", alternative="less")
     chart = significance_matrix(found)
     assert len(spec_of(chart)["layer"]) == 2
     assert {word for word, _, _ in read_back(chart).values()} <= {"worse", "not different"}

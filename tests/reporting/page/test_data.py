@@ -76,7 +76,12 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
         {"test": "sign", "correction": "holm"},
         {"baseline": "ucd_cs_r3"},
         {"statistic": "geometric-mean"},
-        {"test": "t", "correction": "holm", "alternative": "greater"},
+        {
+            "test": "t",
+            "correction": "holm",
+            "alternative": "greater",
+            "baseline": "ucd_cs_r3",
+        },
     ],
 )
 def test_numbers_of_an_evaluation(tmp_path: Path, options: dict[str, Any]) -> None:

@@ -119,7 +119,7 @@ def test_compare_writes_tables(folder: Path) -> None:
                 *("compare", "qrels", "*.run", "-t", "anova-2", "--anova"),
                 *("--format", "latex", "--label", "x"),
             ),
-            "--label is for one table; there are 2",
+            "--label is for one table; there are 4",
         ),
         (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "a label is made of"),
     ],

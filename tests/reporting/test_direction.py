@@ -137,6 +137,8 @@ def test_report(tmp_path: Path) -> None:
         text = re.sub(r"<[^>]*>", "\n", re.sub(r"<meta.*?>", "", page))
         text = text.replace(" (lower is better)", "").replace("lower is better", "higher is better")
         text = re.sub(r"(Lower scores of gain are better|For example).*", "", text)
+        # Above the note of the direction.
+        text = re.sub(r"(?m)^Notes$", "", text)
         found.append(words(text))
     assert found[0] == found[1]
     assert "gain" in " ".join(found[0])

@@ -35,7 +35,7 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "ERR@10"])
     found = {name: cf.meaning(cf.compare(ev[name])) for name in ("nDCG@10", "ERR@10")}
-    text = plain_text(found)
+    text = plain_text(found, anova=True)
     lines = text.splitlines()
     assert lines[0].startswith("Of 4 systems, ")
     table, said = with_bars(found["nDCG@10"].comparison)

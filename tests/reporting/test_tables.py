@@ -124,7 +124,9 @@ def test_each_measure_is_tested_by_itself() -> None:
         assert marks(found, k) == marks(cf.table(one, baseline="c", test="t"))
     assert any("each measure by itself, 25 topics" in one for one in found.notes)
     # What the comparisons note is not lost.
-    assert any("not invariant" in one for one in cf.table(cf_measure(), test="t").remarks)
+    assert any(
+        "assumes an interval scale" in one for one in cf.table(cf_measure(), test="t").remarks
+    )
 
 
 def cf_measure() -> cf.Scores:
@@ -209,7 +211,7 @@ def test_topics() -> None:
         ({"decimals": 3}, "no option 'decimals'; did you mean places=…?"),
         ({"test": "t", "bold": True}, "no option 'bold'; did you mean best=…?"),
         ({"format": "latex"}, r"did you mean to_latex\(\), to_markdown\(\) or to_html\(\) of the"),
-        ({"marks": "beaten", "alternative": "greater", "test": "t"}, "two-sided"),
+        ({"marks": "beaten", "alternative": "greater", "test": "t"}, "requires a baseline"),
     ],
 )
 def test_options_that_do_not_fit(options: dict[str, Any], message: str) -> None:

@@ -29,15 +29,16 @@ def test_the_bundled_collection() -> None:
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
     assert answer(part)[:4] == [
-        "Of 40 systems, 14 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
-        "Two-way ANOVA (MD2) with moderated max-T finds 515 of 780 pairs different (alpha 0.05).",
+        "Of 40 systems, 16 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
+        "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
+        " significantly different (alpha 0.05).",
         "This is not invariant under changes of the scale: Two-way ANOVA (MD2) needs an interval"
         " scale, and nDCG@20 is declared ordinal; what it says may depend on how the scale is"
         " spaced.",
-        "Of 515 pairs that differ, 482 keep the order of means under every increasing"
+        "Of 398 pairs that differ, 381 keep the order of means under every increasing"
         " transformation of the scores.",
     ]
-    assert row_of(part) == ["UPrrf93-wt-r5", "14 of 40", "515 of 780", "482 of 515"]
+    assert row_of(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
     assert warnings_of(contents) == contents.evaluation.coverage.notes()  # type: ignore[union-attr]
 
 
@@ -71,19 +72,18 @@ def first_of(given: cf.Scores, **options: Any) -> list[str]:
 
 
 def test_two_systems() -> None:
-    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2] * 2, [0.6, 0.7, 0.6, 0.65, 0.7] * 2
     found = first_of(scores(low, high))
-    assert found[0] == "On m b (0.6500) is better than a (0.1500)."
-    assert found[1] == "Studentised bootstrap test finds a difference between them (alpha 0.05)."
+    assert found[0] == "On m b (0.6500) is significantly better than a (0.1500)."
+    assert found[1].startswith("Studentised bootstrap test: p = 0.00")
     assert found[2].startswith("Whether this is meaningful is unknown: ")
     found = first_of(scores([0.1, 0.5, 0.3], [0.5, 0.1, 0.4]))
-    assert found[0] == "On m b and a are not found to differ."
-    assert found[1] == "Studentised bootstrap test finds no difference between them (alpha 0.05)."
+    assert found[0] == "On m b (0.3333) and a (0.3000) are not significantly different."
 
 
 def test_top_groups() -> None:
-    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
-    mixed = [0.3, 0.6, 0.1, 0.7, 0.2]
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2] * 2, [0.6, 0.7, 0.6, 0.65, 0.7] * 2
+    mixed = [0.3, 0.6, 0.1, 0.7, 0.2] * 2
     assert "one stands alone" in first_of(scores(low, low, high))[0]
     assert (
         "2 share the top group on m (best: b and c, 0.6500)"
@@ -97,10 +97,10 @@ def test_baseline() -> None:
     middle = [0.35, 0.4, 0.4, 0.35, 0.4]
     found = first_of(scores(low, middle, high, [0.36, 0.39, 0.4, 0.36, 0.4]), baseline="b")
     assert found[0] == (
-        "Compared with the baseline b (0.3800) on m, 1 system is better, 1 is worse, and 1 is not"
-        " found to differ from it."
+        "Compared with the baseline b (0.3800) on m, 1 system is significantly better, 1 is worse,"
+        " and 1 is not significantly different from it."
     )
-    assert "moderated max-T finds 2 of 3 pairs different" in found[1]
+    assert "bootstrapped over topics: 2 of 3 pairs are significantly different" in found[1]
 
 
 def test_ranks_are_called_so() -> None:
@@ -136,8 +136,12 @@ def test_scales(tmp_path: Path) -> None:
 def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     values = np.random.default_rng(4).random((8, 4)) + [0, 0, 0, 2]
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
-    [part] = collect(scores, title="x", alternative="greater").parts
-    assert answer(part)[0].startswith("Of 4 systems, the best on AP is z (2.")
+    [part] = collect(scores, title="x", alternative="greater", baseline="z").parts
+    assert answer(part)[0].endswith(
+        "on AP, no system is significantly better; whether one is worse was not tested."
+    )
+    [part] = collect(scores, title="x", alternative="less", baseline="z").parts
+    assert "3 systems are significantly worse; whether one is better was" in answer(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.
@@ -145,7 +149,7 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     [part] = collect(
         cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
     ).parts
-    assert answer(part)[0].endswith("on AP, 1 system is better and 1 is worse.")
+    assert answer(part)[0].endswith("on AP, 1 system is significantly better and 1 is worse.")
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
     [part] = collect(alike, title="x").parts
     assert row_of(part)[-1] == "–"

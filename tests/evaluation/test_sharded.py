@@ -377,7 +377,7 @@ def test_comparison_of_scores_with_gaps() -> None:
     with pytest.raises(cf.CranfieldError, match="has no score"):
         cf.compare(scores)
     default = cf.compare(scores, missing="available")
-    assert (default.test, default.correction) == ("random-topics", "moderated-max-t")
+    assert (default.test, default.correction) == ("random-topics", "bootstrap-tukey")
     by_topic = np.nanmean(scores.values, axis=2)
     by_topic = by_topic[~np.isnan(by_topic).any(axis=1)]
     np.testing.assert_allclose(default.means, by_topic.mean(axis=0))

@@ -198,9 +198,10 @@ def _of_topics(
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
-    with options.work(label, label) as work:
-        found: list[Study] = [meta.stability(scores, seed=options.seed, **sampling, **work)]
+    found: list[Study] = []
     try:
+        with options.work(label, label) as work:
+            found.append(meta.stability(scores, seed=options.seed, **sampling, **work))
         found.append(meta.generalizability(scores, missing=missing, target=target))
         found.append(
             meta.extrapolate(

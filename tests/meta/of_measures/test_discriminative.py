@@ -180,7 +180,7 @@ def test_errors() -> None:
     given_ = some_measures()
     with pytest.raises(PolicyError, match="there is no test 'u'"):
         discriminative_power(given_, test="u")
-    with pytest.raises(PolicyError, match="tukey does not go with the test t"):
+    with pytest.raises(PolicyError, match="'tukey' cannot be combined with test 't'"):
         discriminative_power(given_, test="t", correction="tukey")
     with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1"):
         discriminative_power(given_, alpha=5)

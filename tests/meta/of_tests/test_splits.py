@@ -206,7 +206,7 @@ def test_missing_scores_are_no_finding() -> None:
         ({"tests": []}, "no test is given"),
         ({"tests": ["t", "t+holm"]}, "the test t is named twice"),
         ({"tests": ["anova-3"]}, "anova-3 needs scores by shard"),
-        ({"tests": ["t+tukey"]}, "tukey does not go with the test t; "),
+        ({"tests": ["t+tukey"]}, "'tukey' cannot be combined with test 't'; use "),
         ({"tests": [3]}, "a test is named by its text, such as 't' or 't+holm', not 3"),
         ({"tests": ["nope"]}, "there is no test 'nope'"),
         ({"systems": ["s0", "zz"]}, "there is no system 'zz'"),

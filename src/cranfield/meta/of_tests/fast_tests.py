@@ -61,7 +61,10 @@ class TestChoice:
         correction = own if self.correction is None else find_correction(self.correction)
         if correction not in info.corrections:
             fitting = ", ".join(info.corrections)
-            raise PolicyError(f"{correction} does not go with the test {info.name}; {fitting} do")
+            raise PolicyError(
+                f"correction {correction!r} cannot be combined with test {info.name!r}; use"
+                f" {fitting}"
+            )
         set_(self, "correction", correction)
         set_(self, "label", info.name if correction == own else f"{info.name}+{correction}")
 

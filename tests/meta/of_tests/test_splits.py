@@ -34,7 +34,11 @@ def made(topics: int = 21, systems: int = 6, shards: int = 3, gaps: float = 0.0)
 
 @pytest.mark.parametrize("gaps", [0.0, 0.15])
 @pytest.mark.parametrize(
-    "test", [*MODELS, "t", "t+none", "sign+bh", "friedman", "anova-2+holm", "anova-2+none"]
+    "test",
+    [
+        *(name for name in MODELS if name not in ("anova-2f", "anova-3f")),
+        *("t", "t+none", "sign+bh", "friedman", "anova-2+holm", "anova-2+none"),
+    ],
 )
 def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
     whole, shard = made(gaps=gaps)
@@ -56,6 +60,19 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
         bare = choice(scores.values)
         assert bare.significant.tolist() == found.significant.tolist()
         assert bare.order.tolist() == found.order.tolist()
+
+
+@pytest.mark.parametrize("test", ["anova-2f", "anova-3f"])
+def test_bounds_are_of_studies_only(test: str) -> None:
+    """They call all systems different but those with equal means, and `compare` refuses them."""
+    whole, shard = made()
+    scores = shard if test == "anova-3f" else whole
+    found = TestChoice(test, None)(scores)
+    means = np.nanmean(scores.values.reshape(len(scores.topics), len(scores.systems), -1), (0, 2))
+    first, second = np.triu_indices(len(means), 1)
+    assert found.significant.tolist() == (means[first] != means[second]).tolist()
+    with pytest.raises(PolicyError, match="studies of tests"):
+        cf.compare(scores, test=test)
 
 
 def test_every_repeat_is_what_compare_says() -> None:

@@ -16,7 +16,7 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
+from cranfield.significance.pairs import ROUNDING, Pairs, all_pairs
 from cranfield.significance.prepare import prepared
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
@@ -87,9 +87,7 @@ class TestChoice:
         if isinstance(scores, np.ndarray):
             if fast and scores.ndim == 2:
                 return self._by_model(scores, scores)
-            # A topic may be there more than once.
-            topics, systems = (tuple(map(str, range(number))) for number in scores.shape[:2])
-            scores = Scores(scores, topics, systems)
+            scores = _labelled(scores)
         missing = self._missing(scores)
         if not fast:
             return self._compared(scores, missing, seed)
@@ -113,7 +111,9 @@ class TestChoice:
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
             return Verdict(order, order != 0)
-        # Differences of 0 are never significant, also where there is no error at all.
+        if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
+            # Without any error, as of one topic drawn every time, differences have exact tests.
+            return self._compared(_labelled(values), self._missing(_labelled(values)), seed=0)
         limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
         beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
         return Verdict(order, beyond & (order != 0))
@@ -131,6 +131,12 @@ class TestChoice:
         )
         order = np.sign(found.difference).astype(np.int8)
         return Verdict(order, found.is_significant())
+
+
+def _labelled(values: Floats) -> Scores:
+    """Number topics and systems; a topic may be there more than once."""
+    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
+    return Scores(values, topics, systems)
 
 
 @lru_cache(maxsize=16)

@@ -58,10 +58,10 @@ def decisions_kept(comparison: PairwiseComparison, powers: Sequence[float] = POW
     Examples
     --------
     >>> import cranfield as cf
-    >>> a = [0.1, 0.2, 0.3, 0.4, 0.9]
-    >>> found = cf.compare({"a": a, "b": [x - 0.05 for x in a]})
+    >>> a = [0.1, 0.2, 0.3, 0.4, 0.9, 0.5, 0.7]
+    >>> found = cf.compare({"a": a, "b": [x - 0.05 for x in a]}, test="t")
     >>> found.is_significant().tolist(), decisions_kept(found, [1, 2, 10])[:, 0].tolist()
-    ([True], [True, False, False])
+    ([True], [True, True, False])
     """
     if not isinstance(comparison, PairwiseComparison):
         kind = type(comparison).__name__

@@ -30,7 +30,8 @@ def listed(names: Sequence[str]) -> str:
 def _mean(one: PairwiseComparison, k: int) -> str:
     if one.mean_of == "mean":
         return f"{one.means[k]:.{one.places}f}"
-    return f"{one.mean_of} {one.means[k]:.2f}"
+    places = 2 if one.mean_of == "mean rank" else one.places
+    return f"{one.mean_of} {one.means[k]:.{places}f}"
 
 
 def _top_sentence(name: str, one: PairwiseComparison) -> str:

@@ -47,6 +47,33 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
     assert found.verdict == cf.meaning(compared).first_line
 
 
+@pytest.mark.parametrize("measure", ["GMAP", "NumRelRet"])
+def test_limits_are_of_the_statistic_of_the_measure(measure: str) -> None:
+    covid = cf.bundled.trec_covid()
+    ev = cf.evaluate(covid.runs[:5], covid.qrels, measure)
+    found = module.separation(ev[measure])
+    assert isinstance(found, module.Separation)
+    compared = cf.compare(ev[measure])
+    overall = ev[measure].overall()
+    first = int(np.argmax(overall))
+    name = {"GMAP": "geometric mean", "NumRelRet": "sum"}[measure]
+    assert any(f"low, high: {name} of the first run" in note for note in found.notes)
+    for k, (_, _, low, high) in enumerate(found.frame.iter_rows()):
+        if k == first:
+            np.testing.assert_allclose([low, high], overall[first], rtol=1e-12)
+            continue
+        sign, at = next(
+            (1 if a == k else -1, at)
+            for at, (a, b) in enumerate(zip(compared.first, compared.second, strict=True))
+            if {a, b} == {k, first}
+        )
+        ends = sorted(sign * end[at] for end in compared.interval)
+        expected = (
+            overall[first] * np.exp(ends) if name == "geometric mean" else overall[first] + ends
+        )
+        np.testing.assert_allclose([low, high], expected, rtol=1e-9)
+
+
 def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> None:
     made_of = leaderboard(campaign.score(), campaign.submissions())
     found = board(campaign)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
@@ -93,8 +94,41 @@ def test_numbers_of_an_evaluation(tmp_path: Path, options: dict[str, Any]) -> No
     for one in data["measures"]:
         scores = ev[one["name"]]
         assert same(floats(one["scores"]).reshape(scores.values.shape), scores.values)
-        assert same(floats(one["overall"]), scores.overall())
+        if "statistic" in options:
+            expected = stats.gmean(np.maximum(scores.values, 1e-5))
+            np.testing.assert_allclose(floats(one["overall"]), expected, rtol=1e-12)
+        else:
+            assert same(floats(one["overall"]), scores.overall())
         check(one, cf.compare(scores, **options))
+
+
+@pytest.mark.parametrize(
+    ("measure", "statistic", "name", "difference"),
+    [
+        ("AP", None, "mean", "difference"),
+        ("AP", "median", "median", "difference of medians"),
+        ("AP", "sum", "sum", "difference of sums"),
+        ("GMAP", None, "geometric mean", "log ratio of geometric means"),
+        ("NumRelRet", None, "sum", "difference of sums"),
+        ("NumRelRet", "mean", "mean", "difference"),
+    ],
+)
+def test_the_statistic_that_was_compared_is_shown_and_named(
+    tmp_path: Path, measure: str, statistic: str | None, name: str, difference: str
+) -> None:
+    covid = cf.bundled.trec_covid()
+    scores = cf.evaluate(covid.runs[:4], covid.qrels, measure)[measure]
+    [one] = read(cf.report(scores, tmp_path / "r.html", statistic=statistic)).data["measures"]
+    expected = {
+        "mean": np.mean(scores.values, axis=0),
+        "sum": np.sum(scores.values, axis=0),
+        "median": np.median(scores.values, axis=0),
+        "geometric mean": stats.gmean(np.maximum(scores.values, 1e-5)),
+    }[name]
+    np.testing.assert_allclose(floats(one["overall"]), expected, rtol=1e-12)
+    np.testing.assert_allclose(floats(one["comparison"]["means"]), expected, rtol=1e-12)
+    assert (one["overallName"], one["comparison"]["meanOf"]) == (name, name)
+    assert one["comparison"]["differenceName"] == difference
 
 
 def test_groups_and_verdicts(tmp_path: Path) -> None:

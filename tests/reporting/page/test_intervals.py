@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect
@@ -96,6 +97,29 @@ def test_axis_of_two_systems_holds_all_limits() -> None:
                        "b": {"1": {"e": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}}},
                       {"1": {"d": 1}, "2": {"e": 1}, "3": {"e": 1}}, "P@1")  # fmt: skip
     assert "no finite limit" in str(two_systems_figure(collect(few, title="x", scales=False)))
+
+
+def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> None:
+    # The second test of Holm's procedure is at alpha, and intervals by Bonferroni's at alpha / 2.
+    random = np.random.default_rng(5)
+    errors = random.normal(size=(12, 3))
+    errors -= errors.mean(axis=0)
+    errors[:, 1:] -= errors[:, [0]]
+    deviations = errors[:, 1:].std(axis=0, ddof=1) / np.sqrt(12)
+    once, twice = stats.t.isf([0.025, 0.0125], 11)
+    means = np.array([0.0, 9.0, (once + twice) / 2]) * [0.0, *deviations]
+    values = np.column_stack([np.zeros(12), errors[:, 1:]]) + means
+    one = cf.compare(scores(values), test="t", correction="holm", baseline=0)
+    assert one.is_significant().all()
+    assert np.isnan(one.interval).any(axis=0).tolist() == [False, True]
+    figure = str(answer_figure(collect(one, title="x", scales=False).parts[0]))
+    assert figure.count("<circle") == 2
+    # Axis lines are in the back; only rows have a line of constant height.
+    rows = re.findall(r'<line x1="[^"]+" x2="[^"]+" y1="([^"]+)" y2="([^"]+)"', figure)
+    assert sum(start == end for start, end in rows) == 1
+    assert "A dot without a line: an interval would contradict the decision." in figure
+    clear = cf.compare(scores(values), test="t", correction="bonferroni", baseline=0)
+    assert "A dot without" not in str(answer_figure(collect(clear, title="x").parts[0]))
 
 
 def test_long_names_are_cut_in_their_middle() -> None:

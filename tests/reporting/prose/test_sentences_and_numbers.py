@@ -527,3 +527,36 @@ def test_intervals_that_are_not_shown_and_notes_that_sentences_report() -> None:
     text = one.prose()
     assert "no limits" not in text and text.count("95% confidence interval") == 1
     assert text.count("ordinal") == 1
+
+
+@pytest.mark.parametrize("baseline", [None, "low"])
+def test_pairs_without_an_interval_are_counted(baseline: str | None) -> None:
+    scores = {
+        "low": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65],
+        "middle": [0.39, 0.10, 0.66, 0.47, 0.41, 0.70],
+        "high": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
+    }
+    one = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline=baseline)
+    low, high = one.bounds_at(0.05)
+    number = int((((low > 0) | (high < 0)) != (one.adjusted_pvalues <= 0.05)).sum())
+    said = f"; {number} pair {'has' if number == 1 else 'have'} none that agrees with the decision."
+    assert (said in one.prose()) == (number == 1)
+    assert number == int(np.isnan(one.interval[0]).sum())
+
+
+def test_geometric_means_are_compared_by_log_ratios() -> None:
+    rng = np.random.default_rng(8)
+    values = rng.uniform(0.2, 0.4, (40, 1)) * rng.uniform(0.9, 1.1, (40, 3)) * [1.0, 1.3, 0.7]
+    scores = cf.Scores(values, tuple(map(str, range(40))), ("a", "b", "c"))
+    logs = np.log(values).mean(axis=0)
+    ratio = float(logs[1] - logs[0])
+    for test in (None, "signed-rank"):
+        told = cf.compare(scores, statistic="geometric-mean", test=test, baseline="a").prose()
+        found = re.search(rf"better than a, by these log ratios: b ({N}) \(", told)
+        assert found is not None and is_rounded(found[1], ratio)
+        assert "difference of geometric means" not in told
+    told = cf.compare(scores, statistic="geometric-mean").prose()
+    assert "b has the highest geometric mean" in told
+    found = re.search(rf"the log ratio of geometric means \(a to b\) is ({N}) \(", told)
+    assert found is not None and is_rounded(found[1], -ratio)
+    assert "Intervals are of the log ratio of geometric means" in told

@@ -72,14 +72,16 @@ def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -
     # The run that stands first on the board: of equal ones the first by its tag.
     settled = without_noise(found.means) * (1 if scores.lower_is_better else -1)
     first = min(range(len(settled)), key=lambda k: (settled[k], found.systems[k]))
-    limits = found.around(first) if scores.aggregate == "mean" else None
+    limits = found.around(first)
     if limits is not None:
-        frame = frame.with_columns(low=limits[0], high=limits[1])
+        low, high = (pl.Series(ends).fill_nan(None) for ends in limits)
+        frame = frame.with_columns(low=low, high=high)
         notes.append(
             "low, high: simultaneous limits around means; runs that do not overlap differ"
             if found.half_widths is not None
-            else "low, high: mean of the first run and simultaneous limits of the difference from"
-            " it; a run that leaves this mean out differs from the first"
+            else f"low, high: {found.mean_of} of the first run and simultaneous limits of the"
+            f" {found.difference_from} it; a run that leaves this {found.mean_of} out differs from"
+            " the first"
         )
     # The verdict says what the scale of the measure allows.
     notes += [note for note in found.notes if not note.endswith(RESCALING)]

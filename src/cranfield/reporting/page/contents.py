@@ -24,11 +24,13 @@ from cranfield.reporting.page.scaling import Scaling, scaling_of
 from cranfield.scales.statements.meaningful import Meaning, meaning
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.topic_statistic import OF_AGGREGATE
 
 COVERAGE = ("Judged", "Unjudged")
 """Measures of the judgments, which nobody wants to differ."""
@@ -44,8 +46,8 @@ class Part:
     """One measure on the page; no other part has its name.
 
     Scores are those that were compared, where there is a comparison, and `overall` is the one
-    number of each system: mean, sum or geometric mean of them. What there is not is None, and
-    `refused` says why there is no comparison.
+    number of each system: the statistic that was compared, or else that of the measure. What there
+    is not is None, and `refused` says why there is no comparison.
     """
 
     name: str
@@ -60,6 +62,16 @@ class Part:
     @property
     def comparison(self) -> PairwiseComparison | None:
         return None if self.meaning is None else self.meaning.comparison
+
+    @property
+    def overall_name(self) -> str:
+        """The statistic that `overall` is: mean, sum, geometric mean or median."""
+        one = self.comparison
+        if one is not None and one.mean_of in LINEAR:
+            return one.mean_of
+        return (
+            "mean" if self.scores.shards else OF_AGGREGATE[self.scores.aggregate].replace("-", " ")
+        )
 
     @property
     def policy(self) -> tuple[str, ...]:
@@ -193,12 +205,11 @@ def _part(
 
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the one number of each system, over shards too."""
-    if scores.shards:
-        return scores.grand_mean()
-    own = scores.overall()
-    if comparison is None or comparison.mean_of != "mean" or scores.aggregate != "mean":
+    own = scores.grand_mean() if scores.shards else scores.overall()
+    if comparison is None or comparison.mean_of not in LINEAR:
         return own
-    # A model may adjust means for topics that a system lacks; else they differ by rounding.
+    # Another statistic may be requested, and a model may adjust means for topics that a system
+    # lacks; else they differ by rounding.
     near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
     return own if near else comparison.means
 

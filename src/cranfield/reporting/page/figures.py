@@ -84,7 +84,7 @@ def _of_means(one: PairwiseComparison) -> str:
         return f"Dots: {one.mean_of} of each system. Blue: not found to differ from the best."
     if one.half_widths is None:
         return (
-            f"Bars: {_sure(one)} limits of the difference from the best, around its"
+            f"Bars: {_sure(one)} limits of the {one.difference_from} the best, around its"
             f" {one.mean_of} ({one.interval_kind}). Blue: not found to differ from the best."
         )
     return "Systems whose bars do not overlap differ. Blue: not found to differ from the best."
@@ -112,8 +112,9 @@ def _against(one: PairwiseComparison) -> Drawn:
 
 
 def _of_baseline(one: PairwiseComparison) -> str:
+    what = "Log ratio to" if one.mean_of == "geometric mean" else "Difference from"
     return (
-        f"Difference from {label(one.baselines[0])}, with its {_sure(one)} limits"
+        f"{what} {label(one.baselines[0])}, with its {_sure(one)} limits"
         f" ({one.interval_of}, {one.interval_kind}). Blue: better than it."
     )
 

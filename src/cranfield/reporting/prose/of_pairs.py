@@ -21,7 +21,6 @@ from cranfield.reporting.prose.sentences import (
 )
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.topic_statistic import LOG_RATIO
 
 NOTHING = 1e-9
 """Of a limit, which is rather 0 and an error of rounding."""
@@ -45,15 +44,19 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     elif np.isfinite(high):
         ends = ["up to ", Maths(rounded(high, places))]
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
-    if one.interval_of in (*MEANS, f"difference of {one.mean_of}s", LOG_RATIO):
+    if one.interval_of in (*MEANS, one.difference_name):
         return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
     # It is no interval of the difference that stands before it.
     of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
     return [_difference(one, k), " (", p, f", {level} of the {of} ", *ends, ")"]
 
 
-def _difference_name(one: PairwiseComparison) -> str:
-    return LOG_RATIO if one.interval_of == LOG_RATIO else f"difference of {one.mean_of}s"
+def _minus(one: PairwiseComparison) -> str:
+    return "to" if one.mean_of == "geometric mean" else "minus"
+
+
+def _differences(one: PairwiseComparison) -> str:
+    return "log ratios" if one.mean_of == "geometric mean" else "differences"
 
 
 def _difference(one: PairwiseComparison, k: int) -> Maths:
@@ -92,7 +95,7 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
             f" that of {one.systems[b]} {_mean(one, b, 0)}.",
         ]
         yield [
-            f"The {_difference_name(one)}, ",
+            f"The {one.difference_name}, ",
             *_pair(one, 0),
             f", is {'' if star[0] else 'not '}significant.",
         ]
@@ -102,13 +105,17 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
         f"Of {len(one):,} pairs, {count or 'none'} {'differs' if count == 1 else 'differ'}"
         " significantly."
     ]
-    yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}."]
+    without = ""
+    if number := one.without_interval:
+        pairs = counted(number, "pair")
+        without = f"; {pairs} {'has' if number == 1 else 'have'} none that agrees with the decision"
+    yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}{without}."]
     if one.baselines:
         yield from _of_baselines(one)
     elif one.shows_pairs:
         found = np.flatnonzero(star)
         if found.size:
-            yield [_largest("The differences found", found.size), *_told(one, found), "."]
+            yield [_largest(f"The {_differences(one)} found", found.size), *_told(one, found), "."]
     else:
         yield from _of_best(one)
 
@@ -129,7 +136,7 @@ def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
             start = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
-            start += f" significantly {word} than {base}, by these differences"
+            start += f" significantly {word} than {base}, by these {_differences(one)}"
             yield [_largest(start, found.size), *_told(one, found), "."]
 
 
@@ -144,7 +151,7 @@ def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cit
     for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
         first, second = _name(one, k)
         yield "; " if place else ""
-        yield f"{first} " if one.baselines else f"{first} minus {second} "
+        yield f"{first} " if one.baselines else f"{first} {_minus(one)} {second} "
         yield from _pair(one, k)
 
 
@@ -168,8 +175,8 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     ]
     a, b = _name(one, int(k))
     yield [
-        f"Beside the second, {one.systems[next_best]}, the {_difference_name(one)}"
-        f" ({a} {'to' if one.interval_of == LOG_RATIO else 'minus'} {b}) is ",
+        f"Beside the second, {one.systems[next_best]}, the {one.difference_name}"
+        f" ({a} {_minus(one)} {b}) is ",
         *_pair(one, int(k)),
         ".",
     ]

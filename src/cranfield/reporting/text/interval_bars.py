@@ -30,7 +30,9 @@ def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
         if limits is None:
             return table, ""
         middle, low, high = (values[one.order] for values in (one.means, *limits))
-        said = f"bars: {sure} limits of the difference from the best, around its {one.mean_of}"
+        said = (
+            f"bars: {sure} limits of the {one.difference_from} the best, around its {one.mean_of}"
+        )
         if one.half_widths is not None:
             said = "bars: systems whose bars do not overlap differ"
     ends = span(middle, low, high, zero=one.shows_pairs)

@@ -26,6 +26,7 @@ from cranfield.significance.models.kruskal_friedman import Omnibus
 from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
+from cranfield.significance.topic_statistic import LOG_RATIO
 
 MEANS = ("mean difference", "difference of means", "difference of medians")
 """What limits are limits of, where they can be drawn around means."""
@@ -91,6 +92,16 @@ class ComparedPairs:
     def __len__(self) -> int:
         """Return the number of pairs compared."""
         return self.first.size
+
+    @property
+    def difference_name(self) -> str:
+        """Name of :attr:`difference`: `difference of means`, or `log ratio of geometric means`."""
+        return LOG_RATIO if self.mean_of == "geometric mean" else f"difference of {self.mean_of}s"
+
+    @property
+    def difference_from(self) -> str:
+        """Words for what :meth:`around` has the limits of: the `difference from` a reference."""
+        return "ratio to" if self.mean_of == "geometric mean" else "difference from"
 
     @cached_property
     def interval(self) -> tuple[Floats, Floats]:

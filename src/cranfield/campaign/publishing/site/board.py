@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.campaign.publishing.site.file_names import file_names
 from cranfield.campaign.publishing.site.releases import Released
+from cranfield.campaign.results.comparing import compared
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.reporting.page.contents import Part, collect
 from cranfield.reporting.page.data import places
@@ -54,10 +55,8 @@ class Board:
         scores = self.release.scores.get(self.measure)
         if scores is None or not self.letters:
             return None
-        # As the board of the release was made: a run without a topic has nothing there.
-        missing = "zero" if bool(np.isnan(scores.values).any()) else None
-        found = collect(scores, title=self.release.title, scales=False, missing=missing)
-        return found.parts[0]
+        # As the board of the release was made.
+        return collect(compared(scores), title=self.release.title, scales=False).parts[0]
 
     @cached_property
     def letters(self) -> dict[str, str]:

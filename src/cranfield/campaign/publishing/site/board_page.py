@@ -156,7 +156,8 @@ def _sure(board: Board, tag: str, value: float) -> list[Html]:
     if limits:
         low, high = limits.get(tag, (math.nan, math.nan))
         drawn = drawn_row(value, low, high, _ends(board), band)
-        said = f"{low:.{board.places}f} to {high:.{board.places}f}"
+        known = math.isfinite(low) and math.isfinite(high)
+        said = f"{low:.{board.places}f} to {high:.{board.places}f}" if known else "no limits"
         cells.append(el("td", drawn, class_="limits", title=said))
     if board.letters:
         cells.append(el("td", board.letters.get(tag, ""), class_="groups"))
@@ -210,21 +211,22 @@ def _reading(board: Board) -> Html:
         sure = f"{100 * (1 - one.alpha):g}%"
         if board.limits[0]:
             of = (
-                f"the {sure} limits of its difference from the first ({one.interval_kind}). The"
-                " dashed line is the mean of the first: a run whose limits leave it out differs"
-                " from the first. In blue are the runs that are not found to differ from it"
+                f"the {sure} limits of its {one.difference_from} the first ({one.interval_kind})."
+                f" The dashed line is the {one.mean_of} of the first: a run whose limits leave it"
+                " out differs from the first. In blue are the runs that are not found to differ"
+                " from it"
                 if one.half_widths is None
                 else f"{sure} limits, such that runs whose limits do not overlap differ"
                 f" ({one.interval_kind}). Shaded are those of the first"
             )
-            if one.half_widths is None and _reaching(board):
-                of += "; the test goes in steps, and separates some whose limits reach the line"
-            lines.append(f"Limits: a tick at the mean of {label(board.measure)}, and {of}.")
+            tick = f"a tick at the {one.mean_of} of {label(board.measure)}"
+            lines.append(f"Limits: {tick}, and {of}.")
         if board.letters:
             lines.append("Groups: runs that share a letter are not found to differ.")
         lines.append(
             f"Limits and groups are of {label(board.measure)} alone: {one.title}. Places are"
-            " those of means; where runs share a letter, the order between them is not found."
+            f" those of {one.mean_of}s; where runs share a letter, the order between them is not"
+            " found."
         )
     if any(row.get("late") == "true" for row in board.rows):
         lines.append("Late: handed in after the task closed.")
@@ -240,13 +242,6 @@ def _reading(board: Board) -> Html:
         )
     lines.append("All scores were computed from the runs by the organisers' program.")
     return joined(*(el("p", one) for one in lines))
-
-
-def _reaching(board: Board) -> bool:
-    """Tell whether limits of a run reach the mean of the first although the test separates them."""
-    limits, first = board.limits
-    others = [pair for tag, pair in limits.items() if tag not in board.not_separated]
-    return first is not None and any(low <= first[0] <= high for low, high in others)
 
 
 def _lower_is_better(name: str) -> bool:

@@ -91,7 +91,10 @@ def intervals_chart(
     frame = _table(comparison, names, centre, *limits)
     differ = "Systems whose intervals do not overlap differ."
     if comparison.half_widths is None:
-        differ = f"Lines: limits of the difference from {names[centre]}, around each mean."
+        differ = (
+            f"Lines: limits of the {comparison.difference_from} {names[centre]}, around each"
+            f" {comparison.mean_of}."
+        )
     kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
     colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
     says = f"compared with {names[centre]}"

@@ -115,7 +115,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 alt.Tooltip("row:N", title="system"),
                 alt.Tooltip("column:N", title="compared with"),
                 alt.Tooltip("verdict:N", title="the system is"),
-                alt.Tooltip("difference:Q", title=f"difference of {comparison.mean_of}s"),
+                alt.Tooltip("difference:Q", title=comparison.difference_name),
                 alt.Tooltip("p:Q", title="p-value"),
             ],
         )

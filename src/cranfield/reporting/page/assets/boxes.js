@@ -8,7 +8,7 @@ addPicture({
     const measure = data.measures[chosen()];
     const [boxes, means] = [array(measure, "boxes"), array(measure, "overall")];
     const five = (k) => [0, 1, 2, 3, 4].map((j) => boxes[j * data.systems.length + k]);
-    return [["system", "low", "q1", "median", "q3", "high", "mean"], ...ranking(measure).map((k) => [data.systems[k], ...five(k), means[k]])];
+    return [["system", "low", "q1", "median", "q3", "high", measure.overallName], ...ranking(measure).map((k) => [data.systems[k], ...five(k), means[k]])];
   },
   draw: (measure, width) => {
     const systems = data.systems.length;
@@ -45,12 +45,12 @@ addPicture({
     return {
       width, height: end + 6, grid, parts: [...axis, ...parts, ...rowNames(order, grid, room - 8)],
       title: `${measure.label} over topics, by system`,
-      note: `Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile ranges of the box; dots: scores beyond.`,
+      note: `Box: quartiles; line: median; diamond: ${measure.overallName}; whiskers: scores within 1.5 interquartile ranges of the box; dots: scores beyond.`,
       hints: unnamed(grid),
       at: (_, r) => {
         const k = order[r];
         const [least, q1, median, q3, most] = [0, 1, 2, 3, 4].map((j) => fixed(boxes[j * systems + k], measure.places));
-        const tip = [data.systemLabels[k], `median ${median}, quartiles ${q1} and ${q3}`, `whiskers ${least} to ${most}`, `mean ${fixed(means[k], measure.places)}`];
+        const tip = [data.systemLabels[k], `median ${median}, quartiles ${q1} and ${q3}`, `whiskers ${least} to ${most}`, `${measure.overallName} ${fixed(means[k], measure.places)}`];
         return { tip, systems: [k], choose: (first) => choosePair(k, first) };
       },
       mark: (system) => rowMark(order, grid, width, system),

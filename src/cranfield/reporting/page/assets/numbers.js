@@ -88,6 +88,12 @@ function pairOf(comparison, first, second) {
   };
 }
 
+/** The limits of a pair; it has none where they would contradict the decision. */
+function limitsOf({ low, high }, places) {
+  const contradict = Number.isNaN(low) || Number.isNaN(high);
+  return contradict ? "none: they would contradict the decision" : `${fixed(low, places)} to ${fixed(high, places)}`;
+}
+
 /** Where a pair is stored, and whether as it is (1) or the other way round (-1). */
 function placeOf(comparison, first, second) {
   if (comparison.first) {

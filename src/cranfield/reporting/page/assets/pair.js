@@ -100,12 +100,11 @@ function factsOf(measure, pair, topics) {
   const hint = lowerIsBetter ? " (negative: the first is better)" : "";
   const facts = [];
   if (pair) {
-    const ranks = comparison.meanOf === "mean" ? "difference" : `difference of ${comparison.meanOf}s`;
     const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
-    facts.push([`${ranks}${hint}`, fixed(pair.difference, comparison.places)]);
+    facts.push([`${comparison.differenceName}${hint}`, fixed(pair.difference, comparison.places)]);
     facts.push([
       `${sure} limits, ${comparison.intervalKind}`,
-      `${fixed(pair.low, comparison.places)} to ${fixed(pair.high, comparison.places)}`,
+      limitsOf(pair, comparison.places),
     ]);
     const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
     facts.push([side, shownP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);

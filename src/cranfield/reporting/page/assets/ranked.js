@@ -12,7 +12,7 @@ for (const figure of document.querySelectorAll(".ranked")) {
     const values = comparison ? array(comparison, "means") : floatsOf(overall);
     const limits = comparison?.against ?? comparison?.around;
     const [low, high] = ["low", "high"].map((name) => (limits ? array(limits, name) : null));
-    const head = ["system", comparison?.meanOf ?? "mean", "low", "high"];
+    const head = ["system", comparison?.meanOf ?? measureOf().overallName, "low", "high"];
     return [head, ...rows.map((k) => [data.systems[k], values[k], low?.[k] ?? NaN, high?.[k] ?? NaN])];
   };
   figure.querySelector("figcaption").append(...keepButtons(one));
@@ -68,7 +68,7 @@ function measureAt(k) {
   const { first, second } = data.start;
   const { label, comparison } = data.measures[k];
   const pair = pairOf(comparison, first, second);
-  const limits = `${fixed(pair.low, comparison.places)} to ${fixed(pair.high, comparison.places)}`;
+  const limits = limitsOf(pair, comparison.places);
   const tips = [label, `difference ${fixed(pair.difference, comparison.places)}`, `limits ${limits}`, `p ${shownP(pair.p)}`];
   return { tip: tips, systems: [], choose: () => chooseMeasureTo(k) };
 }

@@ -168,6 +168,8 @@ def _beyond(rows: Drawn, low: float, high: float) -> str:
         said.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
     if np.isinf(rows.low).any() or np.isinf(rows.high).any():
         said.append("A line to the edge of the axis has no finite limit there.")
+    if np.isnan(rows.low[np.isfinite(rows.middle)]).any():
+        said.append("A dot without a line: an interval would contradict the decision.")
     return " ".join(said)
 
 

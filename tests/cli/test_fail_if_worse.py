@@ -73,3 +73,28 @@ def test_refused(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
     path, _ = scores(tmp_path, 0)
     _, err = cranfield(tmp_path, "compare", "--scores", path, "--fail-if-worse", *more, status=2)
     assert message in err
+
+
+@pytest.mark.parametrize(("statistic", "word"), [("mean", "minus"), ("geometric-mean", "to")])
+def test_a_pair_without_limits_and_log_ratios(tmp_path: Path, statistic: str, word: str) -> None:
+    systems = {
+        "old": [0.69, 0.88, 0.42, 0.56, 0.73, 0.35],
+        "less": [0.61, 0.90, 0.34, 0.53, 0.59, 0.30],
+        "least": [0.58, 0.84, 0.29, 0.55, 0.54, 0.30],
+    }
+    rows = ["topic," + ",".join(systems)]
+    for topic, values in enumerate(zip(*systems.values(), strict=True)):
+        rows.append(",".join(map(str, (topic, *values))))
+    (tmp_path / "s.csv").write_text("\n".join(rows) + "\n")
+    given = ("compare", "--scores", "s.csv", "-b", "old", "-t", "t", "--statistic", statistic)
+    _, err = cranfield(tmp_path, *given, "--fail-if-worse", status=1)
+    failures = [line for line in err.splitlines() if "worse (p" in line]
+    assert len(failures) == 2 and all(f" {word} old" in line for line in failures)
+    # By the second step of Holm's procedure a pair may differ with an interval that contains 0.
+    numbers = np.array(list(systems.values()))
+    numbers = np.log(numbers) if statistic == "geometric-mean" else numbers
+    pvalues = [ttest_rel(numbers[0], numbers[k]).pvalue for k in (1, 2)]
+    without = sum(p > 0.025 for p in pvalues)
+    assert sum(line.endswith(")") for line in failures) == 2 - without
+    assert "nan" not in err
+    assert without == 1 or statistic != "mean"

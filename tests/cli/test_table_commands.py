@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import gmean
 
 from tests.cli.running import cranfield
 
@@ -176,3 +180,39 @@ def test_prose(folder: Path) -> None:
         (("--marks", "symbols"), "--prose goes without"),
     ):
         assert message in cranfield(folder, *two, "--prose", *arguments, status=2)[1]
+
+
+def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
+    rng = np.random.default_rng(4)
+    lines = ["measure,topic,system,score"]
+    values = {name: rng.uniform(0.1, 1.0, 30) * k for k, name in enumerate("abc", 1)}
+    for name, scores in values.items():
+        for measure in ("AP", "GMAP"):
+            lines += [f"{measure},{t},{name},{score!r}" for t, score in enumerate(scores.tolist())]
+    (folder / "s.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    given = ("compare", "--scores", "s.csv", "-m", "AP", "-m", "GMAP", "--ranks", "-f", "csv")
+    expected = {
+        "mean": {name: np.mean(scores) for name, scores in values.items()},
+        "median": {name: np.median(scores) for name, scores in values.items()},
+        "geometric mean": {name: gmean(scores) for name, scores in values.items()},
+    }
+
+    def check(out: str, names: dict[str, str]) -> None:
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert len(rows) == 6
+        for row in rows:
+            name = names[row["measure"]]
+            assert float(row[name]) == pytest.approx(expected[name][row["system"]], rel=1e-12)
+
+    check(cranfield(folder, *given)[0], {"AP": "mean", "GMAP": "geometric mean"})
+    for statistic in ("median", "geometric-mean"):
+        name = statistic.replace("-", " ")
+        out, _ = cranfield(folder, *given, "--statistic", statistic)
+        check(out, {"AP": name, "GMAP": name})
+    _, err = cranfield(folder, *given, "--threshold", "0.1", status=2)
+    assert "threshold" in err
+    for more in (("--statistic", "median"), ("--exact",), ("--threshold", "0.1")):
+        _, err = cranfield(
+            folder, "compare", "--scores", "s.csv", "-m", "AP", "--joint", *more, status=2
+        )
+        assert "--joint is two-sided and cannot be combined with" in err

@@ -253,16 +253,17 @@ def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[
                 if within is None
                 else f"not shown to be no worse within {within.margin[k]:.4g}:"
             )
+            limits = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
-                f"{verdict} {one.systems[one.first[k]]} minus {one.systems[one.second[k]]}"
-                f"{f', {name}' if name else ''}: {one.difference[k]:+.4f}"
-                f" ({low[k]:+.4f} to {high[k]:+.4f})"
+                f"{verdict} {one.systems[one.first[k]]} {one.between_names}"
+                f" {one.systems[one.second[k]]}{f', {name}' if name else ''}:"
+                f" {one.difference[k]:+.4f}{limits}"
             )
     return lines
 
 
 OWN = ("alpha", "missing", "resamples", "seed")
-"""Options that comparisons by max-T have in common."""
+"""Options that sets of ranks and joint comparisons share."""
 
 
 def _ranks(
@@ -271,8 +272,9 @@ def _ranks(
     from cranfield.significance.comparison.compare import compare
     from cranfield.significance.comparison.system_ranks import rank_sets
 
-    of_test = ("test", "correction", "baseline")
-    if any(asked_for[name] for name in of_test) or asked_for["alternative"] != "two-sided":
+    of_test = ("test", "correction", "baseline", "statistic", "threshold")
+    default = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
+    if any(asked_for[name] for name in of_test) or not default:
         return {n: compare(one, jobs=jobs, **asked_for).rank_sets() for n, one in scores.items()}
     own = {name: asked_for[name] for name in OWN}
     return {name: rank_sets(one, jobs=jobs, **own) for name, one in scores.items()}
@@ -283,8 +285,13 @@ def _joint(
 ) -> dict[str, JointComparison]:
     from cranfield.significance.several.joint_measures import compare_measures
 
-    if asked_for["test"] or asked_for["alternative"] != "two-sided":
-        raise PolicyError("--joint is two-sided and cannot be combined with --test")
+    of_test = ("test", "statistic", "threshold")
+    default = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
+    if any(asked_for[name] for name in of_test) or not default:
+        raise PolicyError(
+            "--joint is two-sided and cannot be combined with --test, --statistic, --exact and"
+            " --threshold"
+        )
     own = {name: asked_for[name] for name in (*OWN, "baseline")}
     if asked_for["correction"]:
         own["correction"] = asked_for["correction"]

@@ -82,3 +82,18 @@ def test_prototext_of_tira(evaluation: cf.Evaluation) -> None:
     text = "\n".join(score_formats.prototext_lines(evaluation, places=4))
     assert text.startswith('measure {\n  key: "AP"\n  value: "0.5000"\n}\nmeasure {\n')
     assert text.count("measure {") == 3
+
+
+@pytest.mark.parametrize("measure", ["AP", "GMAP", "NumRelRet"])
+def test_scores_are_summed_up_as_the_measure_is(measure: str, tmp_path: Path) -> None:
+    covid = cf.bundled.trec_covid()
+    evaluation = cf.evaluate(covid.runs[:4], covid.qrels, measure)
+    read = cf.read_scores(written(evaluation, "csv", True, tmp_path), measure=measure)
+    np.testing.assert_allclose(
+        read.select(systems=list(evaluation.systems)).overall(),
+        evaluation[measure].overall(),
+        rtol=1e-12,
+    )
+    one, other = cf.compare(read), cf.compare(evaluation[measure])
+    assert one.mean_of == other.mean_of
+    np.testing.assert_allclose(sorted(abs(one.difference)), sorted(abs(other.difference)))

@@ -367,3 +367,35 @@ def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
     assert page.locator("#shown").inner_text() == "no system has this in its name"
     assert not page.locator("#systems thead").is_visible()
     page.close()
+
+
+def test_a_pair_without_limits_and_the_name_of_its_difference(browser: Any, tmp_path: Path) -> None:
+    scores = {
+        "bm25": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65],
+        "dense": [0.39, 0.10, 0.66, 0.47, 0.41, 0.70],
+        "fused": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
+    }
+    facts = {}
+    for statistic in ("mean", "geometric-mean"):
+        found = cf.compare(scores, test="t", baseline="bm25", statistic=statistic)
+        one = opened(browser, cf.report(found, tmp_path / f"{statistic}.html"))
+        one.page.get_by_label("Second system").select_option(label="bm25")
+        for name in ("dense", "fused"):
+            one.page.get_by_label("First system").select_option(label=name)
+            facts[statistic, name] = dict(
+                zip(
+                    one.page.locator("#facts dt").all_inner_texts(),
+                    one.page.locator("#facts dd").all_inner_texts(),
+                    strict=True,
+                )
+            )
+            low, high = found[name, "bm25"].interval
+            limits = next(v for k, v in facts[statistic, name].items() if "limits" in k)
+            expected = "none: they would contradict the decision"
+            assert limits == (expected if np.isnan(low) else minus(f"{low:.4f} to {high:.4f}"))
+        assert one.complaints == []
+        one.page.close()
+    limits = [v for one in facts.values() for k, v in one.items() if "limits" in k]
+    assert any(one.startswith("none") for one in limits) and " to " in "".join(limits)
+    assert "difference" in facts["mean", "dense"]
+    assert "log ratio of geometric means" in facts["geometric-mean", "dense"]

@@ -104,6 +104,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         tuple(topics),
         tuple(systems),
         name or "",
+        aggregate=known.info.aggregate if known is not None else "mean",
         shards=tuple(str(shard) for shard in shards) if parts[0].by_shard else (),
         definition=known,
         # What a measure that we know declares.

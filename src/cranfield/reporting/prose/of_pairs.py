@@ -51,10 +51,6 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     return [_difference(one, k), " (", p, f", {level} of the {of} ", *ends, ")"]
 
 
-def _minus(one: PairwiseComparison) -> str:
-    return "to" if one.mean_of == "geometric mean" else "minus"
-
-
 def _differences(one: PairwiseComparison) -> str:
     return "log ratios" if one.mean_of == "geometric mean" else "differences"
 
@@ -151,7 +147,7 @@ def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cit
     for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
         first, second = _name(one, k)
         yield "; " if place else ""
-        yield f"{first} " if one.baselines else f"{first} {_minus(one)} {second} "
+        yield f"{first} " if one.baselines else f"{first} {one.between_names} {second} "
         yield from _pair(one, k)
 
 
@@ -176,7 +172,7 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     a, b = _name(one, int(k))
     yield [
         f"Beside the second, {one.systems[next_best]}, the {one.difference_name}"
-        f" ({a} {_minus(one)} {b}) is ",
+        f" ({a} {one.between_names} {b}) is ",
         *_pair(one, int(k)),
         ".",
     ]

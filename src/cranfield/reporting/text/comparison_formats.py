@@ -162,7 +162,7 @@ def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> 
             else frame.select(pl.lit(name).alias("measure"), pl.all())
             for name, frame in frames.items()
         ]
-        return pl.concat(named).write_csv()
+        return pl.concat(named, how="diagonal").write_csv()
     shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
     boards = [
         {"measure": name}

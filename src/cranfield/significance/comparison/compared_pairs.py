@@ -99,6 +99,11 @@ class ComparedPairs:
         return LOG_RATIO if self.mean_of == "geometric mean" else f"difference of {self.mean_of}s"
 
     @property
+    def between_names(self) -> str:
+        """Word between the names of a pair: one `minus` the other, or the ratio of one `to` it."""
+        return "to" if self.mean_of == "geometric mean" else "minus"
+
+    @property
     def difference_from(self) -> str:
         """Words for what :meth:`around` has the limits of: the `difference from` a reference."""
         return "ratio to" if self.mean_of == "geometric mean" else "difference from"
@@ -270,6 +275,7 @@ class ComparedPairs:
             own_pvalues=None,
             alpha=self.alpha,
             method=heading_of(self.info, correction),
+            mean_of=self.mean_of,
             lower_is_better=self.lower_is_better,
             resamples=self.resamples,
             seed=self.seed,

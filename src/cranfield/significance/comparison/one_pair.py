@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import quoted
@@ -34,12 +35,15 @@ class OnePair(Hinting):
 
     @property
     def difference(self) -> float:
-        """The mean of the first minus that of the second."""
+        """The mean of the first minus that of the second, or the log ratio of geometric means."""
         return self._sign * float(self._within.difference[self._place])
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Confidence limits, of what the comparison calls `interval_of`."""
+        """Confidence limits, of what the comparison calls `interval_of`.
+
+        NaN where they would contradict the decision.
+        """
         low, high = sorted(self._sign * float(ends[self._place]) for ends in self._within.interval)
         return low, high
 
@@ -60,7 +64,8 @@ class OnePair(Hinting):
 
     def __repr__(self) -> str:
         low, high = self.interval
+        limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
-            f"OnePair({quoted(self.first)} minus {quoted(self.second)}: {self.difference:.4g},"
-            f" from {low:.4g} to {high:.4g}, p = {shown_p(self.pvalue)})"
+            f"OnePair({quoted(self.first)} {self._within.between_names} {quoted(self.second)}:"
+            f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
         )

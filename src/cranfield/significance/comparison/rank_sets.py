@@ -25,7 +25,9 @@ class RankSets(Framed):
     measure
         Text form of the measure; empty where it is not known.
     systems, means
-        The systems, and what they are ordered by.
+        The systems, and the statistic that they are ordered by.
+    mean_of
+        Name of that statistic, such as `mean` or `geometric mean`.
     topics
         Number of topics.
     difference
@@ -57,6 +59,7 @@ class RankSets(Framed):
     own_pvalues: Floats | None
     alpha: float
     method: str
+    mean_of: str = "mean"
     lower_is_better: bool = False
     resamples: int | None = None
     seed: int | None = None
@@ -120,7 +123,7 @@ class RankSets(Framed):
         columns: dict[str, Any] = {
             "rank": self.rank,
             "system": pl.Series(self.systems, dtype=pl.String),
-            "mean": self.means,
+            self.mean_of: self.means,
         }
         columns["from"], columns["to"] = self.interval
         if self.own_interval is not None:

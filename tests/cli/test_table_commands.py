@@ -60,7 +60,8 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
 def test_compare_by_measures_together(folder: Path) -> None:
     start = ("compare", "qrels", "*.run", "-m", "AP", "-m", "RR", "--joint", "--resamples", "99")
     text, _ = cranfield(folder, *start)
-    assert text.startswith("Tukey's HSD bootstrapped over topics: 1 pair and 2 measures, 2 topics")
+    heading = "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics"
+    assert text.startswith(f"{heading}: 1 pair and 2 measures, 2 topics")
     assert "bootstrap max-T" in cranfield(folder, *start, "-c", "bootstrap-max-t")[0]
     assert cranfield(folder, *start, "--format", "csv")[0].startswith("first,second,measure,diff")
     [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]

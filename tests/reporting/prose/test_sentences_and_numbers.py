@@ -440,6 +440,23 @@ def test_several_measures_together(evaluation: Any) -> None:
         joint.prose(margin=0.1)
 
 
+def test_several_measures_with_a_baseline_and_geometric_means() -> None:
+    rng = np.random.default_rng(6)
+    topics = tuple(map(str, range(30)))
+    values = rng.uniform(0.2, 0.4, (30, 1)) * rng.uniform(0.9, 1.1, (30, 3)) * [1.0, 1.3, 1.1]
+    scores = {
+        name: cf.Scores(values, topics, ("a", "b", "c"), name, aggregate=aggregate)
+        for name, aggregate in (("AP", "mean"), ("GMAP", "geometric"))
+    }
+    told = compare_measures(scores, baseline="a").prose()
+    assert "Dunnett's test on the two-way ANOVA error, bootstrapped over topics (Dunnett" in told
+    assert "Tukey" not in told
+    mean = re.search(rf"By AP, 2 pairs differ, the most b minus a: ({N}) \(95%", told)
+    ratio = re.search(rf"By GMAP, 2 pairs differ, the most b to a: log ratio ({N}) \(95%", told)
+    assert mean is not None and is_rounded(mean[1], np.diff(values.mean(axis=0))[0])
+    assert ratio is not None and is_rounded(ratio[1], np.diff(np.log(values).mean(axis=0))[0])
+
+
 def test_formats_and_hostile_names() -> None:
     scores = {r"<b>a_b\input{x}": [0.2, 0.4, 0.3, 0.5], "c|d$&%": [0.4, 0.5, 0.5, 0.6]}
     comparison = cf.compare(scores, test="t")

@@ -34,9 +34,11 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
         *_cited(one.measures),
         f" on {counted(one.topics, 'topic')} ({pairs}).",
     ]
+    correction = CORRECTIONS[one.correction]
+    own = bool(one.baselines) and bool(correction.baseline_source)
     yield [
         f"All pairs and measures were tested together by {one.method}",
-        Cited(CORRECTIONS[one.correction].source),
+        Cited(correction.baseline_source if own else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
         f" {counted(verdicts.size, 'comparison')} by {one.alpha:g}; it drew"
         f" {counted(one.resamples, 'random sample')} with seed {one.seed}.",
@@ -55,16 +57,24 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
             continue
         k = int(found[np.argmax(np.abs(one.difference[found, m]))])
         places = places_for(low[k, m], high[k, m], 4)
+        geometric = one.statistics[m] == "geometric-mean"
+        interval: list[str | Maths] = []
+        if np.isfinite([low[k, m], high[k, m]]).all():
+            interval = [
+                f"{100 * (1 - one.alpha):g}% interval of all together ",
+                Maths(rounded(low[k, m], places)),
+                " to ",
+                Maths(rounded(high[k, m], places)),
+                ", ",
+            ]
         yield [
             f"By {measure}, {counted(found.size, 'pair')}"
-            f" {'differs' if found.size == 1 else 'differ'}, the most {names[one.first[k]]} minus"
-            f" {names[one.second[k]]}: ",
+            f" {'differs' if found.size == 1 else 'differ'}, the most {names[one.first[k]]}"
+            f" {'to' if geometric else 'minus'} {names[one.second[k]]}:"
+            f" {'log ratio ' if geometric else ''}",
             Maths(rounded(one.difference[k, m], places)),
-            f" ({100 * (1 - one.alpha):g}% interval of all together ",
-            Maths(rounded(low[k, m], places)),
-            " to ",
-            Maths(rounded(high[k, m], places)),
-            ", ",
+            " (",
+            *interval,
             p_of(float(one.pvalues[k, m]), one.alpha),
             ").",
         ]

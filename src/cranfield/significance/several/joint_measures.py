@@ -16,6 +16,7 @@ from cranfield.base.showing import Told
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.scores.missing import filled
+from cranfield.significance.comparison.headings import heading_of
 from cranfield.significance.comparison.notes import notes_on
 from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
 from cranfield.significance.corrections.bootstrap_tukey import (
@@ -55,7 +56,10 @@ class JointComparison(Framed, Told):
     first, second
         Indices of the systems of each pair.
     difference
-        Mean of the first minus that of the second, shape (pairs, measures).
+        Statistic of the first minus that of the second, shape (pairs, measures); of geometric means
+        the logarithm of their ratio.
+    statistics
+        The statistic of each measure: `mean`, `sum` or `geometric-mean`.
     pvalues
         Adjusted for all pairs and measures together; the same shape.
     interval
@@ -66,8 +70,10 @@ class JointComparison(Framed, Told):
         Significance level.
     lower_is_better
         Of each measure, whether lower scores are better.
+    baselines
+        Systems that the others were compared with; none when all pairs were.
     correction, method
-        Name of the correction, and its title.
+        Name of the correction, and the name of the whole procedure.
     resamples, seed
         Of random samples.
     notes
@@ -80,10 +86,12 @@ class JointComparison(Framed, Told):
     first: Indices
     second: Indices
     difference: Floats
+    statistics: tuple[str, ...]
     pvalues: Floats
     interval: Limits
     alpha: float
     lower_is_better: tuple[bool, ...]
+    baselines: tuple[str, ...]
     correction: str
     method: str
     resamples: int
@@ -237,8 +245,9 @@ def compare_measures(
     names, systems = tuple(scores), next(iter(scores.values())).systems
     baselines = baseline_indices(systems, baseline)
     every = []
-    for one in scores.values():
-        flat = transformed(prepared(one, info, None), statistic_of(one, None, None)).flat
+    statistics = tuple(statistic_of(one, None, None) for one in scores.values())
+    for one, statistic in zip(scores.values(), statistics, strict=True):
+        flat = transformed(prepared(one, info, None), statistic).flat
         every.append(against(flat, baselines) if baselines else all_pairs(flat))
     pairs = every[0]
     chosen = find_correction(correction)
@@ -248,6 +257,10 @@ def compare_measures(
         )
     difference, pvalues, (low, high) = JOINTLY[chosen](every, options)
     shape = (len(names), len(pairs))
+    declared = CORRECTIONS[chosen]
+    method = declared.title
+    if declared.heading:
+        method = heading_of(find_test("anova-2").info, declared, baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,
@@ -255,12 +268,14 @@ def compare_measures(
         first=pairs.first,
         second=pairs.second,
         difference=difference.reshape(shape).T,
+        statistics=statistics,
         pvalues=pvalues.reshape(shape).T,
         interval=(low.reshape(shape).T, high.reshape(shape).T),
         alpha=alpha,
         lower_is_better=tuple(one.lower_is_better for one in scores.values()),
+        baselines=tuple(systems[k] for k in baselines),
         correction=chosen,
-        method=CORRECTIONS[chosen].title,
+        method=method,
         resamples=resamples,
         seed=seed,
         notes=tuple(

@@ -61,6 +61,16 @@ def test_a_contradiction_is_found(covid: cf.Scores) -> None:
     assert (found.is_significant() & (low <= 0) & (high >= 0))[hidden].all()
 
 
+def test_a_constant_difference_is_no_clear_pair() -> None:
+    """On three topics sign flips give the pair alone p = .25: the note must not say p < .001."""
+    values = {"a": [0.125, 0.25, 0.375], "b": [0.25, 0.375, 0.5], "c": [0.5, 0.25, 0.375]}
+    found = cf.compare(values)
+    alone = cf.compare({name: values[name] for name in "ab"}, test="t")
+    assert alone.adjusted_pvalues[0] == 0.25
+    assert not any("paired t-test" in note for note in found.notes)
+    assert "no limits" not in found.prose()
+
+
 def test_a_variant_of_a_base_among_unrelated_runs_is_noted() -> None:
     """A variant better on 44 of 50 topics by little, beside ten runs that vary much more."""
     random = np.random.default_rng(4)

@@ -33,10 +33,10 @@ def _pair(one: PairwiseComparison, k: int) -> Sentence:
     """Write a difference with its interval, if it has one, and its p-value."""
     low, high = (float(ends[k]) for ends in one.interval)
     p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
-    if np.isnan([low, high]).any():
+    if np.isnan([low, high]).any() or np.isinf([low, high]).all():
         return [_difference(one, k), " (", p, ")"]
     places = _places(one, k)
-    ends: list[Any] = ["has no limits"]
+    ends: list[Any] = []
     if np.isfinite([low, high]).all():
         ends = [Maths(rounded(low, places)), " to ", Maths(rounded(high, places))]
     elif np.isfinite(low):

@@ -9,6 +9,7 @@ from cranfield.base.scale_types import a_scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.clusters import clusters_told
+from cranfield.significance.constant_differences import with_exchange_tests
 from cranfield.significance.corrections.catalogue import RECOMMENDED, Correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Corrected, Outcome
@@ -108,7 +109,10 @@ def pooled_against_paired(
     """
     if not correction.pooled or pairs.systems < 3:
         return []
-    raw = find_test("t").run(pairs, Options()).pvalue
+    test = find_test("t")
+    # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
+    own = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
+    raw = own.pvalue
     total, not_significant = len(pairs), corrected.pvalue > options.alpha
     missed = int(((raw < CLEAR) & not_significant).sum())
     if not missed:

@@ -16,7 +16,6 @@ from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.reporting.verdicts import BETTER, DIFFERENT, NONE, SAME, WORSE, verdicts_of
 from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -135,7 +134,7 @@ def intervals_chart(
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
     told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")
-    what = f"{comparison.info.title} with {CORRECTIONS[comparison.correction].title}"
+    what = comparison.title
     return overlaid(
         band,
         lines,

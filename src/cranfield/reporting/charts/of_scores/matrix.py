@@ -13,7 +13,6 @@ from cranfield.reporting.charts.layout import cell_size, column_axis, headed, ov
 from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.reporting.verdicts import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -130,8 +129,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     layers = side("i", "j", "")
     if both:
         layers += side("j", "i", "-")
-    correction = CORRECTIONS[comparison.correction].title
-    what = f"{comparison.info.title}, {correction}, alpha {comparison.alpha:g}"
+    what = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     said = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
     return overlaid(

@@ -81,6 +81,7 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             *("topic", "qid", "keywords", "text"),
         ),
         "context": ("query", "context", "topic"),
+        "unit": ("unit unit_id", "user user_id", "id"),
         "variant": (
             "variant arm treatment bucket experiment_variant experiment_group",
             "group",

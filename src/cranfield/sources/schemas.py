@@ -40,22 +40,25 @@ _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in n
 class Column:
     """A column: its name, what its values are, and what it means.
 
-    `meaning` is a key of :data:`~cranfield.sources.column_names.GROUPS`, which has its usual names;
-    by default the name of the column. `called` is what a value of it is called in messages, if not
-    by the name of the column.
+    `meaning` is a key of :data:`~cranfield.sources.column_names.GROUPS`, which has its usual
+    names; by default the name of the column, and None where a user gave the name. `called` is what
+    a value of it is called in messages, if not by the name of the column.
     """
 
     name: str
     kind: Kind
-    meaning: str = ""
+    meaning: str | None = ""
     required: bool = True
     called: str = ""
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The usual names, those that win first."""
-        groups = GROUPS.get(self.meaning or self.name, (self.name,))
-        return tuple(tuple(names.split()) for names in groups)
+        meaning = self.name if self.meaning == "" else self.meaning
+        groups = [tuple(one.split()) for one in GROUPS.get(meaning or "", ())]
+        known = spelt(self.name) in {spelt(name) for group in groups for name in group}
+        own = () if known else ((self.name,),)
+        return (*own, *groups)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +75,7 @@ class Column:
         return []
 
 
-def optional(name: str, kind: Kind, meaning: str = "", called: str = "") -> Column:
+def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") -> Column:
     return Column(name, kind, meaning, required=False, called=called)
 
 
@@ -96,7 +99,8 @@ class Schema:
     kind, called, readable, lacks, hint: words for messages: what a table is, what something is to
         be read as, what a damaged file is none of (by default its format), what a missing column
         is, and what helps, where nothing else seems to be wrong.
-    columns: its columns; of those of other names, a note is given.
+    columns: its columns; a note names the other ones of a table.
+    asked: whether the user named the columns, so that others are not worth a note.
     decisive: kinds of columns, of `DECISIVE`, that change what a row means and that it cannot
         take into account: it refuses them.
     formats: files with named columns that are read, by suffix; of any other suffix are `lines`, or
@@ -122,6 +126,7 @@ class Schema:
     lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
     decisive: tuple[str, ...] = ()
+    asked: bool = False
 
     @property
     def things(self) -> str:
@@ -186,7 +191,7 @@ class Schema:
         noted = [
             k for k, name in left.items() if name not in silent and not _NO_NAME.fullmatch(name)
         ]
-        return noted, decisive
+        return [] if self.asked else noted, decisive
 
     def _headless(self, names: Sequence[object]) -> str:
         """Say that a table does not name its columns, and which names may be wanted."""

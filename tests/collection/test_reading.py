@@ -81,8 +81,9 @@ def test_fast_and_slow_reading_agree(kind: str) -> None:
     if kind == "old mac":
         data = data.replace(b"\r", b"\n")
     part = text.read_chunk(data, RUN, source="x", first_line=1, encoding="utf-8")
-    slow, numbers = read_lines(data, RUN, source="x", first_line=1)
+    slow, numbers, width = read_lines(data, RUN, source="x", first_line=1)
     assert part.frame.equals(slow)
+    assert part.width == width
     lines = LineMap()
     lines.add(part.frame.height, 1, part.numbers)
     assert [lines.line(row) for row in range(part.frame.height)] == numbers.tolist()

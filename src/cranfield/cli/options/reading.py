@@ -13,7 +13,7 @@ import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options.declaring import option
-from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.collection.files.format_names import FORMATS, NUMBERS, OF_QRELS, SEPARATORS
 from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
@@ -46,6 +46,21 @@ skip_bad_runs = option(
     # Versions of click do not agree on what a flag with a value and a default is.
     callback=lambda context, option, skip: "skip" if skip else "error",
     help="Leave out runs that cannot be read, and tell.",
+)
+
+separator_option = option(
+    "--separator",
+    type=click.Choice(SEPARATORS),
+    default="auto",
+    show_default=True,
+    help="Separator of columns in text; auto decides by line.",
+)
+numbers_option = option(
+    "--numbers",
+    type=click.Choice(NUMBERS),
+    default="auto",
+    show_default=True,
+    help="Number in RUN of three columns (topic, document, number); auto decides by file.",
 )
 
 reading_options = (
@@ -83,6 +98,8 @@ reading_options = (
         help="Name of scores that are better when lower: a measure of --scores, or the score column"
         " of RUN; may be given several times.",
     ),
+    separator_option,
+    numbers_option,
     option(
         "--duplicates",
         type=click.Choice(DUPLICATES),
@@ -103,6 +120,8 @@ class Reading:
     system: str | None = None
     columns: Mapping[str, str] | None = None
     lower: tuple[str, ...] = ()
+    separator: str = "auto"
+    numbers: str = "auto"
     duplicates: str = "error"
     bad_runs: str = "error"
 
@@ -119,7 +138,11 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {"encoding": self.encoding, "duplicates": self.duplicates}
+        return {
+            "encoding": self.encoding,
+            "separator": self.separator,
+            "duplicates": self.duplicates,
+        }
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
@@ -163,6 +186,7 @@ class Reading:
             "format": form,
             "columns": called,
             "system": self.system,
+            "numbers": self.numbers,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
             **self._usual,
         }

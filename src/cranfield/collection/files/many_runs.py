@@ -46,6 +46,8 @@ _USUAL = {
     "system": None,
     "columns": None,
     "lower_is_better": False,
+    "separator": "auto",
+    "numbers": "auto",
     "duplicates": "error",
     "bad_runs": "error",
 }
@@ -207,7 +209,7 @@ class Runs(Hinting, Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in ("format", "encoding", "system", "columns", "lower_is_better"):
+        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
@@ -224,6 +226,8 @@ def read_runs(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
+    separator: str = "auto",
+    numbers: str = "auto",
     duplicates: str = "error",
     bad_runs: str = "error",
 ) -> Runs:
@@ -237,7 +241,7 @@ def read_runs(
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, duplicates
+    format, encoding, columns, lower_is_better, separator, numbers, duplicates
         As for :func:`read_run`.
     system
         The column that names the system: of a table, where that is none of its usual names; `tag`
@@ -273,6 +277,8 @@ def read_runs(
         "system": system,
         "columns": columns,
         "lower_is_better": lower_is_better,
+        "separator": separator,
+        "numbers": numbers,
         "duplicates": duplicates,
     }
     if isinstance(data, Runs):
@@ -301,7 +307,7 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
         # It is looked at twice, and can be read once.
         item = _Held(path, content=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better")
+        of_rows = ("duplicates", "lower_is_better", "numbers")
         table = systems_table(item, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":

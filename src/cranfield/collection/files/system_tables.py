@@ -202,13 +202,14 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, encoding: str, asked: Called) -> SystemTable:
+def table_of_lines(source: Source, encoding: str, asked: Called, separator: str) -> SystemTable:
     """Read a run in TREC text as a table, whose tags are systems."""
     name = asked.names.get("tag", "")
     if spelt(name) not in map(spelt, SYSTEM.names):
         asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     frames, lines, first = [], [], 1
-    for chunk in read_parts(source, RUN, LineMap(), lambda chunk: chunk, encoding=encoding):
+    layout = replace(RUN, separator=separator)
+    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
         rows = chunk.frame.height
         frames.append(chunk.frame)
         lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))

@@ -122,6 +122,7 @@ class Reading:
     lower: tuple[str, ...] = ()
     separator: str = "auto"
     numbers: str = "auto"
+    subtopics: bool | None = None
     duplicates: str = "error"
     bad_runs: str = "error"
 
@@ -149,6 +150,7 @@ class Reading:
         from cranfield.collection.files.reading import read_qrels
 
         called: Any = None if self.columns is None else self._called[0]
+        subtopics = self.subtopics if subtopics is None else subtopics
         judgments = read_qrels(
             path, format=self.input_format, subtopics=subtopics, columns=called, **self._usual
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import IOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -79,8 +79,10 @@ def read_qrels(
     encoding
         Of TREC text; `latin-1` reads any bytes.
     subtopics
-        Whether the iteration column is the subtopic; by default it is where it tells subtopics
-        apart: where some document of a topic is judged in more than one.
+        Whether the iteration column is the subtopic; by default it is if its values are whole
+        numbers (or the column is called subtopic) and some document of a topic is judged for
+        more than one. With other values, such as names of assessors, such a document is judged
+        twice, which is refused.
     columns
         What columns of a table are called, where that is none of their usual names:
         `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
@@ -138,7 +140,7 @@ def read_qrels(
     parts = (
         _intents(read, grades, origin, subtopics)
         if read.has("intent")
-        else _subtopics(read, subtopics)
+        else _subtopics(given, subtopics)
     )
     codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
     if duplicates != "error":
@@ -357,12 +359,20 @@ class _Given:
     stem: str
     place: MetadataPlace | None = None
     table: SystemTable | None = None
+    iterations: list[str] = field(default_factory=list)
+    """Different values of an iteration column that is not the subtopic."""
 
     def about_repeats(self, error: InputError, kind: str) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""
         tags = [*self.columns.tags]
         said = ""
-        if self.table is not None and len(tags) > 1:
+        if len(self.iterations) > 1:
+            said = (
+                f"; the iteration column has {len(self.iterations)} values"
+                f" ({some_of(map(quoted, self.iterations), 3)}): subtopics=True reads them as"
+                f" subtopics; of assessors, {_FIRST}"
+            )
+        elif self.table is not None and len(tags) > 1:
             listed = some_of(map(quoted, tags), 3)
             said = f"; without a name of its own it is {len(tags)} systems ({listed})"
         else:
@@ -442,22 +452,30 @@ def _read(
     return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
 
 
-def _subtopics(columns: Columns, wanted: bool | None) -> pl.Series | None:
+def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
     """Keep the iteration column only where it tells subtopics apart, unless that is said.
 
-    It does when one document of one topic is judged in several iterations; the ad hoc tracks write
-    0, or the round of judging, there.
+    It does when one document of one topic is judged in several iterations that are numbered; the ad
+    hoc tracks write 0, or the round of judging, there, and others the assessor.
     """
+    columns = given.columns
     if not columns.has("subtopic"):
         return None
     column = columns.text("subtopic")
-    if wanted is not None:
-        return column if wanted else None
-    if column.n_unique() == 1:
-        return None
+    if wanted:
+        return column
+    values = column.unique(maintain_order=True)
+    named = given.table is not None and given.table.has_subtopics
+    if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
+        return column if _tells_apart(columns, column) else None
+    given.iterations.extend(values.to_list())
+    return None
+
+
+def _tells_apart(columns: Columns, column: pl.Series) -> bool:
+    """Tell whether a document of a topic is judged in several iterations."""
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
-    several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
-    return column if isinstance(several, int) and several > 1 else None
+    return pairs.n_unique() > pairs.select("code", "doc").n_unique()
 
 
 def _refuse(columns: Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:

@@ -46,6 +46,7 @@ class SystemTable:
     others: the columns that nothing is read from, by name, each taken when it is asked for.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
+    has_subtopics: whether a column is called subtopic, and not iteration.
     """
 
     table: Table
@@ -53,6 +54,7 @@ class SystemTable:
     stem: str
     path: str | None = None
     rows: Indices | None = None
+    has_subtopics: bool = False
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
@@ -151,7 +153,9 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    return SystemTable(table, others, stem, path)
+    called = columns.names[places["subtopic"]] if "subtopic" in places else None
+    subtopics = "subtopic" in names or str(called).lower().startswith("sub")
+    return SystemTable(table, others, stem, path, has_subtopics=subtopics)
 
 
 def _names_of(cells: Cells) -> Cells:

@@ -100,12 +100,6 @@ _JUDGING = (
         (
             *reading_options,
             option(
-                "--subtopics/--no-subtopics",
-                default=None,
-                help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
-                " numbers and documents are judged for several.",
-            ),
-            option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
             ),
             option(

@@ -98,6 +98,12 @@ reading_options = (
         help="Name of scores that are better when lower: a measure of --scores, or the score column"
         " of RUN; may be given several times.",
     ),
+    option(
+        "--subtopics/--no-subtopics",
+        default=None,
+        help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+        " numbers and documents are judged for several.",
+    ),
     separator_option,
     numbers_option,
     option(
@@ -162,9 +168,11 @@ class Reading:
     def run(self, path: str) -> Run:
         """Read one run."""
         self._check_lower()
+        from cranfield.collection.files.many_runs import named_file
         from cranfield.collection.files.reading import read_run
 
-        return read_run(path, **self._of_runs)
+        name, path = named_file(path)
+        return read_run(path, name=name, **self._of_runs)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
         """Find the runs that were named; each is read when it is asked for."""

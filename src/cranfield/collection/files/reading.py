@@ -284,7 +284,7 @@ def read_run(
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
-    if len(tags) > 1 and given.table is not None and name is None:
+    if len(tags) > 1 and given.table is not None:
         raise InputError(
             f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
             source=origin.name,

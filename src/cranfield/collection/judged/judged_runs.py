@@ -134,7 +134,8 @@ class JudgedRuns(Scorable):
         """Return the scores by each measure; NaN where the topic policy says 'no score'."""
         intents = self.annotations.intents
         if intents is not None and intents.differing:
-            flat = [str(one) for one in measures if "intents" not in one.info.inputs]
+            infos = {str(one): getattr(one, "info", None) for one in measures}
+            flat = [name for name, info in infos.items() if info and "intents" not in info.inputs]
             if flat:
                 documents = counted(intents.differing, "document")
                 warn(

@@ -265,6 +265,7 @@ def read_run(
     given = _read(data, "run", format, encoding, columns, system, separator)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
     topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
+    topics += () if given.table is None else given.table.empty
     words = read.words
     if read.has("value"):
         scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)
@@ -372,9 +373,6 @@ class _Given:
                 f" ({some_of(map(quoted, self.iterations), 3)}): subtopics=True reads them as"
                 f" subtopics; of assessors, {_FIRST}"
             )
-        elif self.table is not None and len(tags) > 1:
-            listed = some_of(map(quoted, tags), 3)
-            said = f"; without a name of its own it is {len(tags)} systems ({listed})"
         else:
             found = ("tag", tags, "tells them apart") if len(tags) > 1 else None
             if self.table is not None:

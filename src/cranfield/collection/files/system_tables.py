@@ -17,10 +17,17 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
+from cranfield.collection.files.named_columns import (
+    NO_DOCUMENT,
+    RANKS,
+    SYSTEM,
+    TOPIC,
+    Called,
+    schema_for,
+)
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted, wrong_row
 from cranfield.sources.values import TAG, Cells
 
@@ -47,6 +54,7 @@ class SystemTable:
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
     has_subtopics: whether a column is called subtopic, and not iteration.
+    empty: topics with an empty ranking.
     """
 
     table: Table
@@ -55,6 +63,7 @@ class SystemTable:
     path: str | None = None
     rows: Indices | None = None
     has_subtopics: bool = False
+    empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
@@ -140,6 +149,17 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
+    empty: tuple[str, ...] = ()
+    docs = cells["doc"]
+    if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
+        full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+        topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+        table = fitted({"topic": topics}, Schema("run", (TOPIC,)), columns.source, None)
+        empty = tuple(table.frame["topic"].to_list())
+        if not full:
+            frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+            return SystemTable(replace(table, frame=frame), {}, stem, path, empty=empty)
+        cells = {name: [column[k] for k in full] for name, column in cells.items()}
     table = fitted(cells, schema, columns.source, columns.lines)
     if "tag" in cells:
         unnamed = table.frame["tag"].is_null()
@@ -155,7 +175,7 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     }
     called = columns.names[places["subtopic"]] if "subtopic" in places else None
     subtopics = "subtopic" in names or str(called).lower().startswith("sub")
-    return SystemTable(table, others, stem, path, has_subtopics=subtopics)
+    return SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
 
 
 def _names_of(cells: Cells) -> Cells:

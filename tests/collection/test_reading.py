@@ -279,7 +279,7 @@ def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:
 
 def test_depth_of_written_runs(tmp_path: Path) -> None:
     cf.write_run(
-        cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 3.0}}, name="n"), tmp_path / "r", depth=2
+        cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 3.0}}, name="n"), tmp_path / "r", limit=2
     )
     assert (tmp_path / "r").read_text() == "q Q0 c 1 3.0 n\nq Q0 b 2 1.0 n\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -141,13 +142,13 @@ def check(
         fspath(qrels), lines_of_qrels if by_line else None, lambda path: read_qrels(path, **options)
     )
     given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
-    named = list(named_files([*map(fspath, given)]))
+    named = list(named_files([fspath(one) for one in given]))
     paths = [path for _, path in named]
     checked = [
         _checked(
             path,
             lines_of_run if by_line else None,
-            lambda path, name=name: read_run(path, name=name, **options, numbers=numbers),
+            partial(read_run, name=name, numbers=numbers, **options),
         )
         for name, path in named
     ]

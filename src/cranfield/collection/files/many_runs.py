@@ -433,7 +433,8 @@ def named_files(given: Sequence[str]) -> Iterator[tuple[str | None, str]]:
         name, path = named_file(text)
         if name in names:
             raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
-        names |= {name} - {None}
+        if name is not None:
+            names.add(name)
         files = list(files_of(path))
         if name is not None and len(files) != 1:
             raise InputError(f"expected one file after {name}=, got {len(files)}", source=path)

@@ -105,8 +105,10 @@ def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) ->
     """Take rows from dicts of ids of type `str`, and numbers of some kind."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
-    # A topic of a run may have an empty ranking; judgments have none without a document.
-    given = data if kind is _SCORES else {topic: docs for topic, docs in data.items() if docs}
+    given = {topic: inside for topic, inside in data.items() if inside}
+    if kind is _SCORES:
+        # Topics with an empty ranking come last.
+        given |= {topic: inside for topic, inside in data.items() if not inside}
     if not given or not _all_ids(given):
         return None
     sizes = [*map(len, given.values())]

@@ -265,7 +265,8 @@ def read_run(
     given = _read(data, "run", format, encoding, columns, system, separator)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
     topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
-    topics += () if given.table is None else given.table.empty
+    if given.table is not None:
+        topics = tuple(dict.fromkeys(topics + given.table.empty))
     words = read.words
     if read.has("value"):
         scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)

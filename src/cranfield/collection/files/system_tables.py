@@ -18,6 +18,7 @@ from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import (
+    DOC,
     NO_DOCUMENT,
     RANKS,
     SYSTEM,
@@ -124,6 +125,22 @@ def _text(cells: Cells) -> pl.Series:
     return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
 
 
+_IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+
+
+def _without_empty(
+    cells: dict[str, Cells], source: str
+) -> tuple[tuple[str, ...], dict[str, Cells]]:
+    """Take topics with an empty ranking out of columns made of a mapping."""
+    docs = cells["doc"]
+    if not isinstance(docs, list) or not any(doc is NO_DOCUMENT for doc in docs):
+        return (), cells
+    full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+    topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+    empty = fitted({"topic": topics}, Schema("run", (TOPIC,)), source).frame["topic"]
+    return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
+
+
 def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> SystemTable:
     """Read judgments, a run or several runs from anything that has named columns."""
     if isinstance(data, SystemTable):
@@ -143,23 +160,22 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = schema_for(kind, columns.names, names)
+    if kind == "qrels" and not {*names.values()} and {*map(spelt, columns.names)} <= _IDS:
+        raise InputError(
+            "expected a grade for each document, got topics and documents only; add a column grade"
+            " with 1 for each relevant document",
+            source=columns.source,
+        )
     places = schema.places(columns.names, columns.source, names)
     cells = {name: columns.cells(k) for name, k in places.items()}
     if kind == "qrels":
         cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
-    empty: tuple[str, ...] = ()
-    docs = cells["doc"]
-    if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
-        full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
-        topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
-        table = fitted({"topic": topics}, Schema("run", (TOPIC,)), columns.source, None)
-        empty = tuple(table.frame["topic"].to_list())
-        if not full:
-            frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
-            return SystemTable(replace(table, frame=frame), {}, stem, path, empty=empty)
-        cells = {name: [column[k] for k in full] for name, column in cells.items()}
+    empty, cells = _without_empty(cells, columns.source)
+    if empty and not len(cells["doc"]):
+        frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+        return SystemTable(Table(frame, columns.source, ()), {}, stem, path, empty=empty)
     table = fitted(cells, schema, columns.source, columns.lines)
     if "tag" in cells:
         unnamed = table.frame["tag"].is_null()

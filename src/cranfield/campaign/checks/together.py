@@ -191,9 +191,12 @@ def _checked(
     except InputError as raised:
         error = raised
     faults = list(report.faults)
+    counts = report.counts()
+    if error is not None and error.line is None and counts["columns"] >= report.lines > 0:
+        # The lines are in another form, which the reader knows and refuses as a whole.
+        report, faults = replace(report, faults=()), []
     if error is None:
         # Readers decide: where all lines are in a form that they know, nothing is wrong with it.
-        counts = report.counts()
         faults = [
             replace(one, severity="warning") if one.severity == "error" else one
             for one in faults

@@ -110,5 +110,5 @@ def sessions(
         lengths=lengths,
         **{name: value for name, value in others.items() if value is not None},
     )
-    found.judged.coverage.warn()
+    found.warn()
     output.write(found, printing, unit="session")

@@ -219,7 +219,7 @@ def evaluated(
     wanted = wanted_measures(asked, rel, compat)
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
-    evaluation.coverage.warn()
+    evaluation.warn()
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
         warn(f"no judgment has grade {least} or more, which is what counts as relevant")

@@ -243,7 +243,7 @@ def _of_pools(
             raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
     judged = made.judged.condensed() if lists == ("condensed",) else made.judged
     scores = score(judged, wanted)
-    scores.coverage.warn()
+    scores.warn()
     ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
     of_pool = {"depth": given["pool_depth"], "others": given["others"]}
     found: list[Study] = []

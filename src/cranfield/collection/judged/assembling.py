@@ -39,6 +39,7 @@ class JudgedRun:
     contradictions: int
     source: Ints | Later
     beside: Mapping[str, Beside]
+    ties: Ints
 
     def __getstate__(self) -> dict[str, Any]:
         return _narrow(self)
@@ -119,7 +120,7 @@ def assembled(
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    cells, ranks, grades, sources = [], [], [], []
+    cells, ranks, grades, sources, tied = [], [], [], [], []
     for system, part in enumerate(parts):
         # Judgments on another aspect may have topics that do not count.
         here = used[part.topic]
@@ -127,6 +128,8 @@ def assembled(
         ranks.append(part.rank[here])
         grades.append(part.grade[here])
         sources.append(part.source[here])
+        among, *columns = part.ties[:, used[part.ties[0]]]
+        tied.append(np.stack([system * shape[0] + new[among], *columns]))
         retrieved[new[used], system] = part.retrieved[used]
         scored[new[used], system] = part.has[used]
         for name, count in part.extra.items():
@@ -168,6 +171,7 @@ def assembled(
         policies=chosen,
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),
         annotations=_annotations(parts, known, new, labels, row, qrels),
+        ties=np.concatenate(tied, axis=1),
     )
 
 

@@ -22,6 +22,7 @@ from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer
+from cranfield.collection.judged.tie_orders import NO_TIES, condensed_ties
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ class JudgedRuns(Scorable):
         What the runs and the judgments did not have in common.
     annotations
         What else is known of topics and documents.
+    ties
+        Judged documents in groups of tied documents of several grades, as rows of cell, rank,
+        grade, first rank of the group, and its size.
     views
         The same runs seen in other ways, kept so that each is made once.
     """
@@ -118,6 +122,7 @@ class JudgedRuns(Scorable):
     policies: Policies
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
+    ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -189,6 +194,7 @@ class JudgedRuns(Scorable):
                 documents=documents,
                 retrieved=documents.count,
                 annotations=self.annotations.condensed(judged),
+                ties=condensed_ties(self.ties, judged),
                 views={},
             )
             view.views["condensed"] = view

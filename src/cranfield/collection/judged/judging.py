@@ -27,6 +27,7 @@ from cranfield.collection.judged.policies import (
     policies,
 )
 from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.judged.tie_orders import NO_TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 
@@ -247,6 +248,13 @@ def judge_one(
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rank, topic, grade, found = hits_of(run, qrels, order)
+    known = to_qrels >= 0
+    ties = NO_TIES
+    if order.tied:
+        code_of = np.zeros(len(qrels.topics), dtype=np.int64)
+        code_of[to_qrels[known]] = np.flatnonzero(known)
+        rows, *group = order.tied_rows(code_of[topic], rank, grade)
+        ties = np.stack([topic[rows], rank[rows], grade[rows], *group])
     counts = order.counts
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
@@ -256,7 +264,6 @@ def judge_one(
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
     found = found[order_in_table]
-    known = to_qrels >= 0
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
     return JudgedRun(
@@ -275,6 +282,7 @@ def judge_one(
             name: _beside(run, order, to_qrels, table, chosen.depth)
             for name, table in (tables or {}).items()
         },
+        ties=ties,
     )
 
 

@@ -43,6 +43,7 @@ class Wrapping(Measure):
         if self.inner.reads is not JudgedRuns:
             reads, wanted = self.inner.reads.what, JudgedRuns.what
             raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not {wanted}")
+        vars(self)["explicit"] = frozenset(options)
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)

@@ -85,7 +85,9 @@ _JUDGING = (
         "Judging",
         (
             option(
-                "--rel", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
+                "--rel",
+                type=click.IntRange(0),
+                help="Lowest relevant grade of measures that do not set it themselves.",
             ),
             one_of("--compat", PRESETS, "Policies and roundings of another program."),
             one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),

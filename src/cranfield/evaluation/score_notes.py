@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.scorable import lowest_relevant
 from cranfield.collection.judged.tie_orders import extreme_orders
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -114,5 +115,41 @@ def tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
 
 
 def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
-    """Return notes on ties."""
-    return tie_notes(judged, scores)
+    """Return notes on ties, topics without relevant documents, and the scale of grades."""
+    return [*tie_notes(judged, scores), *_empty_topics(judged, scores), *_grades(judged, scores)]
+
+
+def _empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report topics without a relevant document that count as 0 in an average."""
+    measures: dict[int, list[str]] = {}
+    for name, one in scores.items():
+        level = lowest_relevant(one.definition)
+        empty = judged.recall_base(level)[:, 0] == 0
+        values = np.nan_to_num(one.values[empty])
+        # All topics are empty if no judgment has the grade, which is reported on its own.
+        counts = one.aggregate != "sum" and not one.lower_is_better and (one.values > 0).any()
+        if empty.any() and not empty.all() and counts and not values.any():
+            measures.setdefault(level, []).append(name)
+    for level, names in measures.items():
+        n_empty = int((judged.recall_base(level) == 0).sum())
+        verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")
+        yield (
+            f"{n_empty} of {counted(len(judged.topics), 'topic')} {verb} no document of grade"
+            f" {level} or higher and {count} as 0 in {names_or_count(names, 'measure')}; an option"
+            f" such as topics_with_grade={level} excludes them"
+        )
+
+
+def _grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report the scale of grades of measures that depend on the highest grade."""
+    definitions = {name: one.definition for name, one in scores.items()}
+    names = [
+        name
+        for name, one in definitions.items()
+        if isinstance(one, Measure) and one.uses_highest_grade
+    ]
+    if names and judged.policies.max_grade is None:
+        yield (
+            f"{names_or_count(names, 'measure')}: the scale of grades is 0 to {judged.max_grade},"
+            f" the highest that occurs; an option such as max_grade={judged.max_grade} fixes it"
+        )

@@ -100,6 +100,10 @@ class Wrapping(Measure):
         works = (*self.inner.source.split("; "), *super().source.split("; "))
         return "; ".join(dict.fromkeys(works))
 
+    @property
+    def uses_highest_grade(self) -> bool:
+        return super().uses_highest_grade or self.inner.uses_highest_grade
+
     def options(self) -> Mapping[str, Any]:
         return {name: getattr(self, name) for name in self.option_names()}
 

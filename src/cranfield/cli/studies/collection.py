@@ -231,6 +231,7 @@ def _of_pools(
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     refuse(("unjudged",), "is --lists here")
     refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]

@@ -140,8 +140,11 @@ class JudgedRuns(Scorable):
         return [np.where(self.scored, one.score(self), np.nan) for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies and how sessions became rankings."""
-        return self.policies.describe() | dict(self.annotations.settings)
+        """Return the policies, how sessions became rankings, and the scale of grades."""
+        settings = self.policies.describe() | dict(self.annotations.settings)
+        if getattr(measure, "uses_highest_grade", False) and self.policies.max_grade is None:
+            settings["grades"] = f"0 to {self.max_grade} (the highest that occurs)"
+        return settings
 
     def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
         """Return the same runs with how they were read, for the record."""

@@ -44,6 +44,8 @@ def judge(
     unjudged: Unjudged | None = None,
     negative: Negative | None = None,
     depth: int | None = None,
+    max_grade: int | None = None,
+    topics_with_grade: int | None = None,
     compat: Compat | None = None,
     lengths: Any = None,
     groups: Any = None,
@@ -77,6 +79,12 @@ def judge(
         What a grade below 0 means: `judged` (default), `unjudged`.
     depth
         Ranks kept of each ranking; None for all.
+    max_grade
+        Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
+        the highest grade that occurs. A `max_grade` written with a measure wins.
+    topics_with_grade
+        Keep only topics with a document of this grade or higher. By default topics without a
+        relevant document are kept, and most measures give them 0.
     compat
         Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`,
         `gdeval`, `ntcireval`, `cwl`.
@@ -139,7 +147,14 @@ def judge(
     ([1, 3], [0, 2])
     """
     chosen = policies(
-        compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
+        compat,
+        ties=ties,
+        topics=topics,
+        unjudged=unjudged,
+        negative=negative,
+        depth=depth,
+        max_grade=max_grade,
+        topics_with_grade=topics_with_grade,
     )
     with telling_order(runs, qrels):
         many, by_subtopic = read_both(
@@ -164,6 +179,8 @@ def judge(
     judged = judged.read_as(many.settings)
     if others:
         tables = Known(known.tables)
+        # The grades of other aspects are on scales of their own.
+        chosen = replace(chosen, max_grade=None, topics_with_grade=None)
         on = {
             name: _beside_relevance(
                 judged,

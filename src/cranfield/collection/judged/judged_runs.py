@@ -22,6 +22,7 @@ from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer
+from cranfield.collection.judged.tie_orders import NO_TIES, condensed_ties
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ class JudgedRuns(Scorable):
         What the runs and the judgments did not have in common.
     annotations
         What else is known of topics and documents.
+    ties
+        Judged documents in groups of tied documents of several grades, as rows of cell, rank,
+        grade, first rank of the group, and its size.
     views
         The same runs seen in other ways, kept so that each is made once.
     """
@@ -118,6 +122,7 @@ class JudgedRuns(Scorable):
     policies: Policies
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
+    ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -146,8 +151,11 @@ class JudgedRuns(Scorable):
         return [np.where(self.scored, one.score(self), np.nan) for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies and how sessions became rankings."""
-        return self.policies.describe() | dict(self.annotations.settings)
+        """Return the policies, how sessions became rankings, and the scale of grades."""
+        settings = self.policies.describe() | dict(self.annotations.settings)
+        if getattr(measure, "uses_highest_grade", False) and self.policies.max_grade is None:
+            settings["grades"] = f"0 to {self.max_grade} (the highest that occurs)"
+        return settings
 
     def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
         """Return the same runs with how they were read, for the record."""
@@ -200,6 +208,7 @@ class JudgedRuns(Scorable):
                 documents=documents,
                 retrieved=documents.count,
                 annotations=self.annotations.condensed(judged),
+                ties=condensed_ties(self.ties, judged),
                 views={},
             )
             view.views["condensed"] = view

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.run_bytes import from_runs, none_readable
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.campaign.store.records import Submission
 
@@ -74,16 +74,19 @@ def pool(
     CranfieldError
         Where the rules choose no run.
     InputError
-        For a run whose bytes are not those that were handed in.
+        If no run can be read. If only some cannot, they are excluded with a warning.
     """
     from cranfield.assess import pool as made_of
 
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    made = made_of(runs_of(opened, rules, chosen), depth, ties=ties)
+    made = from_runs(opened, rules, chosen, lambda runs: made_of(runs, depth, ties=ties))
+    if made is None:
+        raise none_readable(opened, rules.name)
     if mark:
-        _mark(opened, chosen, rules.name, depth)
+        read = [one for one in chosen if one.id not in opened.unreadable]
+        _mark(opened, read, rules.name, depth)
     return made
 
 

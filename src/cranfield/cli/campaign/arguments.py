@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.cli.options.declaring import READ, WRITTEN, option
+
+if TYPE_CHECKING:
+    from cranfield.campaign.opened import Opened
 
 folder_argument = click.argument("folder", type=READ)
 """The campaign's folder, which all commands name first."""
@@ -35,3 +38,8 @@ def form_option(forms: Iterable[str], default: str = "text") -> Callable[[Any], 
 def output_folder(help: str) -> Callable[[Any], Any]:
     """Make the option of the folder that a command writes, which it needs."""
     return option("--output", required=True, metavar="FOLDER", help=help, type=WRITTEN)
+
+
+def status_of(opened: Opened) -> int:
+    """Return the exit status of a command that reads runs: 1 if one could not be read."""
+    return int(bool(opened.unreadable))

@@ -10,7 +10,7 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.cli.campaign.arguments import folder_argument, task_option
+from cranfield.cli.campaign.arguments import folder_argument, status_of, task_option
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.output import gathered, output_option
 from cranfield.cli.options.pooling import LISTS, Dealing, dealing_options
@@ -72,11 +72,12 @@ def pool(
     seed: int,
     format: str,
     output: str | None,
-) -> None:
+) -> int:
     """List what is to be judged, from the runs that the rules choose.
 
     These runs are accepted, not late, and of the priorities of the rules. Without --output or
-    --unjudged there is only said how large the pool is.
+    --unjudged there is only said how large the pool is. The exit status is 1 if a run cannot be
+    read and is excluded.
     """
     from cranfield import campaign
     from cranfield.campaign.results.judgments import qrels_of, version_of
@@ -87,6 +88,7 @@ def pool(
     rules = opened.rules.task(task)
     chosen = pooled_runs(opened, rules.name)
     made = pool_of(opened, rules.name, depth=depth, mark=mark)
+    chosen = tuple(one for one in chosen if one.id not in opened.unreadable)
     said = [
         f"pool of {counted(len(made), 'document')}: {counted(len(made.topics), 'topic')},"
         f" {counted(len(chosen), 'run')}, depth {made.depth}{', runs marked' if mark else ''}"
@@ -101,6 +103,7 @@ def pool(
         dealing.write(documents, seed, format, listed, [])
     stream = sys.stderr if listed == "-" else sys.stdout
     print(*said, sep="\n", file=stream)
+    return status_of(opened)
 
 
 @command()

@@ -11,6 +11,7 @@ from cranfield.cli.campaign.arguments import (
     folder_argument,
     form_option,
     judgments_option,
+    status_of,
     task_option,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
@@ -82,10 +83,11 @@ def score(
     by_topic: str | None,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """Score the accepted runs, and print the board.
 
-    What was scored before is not scored again.
+    What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
+    excluded.
     """
     from cranfield import campaign
     from cranfield.campaign.results.leaderboard import board
@@ -102,6 +104,7 @@ def score(
         kind(by_topic)
     most = None if every or form != "text" else SHOWN
     write_findings(made.findings(rules.title or rules.name, most), form, None, output)
+    return status_of(opened)
 
 
 @command(epilog=STANDING)
@@ -144,7 +147,7 @@ def standing(
     pooling: bool,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """Say where a run stands among those of the campaign.
 
     It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
@@ -164,6 +167,7 @@ def standing(
         pooling=pooling,
     )
     write_findings(found.findings(), form, None, output)
+    return status_of(opened)
 
 
 @command(epilog=HISTORY)
@@ -196,7 +200,7 @@ def history(
     lower_is_better: bool,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """List the records: entries that beat all before them.
 
     SOURCE is a campaign's folder, a release's folder, or a table of a board.
@@ -214,6 +218,7 @@ def history(
         lower_is_better=lower_is_better,
     )
     write_findings(found.findings(every), form, None, output)
+    return int(bool(found.unreadable))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -28,10 +28,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "standing by tag": ("standing", "news", "bm25"),
     "history": HISTORY,
 }
+def replaced_by_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 BROKEN: dict[str, Callable[[Path], object]] = {
     "changed": lambda path: path.write_bytes(path.read_bytes()[:-20]),
     "missing": Path.unlink,
-    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "a folder": replaced_by_a_folder,
 }
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.options.declaring import READ, WRITTEN, option
+from cranfield.cli.options.output import output_option, with_options, write
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cranfield.campaign.opened import Opened
 
 folder_argument = click.argument("folder", type=READ)
@@ -43,3 +46,16 @@ def output_folder(help: str) -> Callable[[Any], Any]:
 def status_of(opened: Opened) -> int:
     """Return the exit status of a command that reads runs: 1 if one could not be read."""
     return int(bool(opened.unreadable))
+
+
+listing_options = with_options((form_option(("text", "csv", "json")), output_option))
+"""The options of commands that list teams or judgments."""
+
+
+def write_listing(frame: pl.DataFrame, text: str, form: str, output: str | None) -> None:
+    """Write a list as its text, or its table as CSV or JSON."""
+    if form == "csv":
+        text = frame.write_csv()
+    elif form == "json":
+        text = frame.write_json() + "\n"
+    write(text, output)

@@ -90,14 +90,13 @@ def score(
     excluded.
     """
     from cranfield import campaign
-    from cranfield.campaign.results.leaderboard import board
 
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
     opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
     asked = measures or None
-    made = board(opened, rules.name, measures=asked, judgments=judgments, alpha=alpha)
+    made = opened.leaderboard(rules.name, measures=asked, judgments=judgments, alpha=alpha)
     if by_topic is not None:
         evaluation = opened.score(rules.name, measures=asked, judgments=judgments)
         kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet

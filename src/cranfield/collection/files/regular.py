@@ -25,7 +25,8 @@ def separator_of(chunk: bytes) -> str | None:
     if b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk):
         return None
     data = np.frombuffer(chunk, np.uint8)
-    if data.size and data[0] <= _SPACE:
+    # A blank before the end of the text stands between no fields, as one before the end of a line.
+    if data.size and (data[0] <= _SPACE or _END != data[-1] <= _SPACE):
         return None
     for start in range(0, data.size, _BLOCK):
         if any(chunk.find(other, start, start + _BLOCK) >= 0 for other in others):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from cranfield.assess.agreement import laws
 from cranfield.assess.agreement.distances import LAWS
 from cranfield.assess.agreement.intervals import jackknife
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.beside import Scale, beside, panel_of
+from cranfield.assess.judges.beside import Scale, beside, panel_of, sampled_only
 from cranfield.assess.judges.calibration import calibration
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_share
@@ -314,6 +314,7 @@ def compare_judges(
     check_choice("level", level, LEVELS)
     check_share("confidence", confidence)
     panel = panel_of(human, judges, scale, cut)
+    panel = replace(panel, human=sampled_only(panel.human))
     found = [beside(panel, judge) for judge in panel.judges]
     joint = np.stack([one.tables for one in found])
     if joint.size > CELLS:

@@ -90,6 +90,7 @@ def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.Data
     schema = dict.fromkeys(names, pl.String)
     if b"\t" in text and b" " in text and all_by_tabs(text, len(names)):
         frame = _read(text, "\t", schema).with_columns(pl.all().str.strip_chars(_BLANKS))
+        frame = frame.with_columns(pl.col(names[-1]).str.extract("^[^ ]+", 0))
         return frame, first_line + np.arange(frame.height), np.full(frame.height, len(names))
     separator = separator_of(text)
     numbers = None

@@ -192,7 +192,7 @@ def _checked(
         error = raised
     faults = list(report.faults)
     counts = report.counts()
-    if error is not None and error.line is None and counts["columns"] >= report.lines > 0:
+    if error is not None and error.line is None and counts.get("columns", 0) >= report.lines > 0:
         # The lines are in another form, which the reader knows and refuses as a whole.
         report, faults = replace(report, faults=()), []
     if error is None:

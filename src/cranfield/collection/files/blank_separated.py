@@ -239,6 +239,8 @@ def _read_csv(
         return None
     if stripped:
         frame = frame.with_columns(pl.col(pl.String).str.strip_chars(" \v\f\r"))
+        if layout.more_allowed:
+            frame = frame.with_columns(pl.col(layout.read[-1]).str.extract("^[^ ]+", 0))
         if frame.select((pl.col(pl.String) == "").any()).sum_horizontal().item():
             return None
     numbers = (frame[name] for name in layout.read if layout.columns[name] == pl.Float64)

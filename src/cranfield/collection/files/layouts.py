@@ -113,6 +113,9 @@ def _fields(line: bytes, layout: Layout, wrong: Callable[[str], InputError]) -> 
     """Split a line at tabs if these are its only possible separators, else at any blanks."""
     width, blanks = len(layout.columns), line.split()
     tabs = [field.strip() for field in line.lstrip().split(b"\t")]
+    if layout.more_allowed and len(tabs) >= width:
+        # A tag ends at its first blank, as in trec_eval.
+        tabs[width - 1] = tabs[width - 1].partition(b" ")[0]
     if layout.separator == "tab":
         if len(tabs) < width:
             raise wrong(f"expected {width} columns separated by tabs, got {len(tabs)}")
@@ -121,7 +124,7 @@ def _fields(line: bytes, layout: Layout, wrong: Callable[[str], InputError]) -> 
             raise wrong(f"expected {width} columns separated by tabs, got no {name} between tabs")
         return tabs
     fits = len(tabs) == width or (layout.more_allowed and len(tabs) > width)
-    if layout.separator == "blank" or not fits or not any(len(one.split()) > 1 for one in tabs):
+    if layout.separator == "blank" or not fits:
         return blanks
     if b"" not in tabs[:width]:
         return tabs

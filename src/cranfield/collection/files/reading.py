@@ -264,9 +264,7 @@ def read_run(
             return run.kept()
     given = _read(data, "run", format, encoding, columns, system, separator)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
-    topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
-    if given.table is not None:
-        topics = tuple(dict.fromkeys(topics + given.table.empty))
+    topics, codes, docs, known_keys = given.topics, read.codes, read.docs, read.keys
     words = read.words
     if read.has("value"):
         scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)
@@ -363,6 +361,12 @@ class _Given:
     table: SystemTable | None = None
     iterations: list[str] = field(default_factory=list)
     """Different values of an iteration column that is not the subtopic."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics by code, and after them those with an empty ranking."""
+        empty = () if self.table is None else self.table.empty
+        return tuple(dict.fromkeys((*self.columns.coder.names, *empty)))
 
     def about_repeats(self, error: InputError, kind: str) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""

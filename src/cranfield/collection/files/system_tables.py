@@ -17,7 +17,14 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
+from cranfield.collection.files.named_columns import (
+    FLAT,
+    RANKS,
+    SYSTEM,
+    Called,
+    schema_for,
+    shape,
+)
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
 from cranfield.sources.schemas import spelt
@@ -132,8 +139,17 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = schema_for(kind, columns.names, names)
-    places = schema.places(columns.names, columns.source, names)
+    try:
+        places = schema.places(columns.names, columns.source, names)
+    except InputError:
+        _refuse_nested(
+            {str(name): columns.cells(k) for k, name in enumerate(columns.names)},
+            columns.source,
+            kind,
+        )
+        raise
     cells = {name: columns.cells(k) for name, k in places.items()}
+    _refuse_nested(cells, columns.source, kind)
     if kind == "qrels":
         cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
@@ -152,6 +168,23 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         if k not in places.values()
     }
     return SystemTable(table, others, stem, path)
+
+
+def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
+    """Refuse columns with lists and objects, as JSON and Parquet may have."""
+    nested = []
+    for name, cells in columns.items():
+        flat = isinstance(cells, pl.Series) and not cells.dtype.is_nested()
+        first = None if flat else next(iter(cells), None)
+        first = first.to_list() if isinstance(first, pl.Series) else first
+        if isinstance(first, (Mapping, list)):
+            nested.append(f"{quoted(name)} holds {shape(first)}")
+    if nested:
+        rows = FLAT.format(value="score" if kind == "run" else "grade")
+        raise InputError(
+            f"expected a row for each document, got nested values: {some_of(nested, 3)}{rows}",
+            source=source,
+        )
 
 
 def _names_of(cells: Cells) -> Cells:

@@ -70,7 +70,7 @@ def _as_option(hint: re.Match[str], option: click.Option, before: str) -> str:
     if hint["key"]:
         return f"{name} {hint['key']}=..."
     if hint["true"]:
-        return hint[0]
+        return f"{name} {option.metavar}" if option.metavar else hint[0]
     value = hint["number"] or hint["text"]
     return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
 

@@ -46,6 +46,10 @@ _FEW = 1000
 """Values that a column which tells systems apart has, at the most."""
 
 
+def is_like_system(name: object) -> bool:
+    return spelt(name) in _LIKE_SYSTEMS
+
+
 @dataclass(frozen=True, eq=False)
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
@@ -75,7 +79,7 @@ class SystemTable:
     def tell_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
         for name, cells in self.others.items():
-            if spelt(name) not in _LIKE_SYSTEMS:
+            if not is_like_system(name):
                 continue
             values = _text(cells()).drop_nulls().unique(maintain_order=True)
             # Where a document is twice in a topic, that is an error, and says this too.
@@ -101,7 +105,7 @@ class SystemTable:
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
             if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
-                if named is None and spelt(name) in _LIKE_SYSTEMS:
+                if named is None and is_like_system(name):
                     named = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
@@ -141,13 +145,16 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     schema = schema_for(kind, columns.names, names)
     try:
         places = schema.places(columns.names, columns.source, names)
-    except InputError:
-        _refuse_nested(
-            {str(name): columns.cells(k) for k, name in enumerate(columns.names)},
-            columns.source,
-            kind,
-        )
+    except InputError as error:
+        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
         raise
+    # Of columns that may name systems more is said below, or in errors.
+    like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
+    columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels":
@@ -221,7 +228,7 @@ def _system_column(columns: Columns) -> str | None:
     values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
     several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
     if not several:
-        return None
+        return str(columns.names[places[0]])
     first, *more = several
     for k in more:
         both = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()

@@ -111,3 +111,24 @@ def test_advice_is_given_where_it_works(folder: Path) -> None:
         text, suffix = FAULTS["run"][fault]
         (folder / f"g{suffix}").write_text(text, encoding="latin-1")
         assert "--" in error_of(folder, f"evaluate q.txt g{suffix} -m AP"), fault
+
+
+def test_columns_of_a_board(folder: Path) -> None:
+    (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
+    call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")
+    assert cranfield(folder, *call)[0].startswith("RMSE: 2 records")
+    (folder / "board.csv").write_text("date,who,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
+    assert "--column entry=... names it" in cranfield(folder, *call, status=2)[1]
+    assert cranfield(folder, *call, "--column", "entry=who")[0].startswith("RMSE: 2 records")
+
+
+@pytest.mark.parametrize("grade", ["0.1", "1.5", "1e-2"])
+def test_decimal_grades(grade: str, folder: Path) -> None:
+    for name, text in (
+        ("g.txt", f"q1 0 d1 {grade}\n"),
+        ("g.csv", f"topic,doc,grade\nq1,d1,{grade}\n"),
+    ):
+        (folder / name).write_text(text)
+        line = error_of(folder, f"evaluate {name} a.run -m AP")
+        assert f"grade '{grade}' is not an integer" in line
+        assert "map them to integer grades" in line

@@ -67,13 +67,10 @@ def shape(value: Any, depth: int = 3) -> str:
         inside = "" if first is None else f", where {quoted(first)} is "
         inside += "" if first is None else shape(value[first], depth - 1)
         return f"an object with {some_of(map(quoted, value), 4)}{inside}"
-    if isinstance(value, list):
-        return (
-            f"an array of {len(value)}, the first is {shape(value[0], depth)}"
-            if value
-            else "an array"
-        )
-    return {str: "text", int: "a number", float: "a number"}.get(type(value), type(value).__name__)
+    if isinstance(value, list) and value:
+        return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
+    names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
+    return names.get(type(value), type(value).__name__)
 
 
 def is_run(data: Any) -> bool:

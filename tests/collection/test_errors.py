@@ -131,7 +131,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ({"q": {"d": float("nan")}}, "row 1: score 'nan' is not a finite number"),
         ({"q": {"d": None}}, "score 'None' is not a finite number"),
         ({"q": {"d": "high"}}, "score 'high' is not a finite number"),
-        ({"q": 3}, "topic 'q' has int where {document: score} is wanted"),
+        ({"q": 3}, "expected {document: score} for topic 'q', got a number"),
         ({}, "is empty"),
         ([], "is empty"),
         ([("q", "d")], "tuple is no row of a run"),

@@ -231,7 +231,16 @@ TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
 
 NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
 
-GRADE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+
+def no_integer(cell: Any) -> str:
+    """Return what is wrong with a grade."""
+    number = finite(cell)
+    decimal = number is not None and number % 1
+    way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
+    return f"not an integer (of 32 bits){way if decimal else ''}"
+
+
+GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64))
 
 RANK = Kind(_grade, pl.Int32, missing=anything, exact=(int, pl.Int64))
 """A whole number, and nothing where it is none."""

@@ -35,7 +35,7 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import NUMBER, TAG, absent
 
 COLUMNS = {
-    "entry": ("tag", "run", "system", "description", "name", "model", "id"),
+    "entry": ("entry", "tag", "run", "system", "description", "name", "model", "id"),
     "date": ("date", "day", "submitted", "received", "time"),
     "team": ("team", "author", "authors", "participant"),
     "mark": ("mark", "own", ""),
@@ -213,7 +213,9 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
     for what in ("date", "entry"):
         if found[what] is None:
             have = ", ".join(quoted(name) for name in names)
-            reason = f"has no column of the {what}: name it; columns: {have}"
+            reason = (
+                f"has no column of the {what}; columns: {have}; columns={{'{what}': ...}} names it"
+            )
             raise InputError(reason, source=str(path))
     wanted = {what: name for what, name in found.items() if name is not None}
     number = replace(NUMBER, missing=absent)

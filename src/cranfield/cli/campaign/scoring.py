@@ -180,6 +180,7 @@ def standing(
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
+    stands_for="columns",
     help="Of tables: what score, date, entry, team or mark is called.",
 )
 @option(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.sources.values import integer_in, is_number, whole_in
+from cranfield.sources.values import integer_in, is_number, no_integer, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -192,7 +192,7 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
             return integer_in(text)
         if (number := whole_in(text)) is not None:
             return number
-        reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
+        reason = f"{name} {quoted(text)} is {no_integer(text)}"
     else:
         return text
     raise InputError(reason, source=source, line=line, topic=row.get("topic"), doc=row["doc"])

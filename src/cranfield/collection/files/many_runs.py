@@ -29,7 +29,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.showing import Hinting
 from cranfield.base.words import counted, some_of
-from cranfield.collection.files.named_columns import RUN
+from cranfield.collection.files.named_columns import FLAT, RUN, is_run, shape
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
@@ -349,7 +349,14 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
     except InputError:
         return
     if isinstance(given, Mapping) and all(isinstance(run, dict | list) for run in given.values()):
-        yield from (one for one in runs_of_mapping(given) if isinstance(one, tuple))
+        runs = [one for one in runs_of_mapping(given) if isinstance(one, tuple)]
+        if not all(is_run(run) for _, run in runs):
+            raise InputError(
+                f"expected {{topic: {{document: score}}}}, got {shape(given)}"
+                + FLAT.format(value="score"),
+                source=source.name,
+            )
+        yield from runs
 
 
 def _items(data: Any) -> Iterator[Any]:

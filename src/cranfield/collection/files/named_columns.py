@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
 
@@ -57,6 +58,36 @@ def _key(row: Mapping[Any, Any], column: Column) -> Any:
     return keys[places[0]] if places else None
 
 
+FLAT = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
+"""The way on for files of other structure."""
+
+
+def shape(value: Any, depth: int = 3) -> str:
+    """Describe what a file of JSON holds: its keys, and the first one with more inside."""
+    if isinstance(value, Mapping):
+        nested = (k for k, inner in value.items() if depth and _is_nested(inner))
+        first = next(nested, None)
+        inside = "" if first is None else f", where {quoted(first)} is "
+        inside += "" if first is None else shape(value[first], depth - 1)
+        return f"an object with {some_of(map(quoted, value), 4)}{inside}"
+    if isinstance(value, list) and value:
+        return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
+    names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
+    return names.get(type(value), type(value).__name__)
+
+
+def is_run(data: Any) -> bool:
+    """Tell whether this may be a run by topic, or rows of one."""
+    if isinstance(data, Mapping):
+        first: Any = next(iter(data.values()), {})
+        return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
+    return not all(isinstance(row, Mapping) and _key(row, DOC) is None for row in data)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, (dict, list))
+
+
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
 
@@ -69,12 +100,12 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
     """
 
     def inside_of(topic: Any, inside: Any, source: str) -> tuple[Sequence[Any], Sequence[Any]]:
-        if isinstance(inside, Mapping):
+        if isinstance(inside, Mapping) and not any(map(_is_nested, inside.values())):
             return list(inside), list(inside.values())
         if isinstance(inside, AbstractSet):
             if unordered is not None:
                 return sorted(inside, key=str), unordered(len(inside))
-            reason = "a set, which has no order,"
+            reason = "a set, which has no order"
         elif is_listed(inside) or (_is_list(inside) and not len(inside)):
             given = inside.tolist() if hasattr(inside, "tolist") else list(inside)
             if given and all(map(_is_pair, given)):
@@ -89,14 +120,16 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
                 return [hit[doc] for hit in given], values
             return given, listed(len(given))
         else:
-            reason = type(inside).__name__
-        wanted = f"{{document: {value}}}"
+            reason = shape(inside)
         raise InputError(
-            f"topic {quoted(topic)} has {reason} where {wanted} is wanted", source=source
+            f"expected {{document: {value}}} for topic {quoted(topic)}, got {reason}"
+            + FLAT.format(value=value),
+            source=source,
         )
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        if value == "score" and any(map(_holds_runs, data.values())):
+        systems = all(isinstance(one, Mapping) for one in data.values())
+        if value == "score" and systems and any(map(_holds_runs, data.values())):
             raise InputError(
                 "holds runs by the names of systems; read_runs reads each", source=source
             )

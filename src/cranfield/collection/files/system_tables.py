@@ -19,12 +19,14 @@ from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import (
     DOC,
+    FLAT,
     NO_DOCUMENT,
     RANKS,
     SYSTEM,
     TOPIC,
     Called,
     schema_for,
+    shape,
 )
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
@@ -170,11 +172,20 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
             " with 1 for each relevant document",
             source=columns.source,
         )
-    places = schema.places(columns.names, columns.source, names)
+    try:
+        places = schema.places(columns.names, columns.source, names)
+    except InputError as error:
+        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
+    _refuse_nested(cells, columns.source, kind)
     if kind == "qrels":
         cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
@@ -199,6 +210,23 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     called = columns.names[places["subtopic"]] if "subtopic" in places else None
     subtopics = "subtopic" in names or str(called).lower().startswith("sub")
     return SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+
+
+def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
+    """Refuse columns with lists and objects, as JSON and Parquet may have."""
+    nested = []
+    for name, cells in columns.items():
+        flat = isinstance(cells, pl.Series) and not cells.dtype.is_nested()
+        first = None if flat else next(iter(cells), None)
+        first = first.to_list() if isinstance(first, pl.Series) else first
+        if isinstance(first, (Mapping, list)):
+            nested.append(f"{quoted(name)} holds {shape(first)}")
+    if nested:
+        rows = FLAT.format(value="score" if kind == "run" else "grade")
+        raise InputError(
+            f"expected a row for each document, got nested values: {some_of(nested, 3)}{rows}",
+            source=source,
+        )
 
 
 def _names_of(cells: Cells) -> Cells:

@@ -159,9 +159,8 @@ def are_measures(
     known = [name for name in some if like_a_measure(name)]
     cutoffs = [name for name in some if name not in known and CUTOFF.search(name)]
     likely = [*known, *cutoffs]
-    if known and 2 * sum(name in likely or measure_of(name) is not None for name in some) > len(
-        some
-    ):
+    unlikely = [name for name in some if name not in likely and measure_of(name) is None]
+    if known and 2 * len(unlikely) < len(some):
         return True
     if not likely or not what or (requested and not known):
         return False
@@ -170,7 +169,7 @@ def are_measures(
         systems = f"measure=... with the name of their measure, or {systems}"
     raise InputError(
         f"expected {what} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
-        f" could be measures, {some_of([quoted(n) for n in some if n not in likely], 3)} not;"
+        f" could be measures, {some_of(map(quoted, unlikely), 3)} not;"
         f" measure={likely[0]!r} reads them as measures of one system; {systems}",
         source=source,
     )

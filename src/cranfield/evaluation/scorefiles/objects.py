@@ -124,10 +124,7 @@ def _by_system(
     """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
     inner = [one for one in data.values() if isinstance(one, Mapping)]
     cells = [cell for one in inner for cell in one.values() if isinstance(cell, Mapping)]
-    keys = [
-        list(dict.fromkeys(str(key) for one in level for key in one)) for level in (inner, cells)
-    ]
-    if cells and are_measures(keys[1], requested):
+    if are_measures(_keys(cells), requested):
         return data
     if are_measures(map(str, data), requested, "" if cells else "keys", source):
         raise InputError(
@@ -136,21 +133,22 @@ def _by_system(
             " an evaluation ev['AP'] has the scores of one measure",
             source=source,
         )
-    if not are_measures(keys[0], requested, "" if cells else "keys", source):
+    if not are_measures(_keys(inner), requested, "" if cells else "keys", source):
         return data
     if not cells:
         return {stem: data}
-    return {system: _transposed(measures, system, source) for system, measures in data.items()}
+    return {
+        system: _transposed(measures, system, source) if isinstance(measures, Mapping) else measures
+        for system, measures in data.items()
+    }
 
 
-def _transposed(measures: Any, system: Any, source: str) -> dict[Any, dict[Any, Any]]:
+def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(key) for one in level for key in one))
+
+
+def _transposed(measures: Mapping[Any, Any], system: Any, source: str) -> dict[Any, dict[Any, Any]]:
     """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
-    if not isinstance(measures, Mapping):
-        raise InputError(
-            f"system {quoted(system)} has {_shown(measures)} where {{measure: {{topic: score}}}} is"
-            " wanted",
-            source=source,
-        )
     topics: dict[Any, dict[Any, Any]] = {}
     for measure, scores in measures.items():
         if not isinstance(scores, Mapping):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted, warn
@@ -28,6 +28,7 @@ class ScoreTable:
 
     stem: the system, where no column names it.
     decimal: what stands before the decimals of a number that is text.
+    requested: the measures that the caller names.
     """
 
     source: str
@@ -36,6 +37,7 @@ class ScoreTable:
     lines: Sequence[int | None]
     stem: str = "run"
     decimal: str = "."
+    requested: Sequence[str] = ()
 
     def column(self, k: int) -> list[Any]:
         return [row[k] for row in self.rows]
@@ -69,17 +71,16 @@ def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
     Columns of other names are left out of a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` where the head leaves open which column is which.
     """
+    table = replace(table, requested=requested)
     place = roles(table.names, table.source)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
         others = _with_names(table, others, topic_is_first="topic" not in place)
     if "system" in place and "score" not in place:
         names = [table.names[k] for k in others if not _is_text(table, k)]
-        if _holds_scores(table, place["system"]) and not are_measures(
-            names, requested, "columns", table.source
-        ):
+        if _holds_scores(table, place["system"]) and not _are_measures(table, names):
             others = sorted([*others, place.pop("system")])
-    topics = _topics(table, place, others, requested)
+    topics = _topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
     topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
@@ -98,7 +99,7 @@ def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
         if text:
             unused = some_of([quoted(table.names[k]) for k in text], 5)
             warn(f"{table.source}: columns not used: {unused}; they hold text, not scores")
-    return part_of(table.source, _entries(table, place, others, topics, requested))
+    return part_of(table.source, _entries(table, place, others, topics))
 
 
 def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
@@ -120,6 +121,10 @@ def _all_different(cells: Sequence[Any]) -> bool:
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
+def _are_measures(table: ScoreTable, names: Sequence[str]) -> bool:
+    return are_measures(names, table.requested, "columns", table.source)
+
+
 def _holds_scores(table: ScoreTable, k: int) -> bool:
     return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
 
@@ -135,9 +140,7 @@ def _is_text(table: ScoreTable, k: int) -> bool:
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
-def _topics(
-    table: ScoreTable, place: dict[str, int], others: list[int], requested: Sequence[str]
-) -> list[str] | None:
+def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
     """Return the topic of each row; None where there are none, and rows are to be numbered."""
     if "topic" in place:
         if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
@@ -156,7 +159,7 @@ def _topics(
     name, cells = table.names[0], table.column(0)
     if spelt(name) in NO_NAMES:
         topics = table.labels(0, "topic")
-        if are_measures(topics, requested):
+        if are_measures(topics, table.requested):
             raise InputError(
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
                 " transpose the table, so that the measures are columns",
@@ -191,11 +194,7 @@ def _fractions(table: ScoreTable, k: int) -> bool:
 
 
 def _entries(
-    table: ScoreTable,
-    place: dict[str, int],
-    others: list[int],
-    topics: list[str],
-    requested: Sequence[str],
+    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
     """Take a score from each row of a long table, and of each system from a row of a wide one."""
     long, by_score = "system" in place or "score" in place, "score" in place
@@ -212,11 +211,7 @@ def _entries(
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two columns are called {quoted(twice)}", source=table.source)
     # A column a measure is one run's table.
-    by_measure = (
-        not by_score
-        and "measure" not in place
-        and (long or are_measures(names, requested, "columns", table.source))
-    )
+    by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
     seen = set()
     for row, topic in enumerate(topics):
         key, line = (measures[row], topic, shards[row]), table.lines[row]

@@ -55,6 +55,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         show_default=" ".join(default),
         help="A measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
+        stands_for="measure",
         **more,
     )
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import MeasureError, quoted, warn
+from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
@@ -137,6 +137,17 @@ class JudgedRuns(Scorable):
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN where the topic policy says 'no score'."""
+        intents = self.annotations.intents
+        if intents is not None and intents.differing:
+            infos = {str(one): getattr(one, "info", None) for one in measures}
+            flat = [name for name, info in infos.items() if info and "intents" not in info.inputs]
+            if flat:
+                documents = counted(intents.differing, "document")
+                warn(
+                    f"{documents} with different grades by subtopic: {some_of(flat, 3)} by the"
+                    " highest of them",
+                    stacklevel=4,
+                )
         return [np.where(self.scored, one.score(self), np.nan) for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:

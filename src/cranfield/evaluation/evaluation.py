@@ -147,7 +147,7 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         Examples
         --------
         >>> import cranfield as cf
-        >>> ev = cf.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 1}}, "RR")
+        >>> ev = cf.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 0, "b": 1}}, "RR")
         >>> ev.notes()
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """

@@ -337,12 +337,21 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         some = " or ".join(sorted(found))
         raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
-    hint = did_you_mean(name, filter(str.isascii, names))
+    hint = did_you_mean(name, (one for one in names if one.isascii() and _is_like(name, one)))
     if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         meant = _in_any_case(at[1].lower())
         if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
             hint = f"; did you mean {at[1]}@{at[2]}?"
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
+
+
+def _is_like(name: str, known: str) -> bool:
+    """Return False if a name of few letters shares too few of them to have been meant."""
+    if len(name) > 3:
+        return True
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, name.lower(), known.lower()).ratio() >= 0.75
 
 
 def _in_any_case(lower: str) -> dict[str, Mapping[str, str]]:

@@ -37,7 +37,7 @@ SEED = 20261125
 SHARES_OF_ITEMS = (0.05, 0.2, 0.5)
 RIGHT = (0.6, 0.8, 0.95)
 SIZES = (20, 50, 200)
-ITEMS = 2000
+ITEMS = 600
 LEAST_PAIRS = 200
 """Labels of a grade of a judge whose calibration is in the table."""
 
@@ -88,7 +88,7 @@ def proportion(rng: Any, share: float, right: float, size: int, samples: int) ->
     by_grade = np.where(rng.random(shape) < right, grades, other)
     of_grades = corrected_mean(first(grades, size), by_grade, seed=SEED)
     # Topics of 8 pairs whose correlation is .1; n is the number of labels, of 5 topics at least.
-    topics, pairs = 250, 8
+    topics, pairs = ITEMS // 8, 8
     beta = rng.beta(share * 9, (1 - share) * 9, (samples, topics))
     alike = (rng.random((samples, topics * pairs)) < np.repeat(beta, pairs, axis=1)).astype(float)
     labelled = pairs * max(5, size // pairs)
@@ -98,7 +98,7 @@ def proportion(rng: Any, share: float, right: float, size: int, samples: int) ->
         seed=SEED,
         clusters=np.repeat(np.arange(topics), pairs),
     )
-    # Ten strata of 200 items, with different shares, that are all there are.
+    # Ten strata of 60 items, with different shares, that are all there are.
     strata = np.repeat(np.arange(10), ITEMS // 10)
     whole = rng.random(ITEMS) < share * (0.1 + 0.2 * strata)
     whole = whole.astype(np.float64)

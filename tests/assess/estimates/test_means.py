@@ -262,16 +262,18 @@ def test_binary_labels_alone_have_the_interval_of_agresti_and_coull(ones: int, n
     assert found.freedom == np.inf
 
 
+@pytest.mark.parametrize("highest", [1, 3])
 @pytest.mark.parametrize("lambda_", [0.0, 0.6, 1.0])
-def test_pseudo_observations_of_both_labels(lambda_: float) -> None:
+def test_pseudo_observations_of_both_labels(lambda_: float, highest: int) -> None:
     """The interval is that of the labels with a quarter of z^2 of each pair of labels added."""
     rng = np.random.default_rng(2)
-    judge = (rng.random(400) < 0.3).astype(float)
+    judge = np.where(rng.random(400) < 0.3, rng.integers(1, highest + 1, 400), 0).astype(float)
     human = np.where(np.arange(400) < 40, judge, NONE)
-    human[[3, 7]] = 1 - judge[[3, 7]]
+    human[[3, 7]] = highest - judge[[3, 7]]
     found = corrected_mean(human, judge, lambda_=lambda_)
     z = stats.norm.ppf(0.975)
-    y, f = np.append(human[:40], [0, 0, 1, 1]), np.append(judge[:40], [0, 1, 0, 1])
+    added = highest * np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    y, f = np.append(human[:40], added[0]), np.append(judge[:40], added[1])
     weight = np.append(np.ones(40), np.full(4, z**2 / 4))
     residual = y - lambda_ * f
     centre = np.average(residual, weights=weight)
@@ -283,21 +285,21 @@ def test_pseudo_observations_of_both_labels(lambda_: float) -> None:
     assert found.high == pytest.approx(middle + half, abs=1e-12)
 
 
-def test_equal_labels_that_are_not_binary_have_no_interval() -> None:
+def test_equal_labels_that_are_no_grades_have_no_interval() -> None:
     judge = np.tile([0.0, 1.0], 50)
     human = np.full(100, NONE)
     human[:10] = 1.0
     strata = np.repeat(["a", "b"], [5, 95])
     without = [
-        corrected_mean(human, 3 * judge),
-        corrected_mean(3 * human, judge),
-        stratified_mean(2 * human, strata),
+        corrected_mean(human, judge - 0.5),
+        corrected_mean(human / 3, judge),
+        stratified_mean(human / 2, strata),
     ]
     for one in without:
         assert np.isnan([one.low, one.high]).all()
         assert one.notes == ("all values equal: no interval can be computed",)
         assert "without interval: all values equal" in repr(one)
-    # Binary labels have an interval, and clusters count as one label each.
+    # Grades have an interval, and clusters count as one label each.
     widths = [
         one.high - one.low
         for one in (
@@ -321,9 +323,9 @@ def test_means_without_variance_among_others() -> None:
 
 @pytest.mark.parametrize("strata", [False, True])
 def test_a_judge_that_is_never_seen_wrong(strata: bool) -> None:
-    """Grades of a judge without a visible error have the t interval of human labels alone."""
+    """Scores of a judge without a visible error have the t interval of human labels alone."""
     rng = np.random.default_rng(3)
-    judge = rng.integers(0, 4, 200).astype(float)
+    judge = rng.random(200)
     human = np.where(np.arange(200) % 10 == 0, judge, NONE)
     if strata:
         groups = np.arange(200) // 100

@@ -14,6 +14,7 @@ from cranfield.assess.estimates.means_with_limits import (
     Drawn,
     People,
     Proportions,
+    highest_grade,
 )
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_share, check_whole, numbers
@@ -52,12 +53,13 @@ def corrected_mean(
     (cross-fitting). Fewer than two other items have no spread: there lambda is 0, also where it was
     given.
 
-    If human labels are all 0 or 1, and those of the judge from 0 to 1, the interval is that of
-    Agresti and Coull (1998) extended to residuals: z^2 pseudo-labels are added, a quarter each of
-    the pairs (y, f) = (0, 0), (0, 1), (1, 0) and (1, 1). It does not shrink to nothing when the
-    sample shows no error of the judge. Other labels have the t interval with n - 1 degrees of
-    freedom; if humans and judge differ on fewer than 8 labels, and on less than half, that of the
-    human labels alone, with a note. If such labels are all equal the interval is NaN.
+    If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
+    is that of Agresti and Coull (1998) extended to residuals: z^2 pseudo-labels are added, a
+    quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
+    of humans and judge. It does not shrink to nothing when the sample shows no error of the judge.
+    Other labels have the t interval with n - 1 degrees of freedom; if humans and judge differ on
+    fewer than 8 labels, and on less than half, that of the human labels alone, with a note. If such
+    labels are all equal the interval is NaN.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
     Bonett and Price (2012), paired proportions.
@@ -80,7 +82,7 @@ def corrected_mean(
         One less the confidence of the limits.
     clusters
         What each item belongs to, such as its topic, shape (items,): items of one cluster may
-        depend on each other. The clusters are then the sample; for binary labels, the number of
+        depend on each other. The clusters are then the sample; for grades, the number of
         labels is divided by the design effect of clusters.
 
     Returns
@@ -127,7 +129,8 @@ def estimated_mean(
     check_share("alpha", alpha)
     y, f = checked_labels(human, judge)
     one = y.ndim == 1
-    y, f = np.atleast_2d(y), np.atleast_2d(f)
+    y = np.atleast_2d(y)
+    f = np.broadcast_to(np.atleast_2d(f), y.shape)
     if y.ndim != 2:
         raise PolicyError(f"human labels have shape (items,) or (means, items), not {y.shape}")
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
@@ -159,7 +162,7 @@ def estimated_mean(
     single = fit.units == count
     of_labels = np.where(single, of_labels * (count - 1) / count, of_labels)
     independent = np.where(single, np.inf, freedom)
-    binary = Proportions(is_binary(y, f), mean, of_labels, of_rest, rate, independent)
+    graded = Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, independent)
     used = 0 if lambda_ is not None else folds
     drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
     variance = np.where(constant, 0.0, variance)
@@ -169,14 +172,7 @@ def estimated_mean(
         fit.lambda_,
         freedom,
         people=people,
-        proportions=binary if proportions else None,
-    )
-
-
-def is_binary(y: Floats, f: Floats) -> Bools:
-    """Whether human labels are all 0 or 1, and those of the judge from 0 to 1; shape (means,)."""
-    return np.asarray(
-        (np.isnan(y) | (y == 0) | (y == 1)).all(axis=1) & ((f >= 0) & (f <= 1)).all(axis=-1)
+        proportions=graded if proportions else None,
     )
 
 

@@ -17,6 +17,9 @@ from cranfield.tabular.frames import Framed
 SAME = 1e-12
 """Relative error below which values vary by rounding only."""
 
+HIGHEST = 100
+"""Grade up to which whole numbers are grades."""
+
 EQUAL = "all values equal"
 
 FEW = 8
@@ -96,9 +99,9 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Proportions:
-    r"""Intervals of means of binary labels, with any weight lambda of the judge.
+    r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
 
-    binary: which human labels are all 0 or 1, with labels of the judge from 0 to 1.
+    high: the highest grade of each mean; NaN where labels are no grades.
     mean: the judge's mean, as lambda times it is in the estimate.
     variance: that of the mean residual of human labels, by their number.
     rest: the part of the judge's labels of other items in the variance.
@@ -107,11 +110,12 @@ class Proportions:
 
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
     Here pairs of labels (human, judge) are added: (0, 0), (0, 1), (1, 0) and (1, 1) in equal parts,
-    with residuals y - lambda f. With lambda 0 this is their interval, and with lambda 1 that of
-    paired proportions of Bonett and Price (2012), but for the number that is added.
+    where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary labels this
+    is their interval, and with lambda 1 that of paired proportions of Bonett and Price (2012), but
+    for the number that is added.
     """
 
-    binary: Bools
+    high: Floats
     mean: Floats
     variance: Floats
     rest: Floats
@@ -121,12 +125,21 @@ class Proportions:
     def limits(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
         z = stdtrit(self.freedom, 1 - alpha / 2)
         added = z**2 * self.rate / (1 + z**2 * self.rate)
-        apart = lambda_ * self.mean + (1 - lambda_) / 2 - estimate
+        apart = lambda_ * self.mean + self.high * (1 - lambda_) / 2 - estimate
         centre = estimate + added * apart
-        of_added = (1 + lambda_**2) / 4 + (1 - added) * apart**2
+        of_added = self.high**2 * (1 + lambda_**2) / 4 + (1 - added) * apart**2
         variance = (1 - added) ** 2 * self.variance + (added / z) ** 2 * of_added + self.rest
         half = z * np.sqrt(variance)
-        return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, self.high)
+
+
+def highest_grade(y: Floats, f: Floats) -> Floats:
+    """Return the highest label of each mean; NaN where human labels are no grades from 0 to 100."""
+    high = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
+    low = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
+    whole = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
+    graded = whole & ((low == 0) | ((low > 0) & (high == 1))) & (high <= HIGHEST)
+    return np.where(graded, high, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +170,7 @@ class Drawn:
         """Add confidence intervals.
 
         They are t intervals; those of `people` alone where these saw few errors of the judge; and
-        those of `proportions` where labels are binary.
+        those of `proportions` where labels are grades.
         """
         error = np.sqrt(variance)
         half = stdtrit(freedom, 1 - self.alpha / 2) * error
@@ -175,14 +188,14 @@ class Drawn:
         exact = np.asarray(self.complete) | ~(half > SAME * np.abs(estimate))
         unknown = exact & ~np.asarray(self.complete)
         if proportions is not None:
-            binary = proportions.binary & ~np.asarray(self.complete)
+            graded = ~np.isnan(proportions.high) & ~np.asarray(self.complete)
             limits = proportions.limits(estimate, lambda_, self.alpha)
             low, high = (
-                np.where(binary, bound, end) for bound, end in zip(limits, (low, high), strict=True)
+                np.where(graded, bound, end) for bound, end in zip(limits, (low, high), strict=True)
             )
-            of_limits = np.where(binary, proportions.freedom, of_limits)
-            notes = [(where & ~binary, note) for where, note in notes]
-            unknown = unknown & ~binary
+            of_limits = np.where(graded, proportions.freedom, of_limits)
+            notes = [(where & ~graded, note) for where, note in notes]
+            unknown = unknown & ~graded
         low, high = (np.where(unknown, np.nan, end) for end in (low, high))
         notes.append((unknown, f"{EQUAL}: no interval can be computed"))
         several = self.human.size > 1

@@ -12,7 +12,6 @@ from cranfield.assess.estimates.mean_of_both import (
     checked_lambda,
     cluster_codes,
     dealt,
-    is_binary,
 )
 from cranfield.assess.estimates.means_with_limits import (
     FEW,
@@ -20,6 +19,7 @@ from cranfield.assess.estimates.means_with_limits import (
     Drawn,
     People,
     Proportions,
+    highest_grade,
     satterthwaite,
 )
 from cranfield.base.arrays import Floats, Ints
@@ -61,7 +61,7 @@ def stratified_mean(
     that are not labelled in those; so the estimate is unbiased over samples and random folds. With
     `folds=1` it is biased.
 
-    Intervals are as for :func:`corrected_mean`. For binary labels the number of labels is
+    Intervals are as for :func:`corrected_mean`. For grades the number of labels is
     :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
     Satterthwaite's degrees of freedom.
 
@@ -139,11 +139,11 @@ def stratified_mean(
     variance, never = parts.sum(axis=1), np.full(rows, np.inf)
     # So many labels of a simple sample would vary as much as those of strata that are alike.
     rate, none = scale.sum(axis=1), np.zeros(rows)
-    binary = Proportions(is_binary(y, f), f.mean(axis=1), variance, none, rate, never)
+    graded = Proportions(highest_grade(y, f), f.mean(axis=1), variance, none, rate, never)
     learned = folds if lambda_ is None and judge is not None else 0
     drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one, labels == y.shape[1])
     freedom = satterthwaite(parts, count)
-    return drawn.means(estimate, variance, used, freedom, people=people, proportions=binary)
+    return drawn.means(estimate, variance, used, freedom, people=people, proportions=graded)
 
 
 def _summed(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:

@@ -94,6 +94,12 @@ RANKED = ("--runs", "--own-runs")
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
     " topics (topic), or of the documents of every topic (document).",
 )
+@option(
+    "--fixed-topics",
+    is_flag=True,
+    goes_with="--correct",
+    help="With --correct document: confidence intervals for these topics only.",
+)
 @measures_option(DEFAULT, goes_with=RANKED)
 @option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
@@ -114,6 +120,7 @@ def judges(
     own_runs: bool,
     kin: str | None,
     correct: str | None,
+    fixed_topics: bool,
     asked: tuple[str, ...],
     confidence: float,
     format: str,
@@ -161,7 +168,7 @@ def judges(
     notes = [*found.notes]
     if ranked:
         more, of_runs = _of_runs(
-            qrels, people, labels, runs, wanted, (kin, correct), on_scale, judging
+            qrels, people, labels, runs, wanted, (kin, correct, fixed_topics), on_scale, judging
         )
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
@@ -194,7 +201,7 @@ def _of_runs(
     labels: tuple[Judge, ...],
     runs: tuple[str, ...],
     wanted: Any,
-    asked: tuple[str | None, str | None],
+    asked: tuple[str | None, str | None, bool],
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -208,9 +215,10 @@ def _of_runs(
     if judging.pop("aspects"):
         raise PolicyError("--aspect is not for judges")
     many: Any = reading.runs(qrels, runs) if runs else list(judges_as_runs(people, labels, **cuts))
-    kin, correct = asked
+    kin, correct, fixed_topics = asked
     if correct:
-        return _corrected(many, people, labels, wanted, correct, on_scale, judging)
+        judging |= {"unit": correct, "fixed_topics": fixed_topics}
+        return _corrected(many, people, labels, wanted, on_scale, judging)
     rankings = judge_rankings(many, people, labels, wanted, **on_scale, **judging)
     results: list[Any] = [rankings]
     frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
@@ -226,7 +234,6 @@ def _corrected(
     people: Any,
     labels: tuple[Judge, ...],
     wanted: Any,
-    unit: str,
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -235,7 +242,7 @@ def _corrected(
 
     from cranfield.assess.estimates.corrected import corrected_scores
 
-    options = {"unit": unit, "alpha": 1 - on_scale["confidence"], **judging}
+    options = {"alpha": 1 - on_scale["confidence"], **judging}
     options |= {name: on_scale[name] for name in ("scale", "cut")}
     found = [
         corrected_scores(runs, people, judge, measure, **options)

@@ -32,9 +32,9 @@ from cranfield.texts.columns import (
 _CITATIONS = Schema(
     "table of citations",
     (
-        *(TOPIC, Column("sentence", LABEL, "sentenceid statement"), SYSTEM),
-        optional("citation", NAME, "doc docid segment"),
-        optional("support", SUPPORT, "assignment"),
+        *(TOPIC, Column("sentence", LABEL), SYSTEM),
+        optional("citation", NAME, "cited"),
+        optional("support", SUPPORT),
         *(optional("joint", YES), optional("without", YES)),
     ),
     called="citations",

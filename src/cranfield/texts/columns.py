@@ -83,9 +83,9 @@ YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
 
 LACKS = "has no column {name}; columns: {have}"
 
-TOPIC = Column("topic", LABEL, "topicid query queryid qid question questionid")
-NUGGET = Column("nugget", LABEL, "nuggetid iunit iunitid")
-SYSTEM = optional("system", NAME, "run runid runtag tag")
+TOPIC = Column("topic", LABEL)
+NUGGET = Column("nugget", LABEL)
+SYSTEM = optional("system", NAME)
 
 
 def text_length(text: str) -> int:

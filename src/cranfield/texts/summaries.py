@@ -33,7 +33,7 @@ Sentences = tuple[tuple[int, ...], ...]
 
 _TEXTS = Schema(
     "table of texts",
-    (TOPIC, Column("text", TEXT, "answer summary reference"), SYSTEM),
+    (TOPIC, Column("text", TEXT), SYSTEM),
     otherwise="csv",
     numbered=True,
     readable="Parquet",

@@ -226,10 +226,10 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
     wanted = {what: name for what, name in found.items() if name is not None}
     number = replace(NUMBER, missing=absent)
     columns = tuple(
-        Column(name, number if name == wanted["score"] else TAG)
+        Column(name, number if name == wanted["score"] else TAG, None)
         for name in dict.fromkeys(wanted.values())
     )
-    schema = Schema(kind, columns)
+    schema = Schema(kind, columns, asked=True)
     table = fitted(given.matched(schema), schema, given.source, given.lines)
     read = {what: table.frame[name] for what, name in wanted.items()}
     days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]

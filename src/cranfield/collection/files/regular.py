@@ -37,6 +37,24 @@ def separator_of(chunk: bytes) -> str | None:
     return separator.decode()
 
 
+def columns_of_lines(text: bytes, separator: bytes) -> NDArray[np.int64]:
+    """Count the columns of each line; shape (lines,)."""
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == _END)
+    if data.size and data[-1] != _END:
+        ends = np.append(ends, data.size)
+    separators = np.flatnonzero(data == separator[0])
+    return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
+
+
+def all_by_tabs(text: bytes, width: int) -> bool:
+    """Tell whether all lines have so many columns by tabs, none of them empty."""
+    odd = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
+    return bool((columns_of_lines(text, b"\t") == width).all()) and not any(
+        part in text for part in odd
+    )
+
+
 def made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     """Reduce each run of blanks to one, drop empty lines and comments.
 

@@ -185,7 +185,7 @@ def _by_tag(
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """List files by their tag: their name, or its beginning without one or two suffixes.
 
-    The names of files of no tag come too.
+    The names of files of no tag come too, unless they were found in a folder.
 
     The archives of TREC put `input.` before it. Tags have dots: the longest one counts.
     """
@@ -199,7 +199,8 @@ def _by_tag(
             tag = next((one for one in called if one in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
-            else:
+            elif file == Path(fspath(run)):
+                # Folders may hold other files.
                 unnamed.append(file.name)
     return files, tuple(unnamed)
 

@@ -175,5 +175,5 @@ def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) ->
     }
     assert rows[1]["anonymous until"] is None
     command(tmp_path, *listed, "--contacts", "--format", "csv", "-o", "teams.csv")
-    table = list(csv.DictReader((tmp_path / "teams.csv").open()))
+    table = list(csv.DictReader((tmp_path / "teams.csv").read_text().splitlines()))
     assert table[0]["contact"] == "a@b.c" and table[0]["name"] == "Padua, Italy"

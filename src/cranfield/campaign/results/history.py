@@ -154,6 +154,12 @@ def history(
     if not listed:
         raise PolicyError("no source is given")
     every = pl.concat(entries_of(one, asked) for one in listed)
+    given = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
+    for name, is_given in given.items():
+        if is_given and name not in asked.used:
+            sources_with = {"task": "campaigns and releases", "columns": "tables"}
+            needs = sources_with.get(name, "tables with a column of marks")
+            raise PolicyError(f"{name} is for {needs}, and no source is one")
     collections = every["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)

@@ -20,7 +20,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
-from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.scorable import Scorable, Scorer
@@ -61,8 +61,8 @@ class KeptRuns(Scorable):
         return [self.values[str(one)] for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies."""
-        return self.policies.describe()
+        """Return the policies, and the scale of grades."""
+        return judging_settings(self.policies, measure, self.max_grade)
 
 
 class Scoring:

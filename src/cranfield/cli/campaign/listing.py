@@ -57,10 +57,13 @@ def list_runs(
 ) -> None:
     """List runs in order of arrival."""
     from cranfield import campaign
+    from cranfield.campaign.submitting.teams import known_team
 
     opened = campaign.open(folder)
     if task is not None:
         opened.rules.task(task)
+    if team is not None:
+        known_team(opened.registry.team(team), team)
     everything = opened.registry.submissions(task, None, team=team)
     wanted = STATES if "all" in states else states
     runs = [one for one in everything if one.state in wanted]

@@ -123,7 +123,7 @@ def score(
     "kind",
     default="automatic",
     show_default=True,
-    help="Type of the runs it is compared with; all where none is of it.",
+    help="Type of the runs it is compared with; all if none is automatic.",
 )
 @alpha_option
 @option(

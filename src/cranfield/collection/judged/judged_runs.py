@@ -84,6 +84,14 @@ class Annotations:
         )
 
 
+def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dict[str, Any]:
+    """Return the policies, and the scale of grades of a measure that depends on it."""
+    settings = policies.describe()
+    if getattr(measure, "uses_highest_grade", False) and policies.max_grade is None:
+        settings["grades"] = f"0 to {max_grade} (the highest that occurs)"
+    return settings
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedRuns(Scorable):
     """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
@@ -152,10 +160,8 @@ class JudgedRuns(Scorable):
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, how sessions became rankings, and the scale of grades."""
-        settings = self.policies.describe() | dict(self.annotations.settings)
-        if getattr(measure, "uses_highest_grade", False) and self.policies.max_grade is None:
-            settings["grades"] = f"0 to {self.max_grade} (the highest that occurs)"
-        return settings
+        settings = judging_settings(self.policies, measure, self.max_grade)
+        return settings | dict(self.annotations.settings)
 
     def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
         """Return the same runs with how they were read, for the record."""

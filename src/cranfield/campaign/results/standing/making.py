@@ -76,7 +76,8 @@ def standing(
     measure
         The first measure of the task's rules by default.
     kind
-        The type of the runs that it is compared with; all accepted runs where none is of it.
+        The type of the runs that it is compared with. All accepted runs for None, and for
+        `automatic` where none is of it.
     alpha
         Significance level.
     pooling
@@ -226,6 +227,9 @@ def _among(
 ) -> _Among:
     """Put the new runs beside those of the campaign; `files` are not among these."""
     tags = [one.tag for one in scoring.submissions if one.type == kind]
+    if not tags and kind not in (None, "automatic"):
+        types = dict.fromkeys(quoted(one.type) for one in scoring.submissions)
+        raise PolicyError(f"no run is of type {quoted(kind)}; expected one of: {', '.join(types)}")
     what = f" of type {kind}" if tags else ""
     tags = tags or [one.tag for one in scoring.submissions]
     notes = []

@@ -10,6 +10,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.online.log import cells
+from cranfield.online.log.count_columns import largest_of, refuse_counts
 from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
 from cranfield.online.log.query_log import PAGES as PAGE_TYPES
 from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
@@ -82,6 +83,11 @@ _QUERY = Column(
 )
 _DWELL = optional("dwell", cells.SECONDS, "dwell_time dwell_seconds time_on_page", called="dwell")
 _CENSORED = optional("censored", cells.FLAG, "right_censored dwell_censored")
+_TIMES = optional(
+    "clicks",
+    cells.TIMES,
+    "clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count",
+)
 
 PAGES = _schema(
     "table of pages",
@@ -116,17 +122,21 @@ FLAT = _schema(
     _QUERY,
     optional("doc", cells.NAME, _DOC),
     optional("rank", cells.RANK, _RANK),
-    optional(
-        "clicks",
-        cells.TIMES,
-        "clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count",
-    ),
+    _TIMES,
     *_OF_PAGES,
     *_OF_RESULTS,
     optional("click_time", cells.TIME, "clicked_at"),
     _DWELL,
     _CENSORED,
 )
+
+COUNTED = {
+    PAGES.kind: ("page view", ""),
+    RESULTS.kind: ("shown result", ""),
+    CLICKS.kind: ("click", " ".join(_TIMES.names)),
+    FLAT.kind: ("result of a page view", ""),
+}
+"""The thing that a row of each table is, and the names of columns that count it besides."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -137,6 +147,8 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
     columns = columns_of(data, schema)
+    row, others = COUNTED[schema.kind]
+    refuse_counts(columns.names, largest_of(columns.cells), columns.source, row, others)
     return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
 

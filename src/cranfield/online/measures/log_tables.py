@@ -11,7 +11,9 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
+from cranfield.online.log.count_columns import largest_of_lazy, refuse_counts
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
+from cranfield.online.log.tables import COUNTED
 
 NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
@@ -149,6 +151,7 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
         if table is None:
             continue
         types = table.collect_schema()
+        refuse_counts(types.names(), largest_of_lazy(table), source, *COUNTED[f"table of {name}"])
         for column, (what, fits) in _TYPES.items():
             if column in types and not fits(types[column]):
                 raise InputError(

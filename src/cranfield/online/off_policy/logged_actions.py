@@ -12,9 +12,11 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
+from cranfield.online.log.count_columns import largest_of, refuse_counts
 from cranfield.online.log.query_log import QueryLog
+from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import Table, read_table
+from cranfield.sources.tables import Table, fitted, read_table
 from cranfield.sources.values import ID, NUMBER, RANK, TAG
 
 ACTIONS = Schema(
@@ -104,7 +106,9 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
 
 
 def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
-    table = read_table(data, ACTIONS)
+    columns = read_columns(data, ACTIONS)
+    refuse_counts(columns.names, largest_of(columns.cells), columns.source, "logged action")
+    table = fitted(columns.matched(ACTIONS), ACTIONS, columns.source, columns.lines)
     frame = table.frame.select(table.names)
     _check_chances(table, "propensity", zero=False)
     _check_chances(table, "chance", zero=True)

@@ -75,7 +75,7 @@ def test_pages_twice() -> None:
         cf.online.read_log(pages, RESULTS)
     log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, odd="count")
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
-    assert log.odd == {"pages twice": 1, "results twice": 1}
+    assert log.odd == {"pages twice": 1, "results of a repeated record of their page": 1}
 
 
 def test_clicks_before_their_page() -> None:

@@ -12,6 +12,7 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
+from cranfield.online.log.repeated_records import first_records
 from cranfield.sources.tables import Table
 
 ODD = ("refuse", "count")
@@ -68,10 +69,8 @@ def linked(
     link = _Link(source, policies)
     for what, number in (odd or {}).items():
         # Other events, such as purchases, are no part of a log.
-        if what.startswith("clicks"):
-            link.count(what, number, "left out", clicks)
-        else:
-            link.count(what, number)
+        done = "" if what.startswith("events") else "left out"
+        link.count(what, number, done, results if what.startswith("results") else clicks)
     frame = _pages(pages, link)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = _results(results, place, link)
@@ -149,6 +148,12 @@ def _again(frame: pl.DataFrame) -> pl.Series:
 def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")})
+    if "rank" not in table.names and "pages twice" in link.odd:
+        reason = "expected ranks, by which repeated records of a page are told apart"
+        raise InputError(reason, source=table.source)
+    table, again = first_records(table, link.policies.odd)
+    for what, number in again.items():
+        link.count(what, number, "left out", table)
     named = table.frame.with_columns(pl.col("rank").cast(pl.Int64))
     frame = placed(_named(table, named), place)
     if "rank" not in table.names:
@@ -159,24 +164,14 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
     lost = frame["page"].null_count()
     if lost:
         link.count("results of no page", lost, "left out", table)
-    row = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
-    frame = frame.select(*(pl.col(name).cast(kind) for name, kind in types.items()), row)
+    frame = frame.select(pl.col(name).cast(kind) for name, kind in types.items())
     if lost:
         frame = frame.drop_nulls("page")
     key = frame["page"] * 2**32 + frame["rank"]
     if not key.is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-        key = frame["page"] * 2**32 + frame["rank"]
-    again = (key == key.shift(1)).fill_null(False)
-    if again.any():
-        if link.policies.odd == "refuse":
-            bad = pl.Series([False]).new_from_index(0, table.frame.height)
-            bad = bad.scatter(frame["row"].filter(again).sort(), True)
-            table.refuse(bad, lambda row: f"rank {row['rank']} twice on page {quoted(row['page'])}")
-        link.count("results twice", int(again.sum()), "of which the first is kept", table)
-        frame = frame.filter(~again)
     link.count("documents twice on a page", int(_again(frame.select("page", "doc")).sum()))
-    return frame.drop("row")
+    return frame
 
 
 def _named(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

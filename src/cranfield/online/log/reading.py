@@ -47,9 +47,9 @@ def read_log(
         doc`, separated by tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
         `"auto"`: whichever it seems to be.
     odd
-        What becomes of pages and results that are there twice, and of clicks before their page:
-        `"refuse"` the log, or `"count"` them. Then the first page or result is kept, and the time
-        of such clicks is taken as unknown.
+        How to treat pages that were recorded twice, and clicks before their page: `"refuse"` the
+        log, or `"count"` them. Then the first record of a page is kept, and the time of such clicks
+        is unknown.
     max_queries
         Leave out users, or sessions where no user is known, with more pages than that: robots.
 
@@ -77,7 +77,7 @@ def read_log(
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     policies = Policies(odd, max_queries)
-    pages, shown, clicked, before = parts_of(source, results, clicks, format)
+    pages, shown, clicked, before = parts_of(source, results, clicks, format, odd)
     return linked(pages, shown, clicked, policies, pages.source, before)
 
 
@@ -91,5 +91,5 @@ def read_pages_and(
 ) -> QueryLog:
     """Read pages and one more table, as :func:`read_log` does; its columns tell what it holds."""
     policies = Policies(odd, max_queries)
-    read, shown, clicked, before = parts_of(pages, None, None, format, other=other)
+    read, shown, clicked, before = parts_of(pages, None, None, format, odd, other=other)
     return linked(read, shown, clicked, policies, read.source, before)

@@ -52,7 +52,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """Open a log that need not fit into memory, for measures.
 
     Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
-    look for clicks on what was not shown and the like.
+    look for clicks on what was not shown, repeated records of a page, and the like.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from cranfield.online.log.forms.of_sessions import read_sessions_as_log
 from cranfield.online.log.forms.ubi import read_ubi
 from cranfield.online.log.forms.yandex import read_one_line, read_yandex
 from cranfield.online.log.records import is_blank
+from cranfield.online.log.repeated_records import first_records
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -35,7 +36,9 @@ _UBI = ("ubi_queries", "ubi_events")
 _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
-def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = None) -> Parts:
+def parts_of(
+    source: Any, results: Any, clicks: Any, form: str, odd: str, *, other: Any = None
+) -> Parts:
     """Read the tables of a log, of a form or of the one that it seems to have.
 
     other: results or clicks, where it is not said which; of other forms than tables it is clicks.
@@ -60,11 +63,13 @@ def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = 
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
     if form == "flat":
-        return *parted(tables.opened(source, tables.FLAT)), {}
+        table = tables.opened(source, tables.FLAT)
+        table, again = first_records(table, odd, drop_doubled=False)
+        return *parted(table), again
     if form == "sessions":
         sessions = source if isinstance(source, SessionLog) else read_sessions(source)
-        odd = {"clicks on no result": sessions.lost_clicks}
-        return *read_sessions_as_log(sessions), odd
+        lost = {"clicks on no result": sessions.lost_clicks}
+        return *read_sessions_as_log(sessions), lost
     raw = _raw(source, form)
     if form == "ubi":
         return read_ubi(raw, None if clicks is None else _raw(clicks, form, empty=True))

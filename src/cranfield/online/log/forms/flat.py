@@ -75,7 +75,9 @@ def _clicks(table: Table, number: pl.Series) -> Table:
     lines = clicks.lines
     if (times > 1).any():
         row = pl.int_range(times.len(), eager=True).repeat_by(times).explode()
-        frame = frame[row]
+        # The time and the dwell of a row are those of its first click.
+        own = [name for name in ("time", "dwell", "censored") if name in names]
+        frame = frame[row].with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
         lines = None if lines is None else pl.Series(lines)[row].to_list()
     for name in set(CLICKS) - set(frame.columns):
         frame = frame.with_columns(pl.lit(None, CLICKS[name]).alias(name))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError
-from cranfield.online.log import tables
+from cranfield.online.log import cells, tables
 from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sources.tables import Table
 
@@ -65,9 +65,14 @@ def read_ubi(
         "events of other kinds": done.filter(~(clicked | shown).fill_null(False)).height,
     }
     of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
-    seen = done.filter(shown & known & ordered).select("line", *_OF_RESULTS, **of_event)
+    # Browsers send events out of order, and a page may be shown again later.
+    done = done.with_columns(at=cells.TIME.column("at", done["timestamp"])[0])
+    seen = done.filter(shown & known & ordered).sort("at", nulls_last=True, maintain_order=True)
+    seen = seen.select("line", *_OF_RESULTS, **of_event)
     seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
-    found = asked.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
+    # A query that is recorded again, such as for a facet, has other hits.
+    first = asked.unique("query_id", keep="first", maintain_order=True)
+    found = first.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
     found = found.select("line", page="query_id", doc="query_response_hit_ids").explode("doc")
     found = found.drop_nulls("doc").with_columns(
         rank=pl.int_range(1, pl.len() + 1).over("page").cast(pl.String)

@@ -130,7 +130,7 @@ def test_a_result_logged_twice_keeps_its_clicks() -> None:
 def test_a_page_without_results_and_then_with_some() -> None:
     flat = {"page": ["p", "p", "q"], "query": ["x"] * 3, "rank": [None, 1, None]}
     flat["doc"] = [None, "a", None]
-    with pytest.raises(InputError, match="rank 1 twice on page 'p'|page 'p' twice"):
+    with pytest.raises(InputError, match="rank 1 twice on page 'p'"):
         cf.online.read_log(flat | {"clicks": [0, 1, 0]})
     log = counted(flat | {"clicks": [0, 1, 0]})
     assert log.results.is_empty() and log.clicks.is_empty()

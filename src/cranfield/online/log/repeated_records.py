@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from cranfield.base.errors import quoted
 from cranfield.sources.tables import Table
-
-DOUBLED = "results logged twice"
-REPEATED = "results of a repeated record of their page"
 
 
 def first_records(
@@ -20,52 +18,49 @@ def first_records(
 
     The rows of a page, in the order of the table, are a second record from the first rank on that
     was there before; of results without ranks, from the first document on. A row that repeats the
-    one above it is the same result logged twice.
+    one above it is the same result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
-    frame = table.frame.select("page", "doc", key=key)
-    run = frame["page"].rle_id()
-    heads = frame["page"].filter(run != run.shift(1, fill_value=2**32 - 1))
-    page = run if heads.n_unique() == heads.len() else frame["page"].cast(pl.Categorical)
-    frame = frame.with_columns(page=page.to_physical().cast(pl.Int64))
-    if not _repeats(frame, key):
+    frame = table.frame.select("doc", page=pl.col("page").cast(pl.Categorical), key=key)
+    if not _repeats(frame):
         return table, {}
-    of_page = pl.struct(pl.all()).shift(1).over("page")
-    frame = frame.with_columns(doubled=pl.struct(pl.all()).eq_missing(of_page))
-    above = pl.int_range(pl.len()).over("page") > 0
-    again = ~pl.struct("page", "key").is_first_distinct() | pl.col("doc").is_null()
-    # A page without results that has some below was recorded again.
-    again |= pl.col("doc").is_null().shift(1).over("page")
-    again = above & again & ~pl.col("doubled")
-    repeated = frame.select((again.cast(pl.Int64).cum_sum().over("page")) > 0).to_series()
+    empty = pl.col("doc").is_null()
+    above = pl.struct(pl.all()).shift(1).over("page")
+    frame = frame.with_columns(
+        doubled=pl.struct(pl.all()).eq_missing(above),
+        # A page without results that has some in another row was recorded again.
+        again=~pl.struct("page", "key").is_first_distinct() | empty | empty.shift(1).over("page"),
+        first=pl.int_range(pl.len()).over("page") == 0,
+    )
+    starts = pl.col("again") & ~pl.col("doubled") & ~pl.col("first")
+    repeated = frame.select(starts.cast(pl.Int64).cum_sum().over("page") > 0).to_series()
     doubled = frame["doubled"] & ~repeated
     if odd == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
-    bad = repeated | doubled if drop_doubled else repeated
-    lines = table.lines
-    if lines is not None:
-        lines = pl.Series(lines, dtype=pl.Int64).filter(~bad).to_list()
-    kept = Table(table.frame.filter(~bad), table.source, table.names, lines)
-    counts = {DOUBLED: int((doubled & bad).sum()), REPEATED: int(repeated.sum())}
+    doubled &= drop_doubled
+    good = ~(repeated | doubled)
+    lines = None if table.lines is None else pl.Series(table.lines).filter(good).to_list()
+    counts = {
+        "results logged twice": int(doubled.sum()),
+        "results of a repeated record of their page": int(repeated.sum()),
+    }
+    kept = replace(table, frame=table.frame.filter(good), lines=lines)
     return kept, {what: number for what, number in counts.items() if number}
 
 
-def _repeats(frame: pl.DataFrame, key: str) -> bool:
+def _repeats(frame: pl.DataFrame) -> bool:
     """Tell whether a key is twice on a page, or a page has results and a row without any."""
     empty = frame["page"].filter(frame["doc"].is_null())
-    if frame["page"].is_in(empty.implode()).sum() > empty.n_unique():
+    if frame["page"].is_in(empty.unique().implode()).sum() > empty.n_unique():
         return True
-    if key == "rank":
-        keys = frame.select(pl.col("page") * 2**32 + pl.col("key")).to_series()
-    else:
-        keys = frame.select(pl.exclude("doc")).hash_rows()
-    keys = keys.drop_nulls().sort()
+    # Sorted, hashes are compared several times as fast as rows are grouped.
+    keys = frame.select("page", "key").hash_rows().sort()
     return bool((keys == keys.shift(1)).any())
 
 
 def _reason(row: dict[str, Any], key: str) -> str:
     page = quoted(row["page"])
-    if row["doc"] is None or row[key] is None:
+    if row["doc"] is None:
         return f"page {page} twice"
     if key == "rank":
         return f"rank {row['rank']} twice on page {page}"

@@ -14,7 +14,6 @@ from cranfield.base.errors import InputError
 from cranfield.base.words import counted
 from cranfield.online.log import tables
 from cranfield.online.log.cells import Cell
-from cranfield.online.log.count_columns import largest_of_lazy, refuse_counts
 from cranfield.online.log.forms.choosing import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import check_parquet_file, refusing
@@ -95,8 +94,7 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     with refusing("cannot be read as a table", source, _ANY), quiet_panics():
         lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
         types = lazy.collect_schema()
-        counts = largest_of_lazy(lazy)
-        refuse_counts(types.names(), counts, source, *tables.COUNTED[schema.kind])
+        tables.refuse_lazy_counts(lazy, schema.kind, source)
     places = schema.places(types.names(), source)
     if name != "pages" and "rank" not in places:
         raise InputError("has no rank column", source=source)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.online.log import cells
-from cranfield.online.log.count_columns import largest_of, refuse_counts
+from cranfield.online.log.count_columns import refuse_counts
 from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
 from cranfield.online.log.query_log import PAGES as PAGE_TYPES
 from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
@@ -147,8 +148,7 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
     columns = columns_of(data, schema)
-    row, others = COUNTED[schema.kind]
-    refuse_counts(columns.names, largest_of(columns.cells), columns.source, row, others)
+    refuse_counts(columns, *COUNTED[schema.kind])
     return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
 
@@ -174,6 +174,17 @@ def _made(
         frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
         return Table(frame, source, tuple(cells))
     return fitted(cells, schema, source, lines)
+
+
+def refuse_lazy_counts(table: nw.LazyFrame[Any], kind: str, source: str) -> None:
+    """Refuse a lazy table of a kind with a column of counts; only such columns are computed."""
+    names = table.collect_schema().names()
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    refuse_counts(Columns(source, names, cells), *COUNTED[kind])
 
 
 def is_blank_file(data: Any) -> bool:

@@ -11,9 +11,8 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.online.log.count_columns import largest_of_lazy, refuse_counts
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
-from cranfield.online.log.tables import COUNTED
+from cranfield.online.log.tables import refuse_lazy_counts
 
 NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
@@ -151,7 +150,7 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
         if table is None:
             continue
         types = table.collect_schema()
-        refuse_counts(types.names(), largest_of_lazy(table), source, *COUNTED[f"table of {name}"])
+        refuse_lazy_counts(table, f"table of {name}", source)
         for column, (what, fits) in _TYPES.items():
             if column in types and not fits(types[column]):
                 raise InputError(

@@ -12,7 +12,7 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.online.log.count_columns import largest_of, refuse_counts
+from cranfield.online.log.count_columns import refuse_counts
 from cranfield.online.log.query_log import QueryLog
 from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, optional
@@ -107,7 +107,7 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
 
 def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     columns = read_columns(data, ACTIONS)
-    refuse_counts(columns.names, largest_of(columns.cells), columns.source, "logged action")
+    refuse_counts(columns, "logged action")
     table = fitted(columns.matched(ACTIONS), ACTIONS, columns.source, columns.lines)
     frame = table.frame.select(table.names)
     _check_chances(table, "propensity", zero=False)

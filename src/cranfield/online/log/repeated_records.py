@@ -21,7 +21,8 @@ def first_records(
     one above it is the same result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
-    frame = table.frame.select("doc", page=pl.col("page").cast(pl.Categorical), key=key)
+    page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
+    frame = table.frame.select("doc", page=page, key=key)
     if not _repeats(frame):
         return table, {}
     empty = pl.col("doc").is_null()
@@ -53,8 +54,11 @@ def _repeats(frame: pl.DataFrame) -> bool:
     empty = frame["page"].filter(frame["doc"].is_null())
     if frame["page"].is_in(empty.unique().implode()).sum() > empty.n_unique():
         return True
-    # Sorted, hashes are compared several times as fast as rows are grouped.
-    keys = frame.select("page", "key").hash_rows().sort()
+    # Sorted, whole numbers are compared several times as fast as rows are grouped.
+    if frame["key"].dtype.is_integer():
+        keys = (frame["page"] * 2**32 + frame["key"]).sort()
+    else:
+        keys = frame.select("page", "key").hash_rows().sort()
     return bool((keys == keys.shift(1)).any())
 
 

@@ -178,6 +178,9 @@ def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
     queries.write_text('{"query_id": "q", "user_query": "a", "query_response_hit_ids": ["x"]}\n')
     click = '{"action_name": "click", "event_attributes": {"object": {"object_id": "x"}}'
     events.write_text(click + "}\n" + click + ', "query_id": "z"}\n')
+    with pytest.raises(InputError, match="e.jsonl: expected clicks .* such as page 'q', got none"):
+        cf.online.read_log(queries, clicks=events)
+    events.write_text(events.read_text() + click + ', "query_id": "q"}\n')
     with pytest.warns(CranfieldWarning) as said:
         cf.online.read_log(queries, clicks=events)
     assert [str(one.message) for one in said] == [f"{events}: 2 clicks on no page, left out"]
@@ -229,4 +232,5 @@ def test_results_before_the_first_session(tmp_path: Path) -> None:
     result = '<results><result rank="1"><docno>d</docno></result></results>'
     asked = f'<interaction num="1"><query>q</query>{result}</interaction>'
     path.write_text(f'<log>{asked}<session num="1">{asked}</session></log>')
-    assert cf.online.read_log(path).results.rows() == [(0, 1, "d")]
+    with pytest.warns(CranfieldWarning, match="log.xml: has no clicks"):
+        assert cf.online.read_log(path).results.rows() == [(0, 1, "d")]

@@ -74,10 +74,12 @@ def linked(
     frame = _pages(pages, link)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = _results(results, place, link)
+    _check_any("results", results, shown, pages)
     if not shown.is_empty():
         empty = frame.height - shown["page"].n_unique()
         link.count("pages without results", empty)
     touched = _clicks(clicks, place, frame, shown, link)
+    _check_any("clicks on results", clicks, touched, pages)
     shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
     parts = (_told(frame, PAGES), shown, _told(touched, CLICKS))
     log = QueryLog(*parts, source, link.odd, tells_clicks=clicks is not None)
@@ -85,6 +87,17 @@ def linked(
         log = _without_bots(log, policies.max_queries)
     link.warn()
     return log
+
+
+def _check_any(what: str, table: Table | None, found: pl.DataFrame, pages: Table) -> None:
+    """Refuse a table of which no row is on a page of the log, or on a result of one."""
+    if table is not None and table.frame.height and found.is_empty():
+        page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
+        raise InputError(
+            f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
+            f" of {table.frame.height:,} is on page {other}",
+            source=table.source,
+        )
 
 
 def _told(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:

@@ -138,7 +138,7 @@ def sums_by_unit(
         As :func:`measure` takes them.
     unit
         `user`, `session`, `query` or `page`. A unit whose pages are not all of one variant has
-        none.
+        none. Pages without a unit are excluded and counted.
 
     Examples
     --------
@@ -156,8 +156,10 @@ def sums_by_unit(
     found = measure(tables, measures, unit)
     of_unit = np.full(found.units.height, -1, dtype=np.intp)
     variants: tuple[str, ...] = ()
-    if "variant" in tables.columns["pages"]:
-        named = page_table(tables, {unit, "variant", "id"} & {"id", "variant", unit})
+    named = page_table(tables, {unit, "variant", "id"} & {*tables.columns["pages"], "page"})
+    if not found.units.height:
+        raise InputError(f"no page has a {unit}", source=tables.source)
+    if "variant" in named.columns:
         key = "id" if unit == "page" and "id" in named.columns else unit
         of_key = (
             named.drop_nulls(key)
@@ -177,6 +179,8 @@ def sums_by_unit(
         names=tuple(map(str, found.measures)),
         totals=found.totals,
         numbers=found.numbers,
+        pages=named.height,
+        unassigned=named[unit].null_count(),
     )
 
 

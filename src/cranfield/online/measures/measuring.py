@@ -11,8 +11,10 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.catalogue import MEASURES, parse_online_measure
+from cranfield.online.measures.formulas.pages_without_clicks import GoodAbandonment
 from cranfield.online.measures.log_tables import LogTables, tables_of
 from cranfield.online.measures.measured import Measured
 from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure
@@ -224,6 +226,12 @@ def ready(
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
         pages = _labelled(pages, labels, tables.source)
+        known = pages["label"].drop_nulls().unique().sort()
+        for name in (one.label for one in asked if isinstance(one, GoodAbandonment)):
+            if name not in known:
+                listed = some_of(map(quoted, known), 6)
+                reason = f"no page has the label {quoted(name)}; labels: {listed}"
+                raise InputError(reason, source=tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, asked, pages.with_columns(pl.col(keys).cast(pl.String))

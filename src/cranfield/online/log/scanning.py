@@ -94,7 +94,7 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     with refusing("cannot be read as a table", source, _ANY), quiet_panics():
         lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
         types = lazy.collect_schema()
-        tables.refuse_lazy_counts(lazy, schema.kind, source)
+        tables.refuse_lazy_counts(lazy, schema, source)
     places = schema.places(types.names(), source)
     if name != "pages" and "rank" not in places:
         raise InputError("has no rank column", source=source)

@@ -12,38 +12,37 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.online.log.count_columns import refuse_counts
 from cranfield.online.log.query_log import QueryLog
-from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import Table, fitted, read_table
+from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import ID, NUMBER, RANK, TAG
 
 ACTIONS = Schema(
     "table of logged actions",
     (
-        Column("reward", NUMBER, "click clicked"),
-        optional("propensity", NUMBER, "propensity_score pscore"),
-        optional("chance", NUMBER, "evaluation_policy_pscore"),
-        optional("page", ID, "list slate slate_id"),
+        Column("reward", NUMBER),
+        optional("propensity", NUMBER),
+        optional("chance", NUMBER),
+        optional("page", ID, "slate"),
         optional("position", RANK, "rank"),
-        optional("action", TAG, "doc item item_id"),
-        optional("query", TAG, "context topic"),
-        optional("user", TAG, "user_id"),
-        optional("session", TAG, "session_id"),
-        optional("predicted", NUMBER, "q_hat"),
+        optional("action", TAG),
+        optional("query", TAG, "context"),
+        optional("user", TAG),
+        optional("session", TAG),
+        optional("predicted", NUMBER),
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
+    decisive=("count", "weight"),
 )
 
 POLICY = Schema(
     "table of a policy",
     (
-        optional("query", TAG, "context topic"),
+        optional("query", TAG, "context"),
         optional("position", RANK, "rank"),
-        Column("action", ID, "doc item item_id"),
-        Column("chance", NUMBER, "probability"),
+        Column("action", ID),
+        Column("chance", NUMBER, "chance of an action"),
     ),
 )
 
@@ -106,9 +105,7 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
 
 
 def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
-    columns = read_columns(data, ACTIONS)
-    refuse_counts(columns, "logged action")
-    table = fitted(columns.matched(ACTIONS), ACTIONS, columns.source, columns.lines)
+    table = read_table(data, ACTIONS)
     frame = table.frame.select(table.names)
     _check_chances(table, "propensity", zero=False)
     _check_chances(table, "chance", zero=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError
@@ -134,6 +136,17 @@ def _made(
         frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
         return Table(frame, source, tuple(cells))
     return fitted(cells, schema, source, lines)
+
+
+def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
+    """Refuse a lazy table with a column of counts or weights; only such columns are computed."""
+    names = table.collect_schema().names()
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    Columns(source, names, cells).tell_unused(replace(schema, asked=True), [])
 
 
 def is_blank_file(data: Any) -> bool:

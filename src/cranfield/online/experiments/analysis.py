@@ -90,9 +90,11 @@ def analyse_experiment(
         data frame, a mapping of columns. Or a :class:`QueryLog`, or sums by unit of its measures.
     metrics
         Columns by name, such as `{"revenue": "revenue", "ctr": "clicks/pages"}`, or
-        :class:`Metric` of them; of a log the text of measures, such as `["CTR", "ClickRR"]`.
+        :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as `["CTR", "ClickRR"]`.
     unit
-        Column of the unit; by default a row is a unit. Of a log `user` by default.
+        Column of the unit; by default a row is a unit, and tables whose rows seem to be parts of a
+        unit, or totals of many units, are refused. `row` if rows were randomised. Of a log `user`
+        by default.
     variant
         Column of the variant. Rows without one are left out, and counted.
     control
@@ -126,7 +128,8 @@ def analyse_experiment(
     segments
         Columns of which each level is analysed too, with a test that levels differ.
     time
-        Column of the time of a unit: sample ratios by day, and the order of looks.
+        Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
+        several rows has the time, and the segments, of its earliest one.
     sequential
         `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and limits that hold at every look, as in
         :func:`always_valid`. tau is in the unit of the metric.
@@ -147,8 +150,10 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an option that there is not, or out of its range; and for variants of which none is the
-        control by its name, where `control` does not say it.
+        For an option that there is not, or out of its range; for variants of which none is the
+        control by its name, where `control` does not say it; and without a unit, if another column
+        says that rows are not units: ids of users that repeat, numbers of users, labels that occur
+        once in each variant, or values that repeat within one variant only.
     InputError
         For a column that is not there, or values that are no numbers.
     CranfieldError

@@ -96,9 +96,6 @@ RESULTS = _schema(
     optional("rank", cells.RANK, _RANK),
     *_OF_RESULTS,
 )
-LISTED = _schema("table of pages", *(one for one in RESULTS.columns if one.name in ("rank", "doc")))
-"""Columns that tell a table of shown results from a table of pages."""
-
 CLICKS = _schema(
     "table of clicks",
     Column("page", cells.ID, _PAGE),
@@ -130,6 +127,9 @@ FLAT = _schema(
     _DWELL,
     _CENSORED,
 )
+
+LISTED = _schema("table of pages", *(one for one in FLAT.columns if one.name in ("rank", "doc")))
+"""Columns that tell a table of shown results from a table of pages."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:

@@ -29,17 +29,18 @@ _LABELS = Schema(
     "label set",
     (
         # In UMBRELA's records `query` is a text, and `doc` may be one.
-        Column("qid", ID, "topic query_id q_id topic_id queryid query", called="topic"),
-        Column("docid", ID, "doc_id docno document_id document doc pid", called="document"),
+        Column("qid", ID, "topic", called="topic"),
+        Column("docid", ID, "doc", called="document"),
         Column(
             "judgment",
             replace(GRADE, missing=absent),
-            "grade relevance label rel judgement",
+            "judgment",
             called="grade",
         ),
-        optional("result_status", replace(GRADE, missing=absent), "status"),
+        optional("result_status", replace(GRADE, missing=absent)),
     ),
     called="labels",
+    decisive=("status",),
     tuples=_NAMES,
     mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
     numbered=True,

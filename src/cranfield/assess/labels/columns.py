@@ -23,18 +23,14 @@ _LABEL = Kind(
 LABELS = Schema(
     "table of labels",
     (
-        optional("topic", TOPIC.kind, TOPIC.others),
-        Column("doc", DOC.kind, f"{DOC.others} item item_id task task_id unit unit_id object"),
-        Column(
-            "worker",
-            ID,
-            "worker_id annotator annotator_id assessor assessor_id rater rater_id judge judge_id"
-            " observer coder user user_id performer",
-        ),
-        Column("grade", _LABEL, "label relevance rel judgment judgement rating vote answer"),
-        optional("order", NUMBER, "seq sequence position"),
+        optional("topic", TOPIC.kind),
+        DOC,
+        Column("worker", ID),
+        Column("grade", _LABEL, "judgment"),
+        optional("order", NUMBER, "order"),
     ),
     called="labels",
+    decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
 )

@@ -146,10 +146,10 @@ def read_units(
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
-    columns = [Column(variant, _LABEL)] if variant else []
-    columns += [Column(name, _MEASURED) for name in names]
+    columns = [Column(variant, _LABEL, None)] if variant else []
+    columns += [Column(name, _MEASURED, None) for name in names]
     columns += [
-        Column(name, _TIME if name == time else _LABEL)
+        Column(name, _TIME if name == time else _LABEL, None)
         for name in labels
         if name not in {variant, unit}
     ]
@@ -222,8 +222,8 @@ def _read(
 ) -> tuple[Table, str | None]:
     """Read a table, and its unit: None if rows are units."""
     if unit is not None:
-        columns = [Column(unit, ID), *columns]
-    schema = Schema("table of units", tuple(columns), mapping=_as_columns)
+        columns = [Column(unit, ID, None), *columns]
+    schema = Schema("table of units", tuple(columns), mapping=_as_columns, asked=True)
     given = read_columns(data, schema)
     if unit == ROW and ROW not in map(spelt, given.names):
         schema, unit = replace(schema, columns=tuple(columns[1:])), None

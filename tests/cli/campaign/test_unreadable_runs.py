@@ -28,6 +28,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "standing by tag": ("standing", "news", "bm25"),
     "history": HISTORY,
 }
+
+
 def replaced_by_a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()

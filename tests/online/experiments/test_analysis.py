@@ -18,6 +18,7 @@ from scipy.stats import ttest_ind
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.cluster_bootstrap import resampled_means
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.metrics import Metric, Placed, arm_means
 from cranfield.online.experiments.moments import Moments, moments
@@ -525,8 +526,9 @@ def test_no_metric_is_named_as_the_overall_criterion() -> None:
         analyse_experiment(table, {"OEC": "x"}, oec={"OEC": 1})
 
 
-def test_the_bootstrap_of_few_units_has_limits() -> None:
-    """A resample without any unit would have no mean: of 5 units every 150th."""
-    table = {"variant": ["a", "b"] * 5, "x": [5, 1, 3, 2, 6, 3, 4, 2, 5, 1]}
-    found = analyse_experiment(table, "x", errors="bootstrap")
-    assert np.isfinite([found.low, found.high, found.pvalues]).all()
+def test_resamples_without_any_unit_of_a_variant_are_not_drawn() -> None:
+    """Poisson weights of 5 units are all 0 in one sample of 150, which would have no mean."""
+    values = np.array([[1, 5], [1, 3], [1, 6], [1, 4], [1, 5], [1, 1], [1, 2], [1, 3], [1, 2]])
+    arm = np.array([0] * 5 + [1] * 4)
+    drawn = resampled_means(values, arm, 2, resamples=2000, weights="poisson", seed=0)
+    assert np.isfinite(drawn).all()

@@ -166,21 +166,7 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = schema_for(kind, columns.names, names)
-    if kind == "qrels" and not {*names.values()} and {*map(spelt, columns.names)} <= _IDS:
-        raise InputError(
-            "expected a grade for each document, got topics and documents only; add a column grade"
-            " with 1 for each relevant document",
-            source=columns.source,
-        )
-    try:
-        places = schema.places(columns.names, columns.source, names)
-    except InputError as error:
-        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
-        _refuse_nested(cells, columns.source, kind)
-        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
-            hint = ", and lower_is_better=True ranks small distances first"
-            raise InputError(error.reason + hint, source=error.source) from None
-        raise
+    places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
@@ -210,6 +196,27 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     called = columns.names[places["subtopic"]] if "subtopic" in places else None
     subtopics = "subtopic" in names or str(called).lower().startswith("sub")
     return SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+
+
+def _places(
+    columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
+) -> dict[str, int]:
+    """Find the columns, or say what a table lacks that is no run and no judgments."""
+    if kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS:
+        raise InputError(
+            "expected a grade for each document, got topics and documents only; add a column grade"
+            " with 1 for each relevant document",
+            source=columns.source,
+        )
+    try:
+        return schema.places(columns.names, columns.source, names)
+    except InputError as error:
+        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:

@@ -23,7 +23,8 @@ def read_log(
     """Read a query log: pages that users saw, the results on them, and clicks.
 
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
-    columns or a list of dicts; its columns have any of their usual names, however spelt. Times are
+    columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
+    around ids and names are removed. Times are
     ISO 8601, in UTC where they do not say, or numbers since 1970: seconds, or thousandths of them
     and so on, by their size.
 

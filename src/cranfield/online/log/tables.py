@@ -102,6 +102,9 @@ FLAT = _schema(
     _CENSORED,
 )
 
+LISTED = _schema("table of pages", *(one for one in FLAT.columns if one.name in ("rank", "doc")))
+"""Columns that tell a table of shown results from a table of pages."""
+
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; rows know their lines where each is one line of a file.
@@ -179,6 +182,12 @@ def columns_of(data: Any, schema: Schema) -> Columns:
         return _of_polars(parquet_frame(raw, name), name)
     if form == "jsonl":
         frame = records(raw, name, f"a {schema.kind}")
+        if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+            # A page is a line, and its results are listed.
+            lines = pl.Series(lines_of_rows(raw, frame.height) or [None] * frame.height)
+            frame = frame.with_columns(lines.alias("(line)"))
+            frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+            return _of_polars(frame.drop("(line)"), name, frame["(line)"].to_list())
     else:
         frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
     return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))

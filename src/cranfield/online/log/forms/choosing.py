@@ -22,6 +22,7 @@ from cranfield.online.log.repeated_records import first_records
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import spelt
 from cranfield.sources.tables import Table
 
@@ -64,6 +65,10 @@ def parts_of(
         form = _form(source, results, clicks)
     if click_actions is not None and form != "ubi":
         raise PolicyError(f"click_actions require a log of format ubi, got {form}")
+    if form == "tables" and results is None:
+        source = tables.columns_of(source, tables.PAGES)
+        if {"rank", "doc"} <= {*tables.LISTED.places(source.names, source.source)}:
+            return *_lists_and_clicks(source, clicks), {}
     if form == "tables":
         if other is not None:
             results, clicks = told_apart(other)
@@ -104,6 +109,17 @@ def _parts_of_one(
     if form == "living-labs":
         return *parted(read_living_labs(*raw)), {}
     return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
+
+
+def _lists_and_clicks(source: Columns, clicks: Any) -> tuple[Table, Table, Table | None]:
+    """Read shown results that have the columns of their pages, such as interleaved lists."""
+    pages, shown, own = parted(tables.opened(source, tables.FLAT), clicks is not None)
+    if clicks is None:
+        return pages, shown, own
+    if own is not None:
+        reason = "has a column of clicks, and a table of clicks was given too"
+        raise InputError(reason, source=source.source)
+    return pages, shown, tables.opened(clicks, tables.CLICKS, empty=True)
 
 
 def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:

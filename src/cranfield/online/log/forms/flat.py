@@ -14,8 +14,11 @@ from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS
 from cranfield.sources.tables import Table
 
 
-def parted(table: Table) -> tuple[Table, Table, Table | None]:
-    """Take a flat table apart; a page without results is a row without a document."""
+def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | None]:
+    """Take a flat table apart; a page without results is a row without a document.
+
+    clicks: whether there is a table of clicks beside it.
+    """
     frame = table.frame
     of_page = [name for name in PAGES if name in table.names]
     pages = frame.select("page", *of_page).unique("page", keep="first", maintain_order=True)
@@ -30,7 +33,7 @@ def parted(table: Table) -> tuple[Table, Table, Table | None]:
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = _part(table, shown, ["page", *(name for name in RESULTS if name in table.names)])
     number = _number(table)
-    if number is None and shown.any():
+    if number is None and shown.any() and not clicks:
         problem = (
             f"{table.source}: has no column of clicks with values; clicks are taken as unknown"
         )

@@ -13,6 +13,7 @@ from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write_findings
+from cranfield.cli.options.reading import names_of_columns
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
@@ -66,12 +67,13 @@ COMPARED = 40
 @option(
     "--columns",
     metavar="NAMES",
-    help='Fields of lines without a head: "worker doc grade"; - skips.',
+    help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
+    " columns are called: worker=annotator,grade=rating.",
 )
 @option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
 @one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
 @one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
-@option("--encoding", default="utf-8", show_default=True, help="Of lines of text.")
+@option("--encoding", default="utf-8", show_default=True, help="Encoding of files of text.")
 @one_of("--method", METHODS, "How labels become one judgment.", "majority")
 @one_of("--tie", TIES, "What becomes of ties.", "low")
 @option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
@@ -135,7 +137,7 @@ def labels(
 
     read = assess.read_labels(
         _given(labels),
-        columns=columns,
+        columns=_columns(columns),
         grades=None if grades is None else read_scale(grades).grades,
         repeats=repeats,
         missing=missing,
@@ -183,6 +185,11 @@ def labels(
         from cranfield import write_qrels
 
         write_findings(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
+
+
+def _columns(columns: str | None) -> str | dict[str, str] | None:
+    """Take the fields of a line, or names of columns."""
+    return columns if columns is None or "=" not in columns else names_of_columns(columns)
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
 DUPLICATES = ("error", "first", "last", "best")
+UNGRADED = ("error", "drop")
 
 
-def _named(context: click.Context, option: click.Parameter, given: str | None) -> Any:
+def names_of_columns(given: str) -> dict[str, str]:
     """Take `doc=product_id,topic=query` apart."""
-    if given is None:
-        return None
     columns = {}
     for one in given.split(","):
         column, sign, name = one.partition("=")
@@ -48,6 +47,14 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
+ungraded_option = option(
+    "--ungraded",
+    type=click.Choice(UNGRADED),
+    default="error",
+    show_default=True,
+    help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
+)
+
 reading_options = (
     option(
         "--input-format",
@@ -61,7 +68,7 @@ reading_options = (
         "--encoding",
         default="utf-8",
         show_default=True,
-        help="Of TREC text; latin-1 reads any bytes.",
+        help="Encoding of files of text; latin-1 reads any bytes.",
     ),
     option(
         "--system",
@@ -71,7 +78,7 @@ reading_options = (
     option(
         "--columns",
         metavar="COLUMN=NAME,...",
-        callback=_named,
+        callback=lambda context, option, given: None if given is None else names_of_columns(given),
         help="What columns of tables are called: doc=product_id,topic=query,grade=gain.",
         detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
     ),
@@ -104,6 +111,7 @@ class Reading:
     columns: Mapping[str, str] | None = None
     lower: tuple[str, ...] = ()
     duplicates: str = "error"
+    ungraded: str = "error"
     bad_runs: str = "error"
 
     @classmethod
@@ -127,12 +135,30 @@ class Reading:
 
         called: Any = None if self.columns is None else self._called[0]
         judgments = read_qrels(
-            path, format=self.input_format, subtopics=subtopics, columns=called, **self._usual
+            path,
+            format=self.input_format,
+            subtopics=subtopics,
+            columns=called,
+            ungraded=self.ungraded,
+            **self._usual,
         )
         if self.columns is not None:
             # What the judgments did not have, the runs must.
             self._called[1].loose &= self._called[0].met
         return judgments
+
+    def judges(self, paths: tuple[str, ...], form: str | None) -> tuple[Judge, ...]:
+        """Read labels of judges; a column that the judgments do not have, these must have."""
+        from cranfield.assess.judges.reading import read_judges
+        from cranfield.collection.files.named_columns import Called
+
+        usual = "auto" if self.input_format in OF_QRELS else self.input_format
+        columns = None
+        if self.columns is not None:
+            people = self._called[0]
+            names = {k: v for k, v in people.names.items() if f"qrels.{k}" not in self.columns}
+            columns = Called("qrels", names, frozenset(names) & people.met)
+        return read_judges(paths, format=form or usual, columns=columns, **self._usual)
 
     def run(self, path: str) -> Run:
         """Read one run."""

@@ -10,20 +10,24 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.sources.values import integer_in, is_number, whole_in
+from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a format: their names, their types, and which are read."""
+    """The columns of a format: their names, their types, and which are read.
+
+    gaps: whether a line may end before the grade, its last column, and the grade may be empty.
+    """
 
     kind: str
     columns: dict[str, type[pl.DataType]]
     read: tuple[str, ...]
     optional: frozenset[str] = frozenset()
     more_allowed: bool = False
+    gaps: bool = False
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
@@ -65,6 +69,7 @@ XQRELS = Layout(
 """Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
 
 
+_NO_GRADE = "; ungraded='drop' takes a document without a grade for not judged"
 _COMMAS = "; with commas it looks like CSV, which is read from .csv, or with format='csv'"
 
 
@@ -79,6 +84,8 @@ def read_lines(
         fields = raw.split()
         if not fields or fields[0].startswith(b"#"):
             continue
+        if layout.gaps and _lacks_grade(fields, layout):
+            fields.append(b"")
         _check_width(fields, layout, source, number)
         if len(fields) > len(names) and b"\r" in raw.strip():
             raise InputError(
@@ -95,6 +102,11 @@ def read_lines(
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64)
 
 
+def _lacks_grade(fields: list[bytes], layout: Layout) -> bool:
+    """Whether this is a line of judgments up to the grade: topic, 0, document."""
+    return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in {b"0", b"Q0"}
+
+
 def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) -> None:
     wanted = len(layout.columns)
     if len(fields) < wanted or (len(fields) > wanted and not layout.more_allowed):
@@ -102,6 +114,7 @@ def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) ->
         raise InputError(
             f"{counted(len(fields), 'column')} where a {layout.kind} line has {wanted}"
             f" ({' '.join(layout.columns)})"
+            + (_NO_GRADE if _lacks_grade(fields, layout) else "")
             + (_COMMAS if len(fields) < wanted and commas > 1 else ""),
             source=source,
             line=line,
@@ -121,6 +134,8 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
             return integer_in(text)
         if (number := whole_in(text)) is not None:
             return number
+        if layout.gaps and absent(text, NO_GRADE):
+            return None
         reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
     else:
         return text

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG
 
 TOPIC = Column("topic", ID, "query_id qid q_id topic_id query queryid")
 # PyTerrier has a `docid` that is a number of its index beside the `docno`.
@@ -134,7 +134,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        GRADED,
+        replace(GRADED, kind=GRADE_OR_NONE),
         optional("subtopic", ID, "subtopic_id iteration iter"),
         optional("class", ID, "equivalence_class ec"),
         optional("stratum", ID),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
 from io import IOBase
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES, without_repeats
+from cranfield.collection.repeats import DUPLICATES, UNGRADED, without_repeats
 from cranfield.collection.run import Run
 from cranfield.collection.words import ids_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+from cranfield.sources.text import in_encoding
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
@@ -53,6 +55,7 @@ def read_qrels(
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
     duplicates: str = "error",
+    ungraded: str = "error",
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -70,7 +73,7 @@ def read_qrels(
         document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
         stratum, grade; a grade below 0 is in the pool, but not sampled).
     encoding
-        Of TREC text; `latin-1` reads any bytes.
+        Of files of text; `latin-1` reads any bytes.
     subtopics
         Whether the iteration column is the subtopic; by default it is where it tells subtopics
         apart: where some document of a topic is judged in more than one.
@@ -82,6 +85,10 @@ def read_qrels(
         What becomes of a document that is judged twice in one topic: `error` (default), or the
         judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
         told.
+    ungraded
+        How to treat rows whose grade is empty, null, NaN or `NA`, such as those of a sheet that is
+        half filled in: `error` (default), or `drop`, where the document is not judged. A line of
+        TREC text without a grade ends after the document. They are counted, with a warning.
 
     Raises
     ------
@@ -106,13 +113,14 @@ def read_qrels(
     if isinstance(data, Qrels):
         return data
     check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
             return qrels.kept()
-    given = _read(data, "qrels", format, encoding, columns)
+    given = _read(data, "qrels", format, encoding, columns, ungraded=ungraded)
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
     grades = read.joined("grade")
@@ -370,6 +378,7 @@ def _read(
     encoding: str,
     columns: Mapping[str, str] | Called | None,
     system: str | None = None,
+    ungraded: str = "error",
 ) -> _Given:
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
@@ -396,17 +405,29 @@ def _read(
             from cranfield.collection.files.system_tables import table_of_lines
 
             data = table_of_lines(source, encoding, asked)
-        elif (parts := read_text(source, layout, kind, lines, encoding)) is not None:
+        elif (parts := read_text(source, layout, kind, lines, encoding, ungraded)) is not None:
             if asked is not None:
                 asked.refuse(source.name, "text without names of columns")
             return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
         else:
-            data = source
+            data = in_encoding(source, encoding, layout)
+    elif encoding.lower() not in {"utf-8", "utf8"} and not isinstance(data, (str, PathLike)):
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    table = read_system_table(data, kind, layout, asked or Called(kind))
+    asked = asked or Called(kind)
+    try:
+        table = read_system_table(data, kind, layout, asked, ungraded=ungraded)
+    except InputError as error:
+        # A wrong row of CSV is found again with the number of its line, which takes longer.
+        if error.reason.startswith("row ") and layout in {"csv", "tsv"} and place is not None:
+            source = Source(source.path, folder=source.folder)
+            if Path(source.folder, source.path).is_file():
+                data = in_encoding(source, encoding, layout)
+                read_system_table(data, kind, layout, asked, ungraded=ungraded, numbered=True)
+        raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     read = table.table

@@ -17,6 +17,7 @@ from cranfield.collection.files.format_names import FORMATS, OF_QRELS
 from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
+    from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.qrels import Qrels
@@ -147,18 +148,28 @@ class Reading:
             self._called[1].loose &= self._called[0].met
         return judgments
 
-    def judges(self, paths: tuple[str, ...], form: str | None) -> tuple[Judge, ...]:
-        """Read labels of judges; a column that the judgments do not have, these must have."""
+    def with_judges(
+        self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
+    ) -> tuple[Qrels, tuple[Judge, ...]]:
+        """Read judgments, and labels of judges; `--columns` names columns of either, or of runs."""
         from cranfield.assess.judges.reading import read_judges
-        from cranfield.collection.files.named_columns import Called
+        from cranfield.collection.files.named_columns import Called, called
 
-        usual = "auto" if self.input_format in OF_QRELS else self.input_format
         columns = None
         if self.columns is not None:
-            people = self._called[0]
-            names = {k: v for k, v in people.names.items() if f"qrels.{k}" not in self.columns}
-            columns = Called("qrels", names, frozenset(names) & people.met)
-        return read_judges(paths, format=form or usual, columns=columns, **self._usual)
+            people, run = self._called
+            both = people.loose
+            plain = {name: of for name, of in self.columns.items() if "." not in name}
+            names = called(plain, "qrels", None).names
+            people.loose = frozenset(names)
+        read = self.qrels(qrels, subtopics=False)
+        if self.columns is not None:
+            columns = Called("qrels", names, frozenset(people.met | (both if runs else set())))
+        usual = "auto" if self.input_format in OF_QRELS else self.input_format
+        labels = read_judges(judges, format=form or usual, columns=columns, **self._usual)
+        if columns is not None:
+            run.loose |= both & columns.met
+        return read, labels
 
     def run(self, path: str) -> Run:
         """Read one run."""

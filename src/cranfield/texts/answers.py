@@ -33,6 +33,7 @@ from cranfield.texts.columns import (
     TOPIC,
     stem_of,
     text_length,
+    with_name,
 )
 from cranfield.texts.gold import Nuggets, read_nuggets
 
@@ -195,7 +196,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     gold = read_nuggets(nuggets)
     listed = answers if isinstance(answers, (list, tuple)) and answers else [None]
     several = all(isinstance(one, (str, PathLike)) for one in listed)
-    return judged_of([_table(one, name) for one in (listed if several else [answers])], gold)
+    tables = [_table(one, name) for one in (listed if several else [answers])]
+    return with_name(judged_of(tables, gold), name)
 
 
 def _table(data: Any, name: str | None) -> Table:

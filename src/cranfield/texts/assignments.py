@@ -17,7 +17,7 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.text import decoded, json_lines
 from cranfield.sources.values import absent
 from cranfield.texts.answers import ANSWERS, JudgedAnswers, judged_of
-from cranfield.texts.columns import IMPORTANCE, LABEL, SUPPORT
+from cranfield.texts.columns import IMPORTANCE, LABEL, SUPPORT, with_name
 from cranfield.texts.gold import NUGGETS, nuggets_of
 
 FAILED = "failed"
@@ -141,7 +141,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             stacklevel=2,
         )
     tables = [rows.table(ANSWERS, source) for source, rows in answers.items()]
-    return judged_of(tables, nuggets_of(gold.table(NUGGETS, source)))
+    return with_name(judged_of(tables, nuggets_of(gold.table(NUGGETS, source))), name)
 
 
 def _answers(data: Any) -> Iterator[_Answer]:

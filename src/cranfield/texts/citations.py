@@ -16,7 +16,17 @@ from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, read_table
-from cranfield.texts.columns import LABEL, LACKS, NAME, SUPPORT, SYSTEM, TOPIC, YES, stem_of
+from cranfield.texts.columns import (
+    LABEL,
+    LACKS,
+    NAME,
+    SUPPORT,
+    SYSTEM,
+    TOPIC,
+    YES,
+    stem_of,
+    with_name,
+)
 
 _CITATIONS = Schema(
     "table of citations",
@@ -131,7 +141,7 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     stem = name or stem_of(data)
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    return _made(read_table(data, _CITATIONS), stem)
+    return with_name(_made(read_table(data, _CITATIONS), stem), name)
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, optional
 from cranfield.sources.values import Kind, absent, anything, finite, plain
+
+Judged = TypeVar("Judged", bound=Any)
 
 LARGEST = 1e15
 """The largest weight, length or position; sums and products of such stay finite."""
@@ -91,3 +95,13 @@ def text_length(text: str) -> int:
 def stem_of(data: Any) -> str:
     """Return the name that a system has by its file; `run` for what is no file."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
+
+
+def with_name(judged: Judged, name: str | None) -> Judged:
+    """Return what was read; refuse a name of the system where all answers name theirs."""
+    if name is not None and name not in judged.systems:
+        listed = some_of(map(quoted, judged.systems), 3)
+        raise PolicyError(
+            f"name={name!r} is for answers that name no system, got those of {listed}"
+        )
+    return judged

@@ -17,7 +17,7 @@ from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema
 from cranfield.sources.tables import read_table
-from cranfield.texts.columns import LACKS, SYSTEM, TEXT, TOPIC, stem_of
+from cranfield.texts.columns import LACKS, SYSTEM, TEXT, TOPIC, stem_of, with_name
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
@@ -166,13 +166,14 @@ def judge_summaries(
             ),
             stacklevel=2,
         )
-    return JudgedSummaries(
+    judged = JudgedSummaries(
         topics=tuple(gold),
         systems=tuple(systems),
         texts=found,
         references=tuple(tuple(numbered(text) for text in one) for one in gold.values()),
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
+    return with_name(judged, name)
 
 
 def tokeniser_of(given: str | Tokeniser) -> Tokeniser:

@@ -100,7 +100,9 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="differ in their topic names"):
         one.minus(
-            agreement_of(ratings, ["kappa", "alpha"], pairs=True, axis=1, **common | {"topics": None})
+            agreement_of(
+                ratings, ["kappa", "alpha"], pairs=True, axis=1, **common | {"topics": None}
+            )
         )
     with pytest.raises(PolicyError, match="differ in their confidence"):
         one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
@@ -221,7 +223,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
     measures = ["alpha(nominal)", "alpha(ordinal)", "alpha(interval)", "alpha(ratio)"]
     observers = list("abcd")
     frame = pl.DataFrame(dict(zip(observers, KRIPPENDORFF, strict=True)))
-    for given, options in (
+    for data, options in (
         (KRIPPENDORFF, {"axis": 0}),
         (KRIPPENDORFF.T, {"axis": 1}),
         (KRIPPENDORFF, {"names": observers}),
@@ -232,11 +234,11 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (frame.to_pandas(), {}),
         (pd.DataFrame(KRIPPENDORFF), {"axis": 0}),
     ):
-        found = agreement_of(given, measures, interval="none", **options)
+        found = agreement_of(data, measures, interval="none", **options)
         # Krippendorff's own results.
         np.testing.assert_allclose(found.value[0], [0.743, 0.815, 0.849, 0.797], atol=5e-4)
     square = KRIPPENDORFF[:, :4]
-    for given, options in (
+    for data, options in (
         (KRIPPENDORFF, {}),
         (KRIPPENDORFF.T, {}),
         (KRIPPENDORFF.T.tolist(), {}),
@@ -247,7 +249,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (frame, {"axis": 0}),
     ):
         with pytest.raises(PolicyError, match="axis"):
-            agreement_of(given, measures, **options)
+            agreement_of(data, measures, **options)
 
 
 REFUSED = [

@@ -190,9 +190,8 @@ def _read(
     stem = "judge"
     if isinstance(data, (Judge, Qrels)):
         if asked is not None or encoding != "utf-8":
-            raise PolicyError(
-                f"columns and encoding are for labels that are not read yet, got {type(data).__name__}"
-            )
+            kind = type(data).__name__
+            raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
         if isinstance(data, Qrels):
             return Judge(name or stem, data.flat())
         return data if name is None else replace(data, name=name)
@@ -206,7 +205,7 @@ def _read(
                 format=form,
                 encoding=encoding,
                 subtopics=False,
-                columns=asked,
+                columns=asked,  # type: ignore[arg-type]
                 duplicates=duplicates,
             )
             return Judge(name or stem, labels)

@@ -58,12 +58,42 @@ OF_WORKER = replace(
 
 _STATES = frozenset(
     spelt(name)
-    for name in (
-        "status state label_status annotation_status response_status assignment_status approval"
-        " approve approved is_approved accept accepted is_accepted reject rejected is_rejected"
-        " discard discarded is_discarded valid is_valid invalid is_invalid delete deleted"
-        " is_deleted skipped is_skipped cancelled was_cancelled excluded is_excluded spam is_spam"
-    ).split()
+    for name in [
+        "status",
+        "state",
+        "label_status",
+        "annotation_status",
+        "response_status",
+        "assignment_status",
+        "approval",
+        "approve",
+        "approved",
+        "is_approved",
+        "accept",
+        "accepted",
+        "is_accepted",
+        "reject",
+        "rejected",
+        "is_rejected",
+        "discard",
+        "discarded",
+        "is_discarded",
+        "valid",
+        "is_valid",
+        "invalid",
+        "is_invalid",
+        "delete",
+        "deleted",
+        "is_deleted",
+        "skipped",
+        "is_skipped",
+        "cancelled",
+        "was_cancelled",
+        "excluded",
+        "is_excluded",
+        "spam",
+        "is_spam",
+    ]
 )
 """Names of columns that may say of a label that it does not count."""
 
@@ -101,6 +131,7 @@ def renamed(columns: Mapping[str, str], schema: Schema) -> dict[str, str]:
             raise PolicyError(f"unknown column {quoted(asked)} in columns; {reason}")
         names[column] = str(name)
     return names
+
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
 ITERATIONS = ("0", "Q0")

@@ -118,7 +118,9 @@ def read_labels(
         part.frame = part.frame.with_columns(worker=pl.lit(name))
         parts.append(part.cleaned(scale, repeats, missing))
     frame = pl.concat([part.frame for part in parts], how="diagonal")
-    notes = [f"{name}: {note}" for name, part in zip(data, parts, strict=True) for note in part.notes]
+    notes = [
+        f"{name}: {note}" for name, part in zip(data, parts, strict=True) for note in part.notes
+    ]
     return _Rows(frame, Origin("labels"), notes).labels(scale)
 
 
@@ -151,9 +153,7 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
     return _Rows(read.frame, Origin(read.source, LineMap.of(read.lines)))
 
 
-def _of_worker(
-    judgments: Any, columns: Any, encoding: str, repeats: str, missing: str
-) -> _Rows:
+def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missing: str) -> _Rows:
     """Read the judgments of one worker."""
     if not _is_judgments(judgments):
         return _read(judgments, OF_WORKER, columns, encoding)

@@ -10,6 +10,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write_findings
@@ -52,6 +53,9 @@ KEYS = {
 }
 """The tables of numbers, and the columns that say what a row is of."""
 
+OF_AGREEMENT = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
+"""Parameters of measures of agreement."""
+
 SHOWN = 12
 """Workers that are printed; tables of numbers have all."""
 
@@ -92,13 +96,27 @@ COMPARED = 40
     multiple=True,
     help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
 )
-@option("--pairs", is_flag=True, help="Agreement of each two assessors.")
+@option("--pairs", is_flag=True, help="Agreement of each two assessors.", goes_with="!--against")
 @option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
 @option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
 @one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
-@option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence level of intervals.",
+    goes_with="!--interval=none",
+)
 @resamples_option(10_000, " of topics, with --interval bootstrap", goes_with="--interval=bootstrap")
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of random numbers.",
+    goes_with=("--tie=random", "--interval=bootstrap", "--method=mace"),
+)
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
@@ -162,6 +180,7 @@ def labels(
         if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
             tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
     else:
+        refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("one worker: there is nobody to agree with")
     if gold is not None:
         frames["gold"], lines = _beside_gold(found, gold)

@@ -76,9 +76,7 @@ def _graded_lines(source: Source, lines: LineMap, encoding: str) -> Iterator[Par
         rows += len(graded)
         dropped += len(graded) - frame.height
         if frame.height:
-            lines.add(
-                frame.height, first, None if numbers is None else numbers[graded.to_numpy()]
-            )
+            lines.add(frame.height, first, None if numbers is None else numbers[graded.to_numpy()])
             yield coded(Chunk(frame))
         first += chunk.lines
     tell_ungraded(source.name, dropped, rows)

@@ -17,7 +17,7 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
+from cranfield.collection.files.named_columns import SYSTEM, Called, schema_for
 from cranfield.collection.repeats import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns

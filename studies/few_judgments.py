@@ -208,7 +208,8 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
         taken = drawn(pool.topics, size, k)
         chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
         sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
-        worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge)
+        certain = np.zeros(truth.size, dtype=bool)
+        worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge, certain)
         made = estimated(worths, sample, None, 5, SEED)
         for i, fixed in enumerate((False, True)):
             data = Documents(*made, sample, pool.topics.size, fixed, 5, SEED, 0.05).means()

@@ -126,7 +126,10 @@ def truths_as_grades(cells: Cells) -> Cells:
         return cells
     listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
     made = [None if absent(cell, NO_GRADE) else _truth(cell) for cell in listed]
-    if any(grade is None and not absent(cell, NO_GRADE) for grade, cell in zip(made, listed, strict=True)):
+    if any(
+        grade is None and not absent(cell, NO_GRADE)
+        for grade, cell in zip(made, listed, strict=True)
+    ):
         return cells
     warn("grades are true and false; true is read as 1, false as 0", stacklevel=6)
     return made

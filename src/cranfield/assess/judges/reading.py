@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.columns import refuse_states
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
@@ -32,18 +31,14 @@ _NAMES = ("qid", "docid", "judgment")
 _LABELS = Schema(
     "label set",
     (
-        # A column `query` beside an id may be a text, as in UMBRELA's records, and so may `doc`.
-        Column("qid", ID, "topic query_id q_id topic_id queryid query", called="topic"),
-        Column("docid", ID, "doc_id docno document_id document doc pid", called="document"),
-        Column(
-            "judgment",
-            GRADE_OR_NONE,
-            "grade relevance label rel judgement",
-            called="grade",
-        ),
+        # In UMBRELA's records `query` is a text, and so is `passage`; they have no ids.
+        Column("qid", ID, "topic", called="topic"),
+        Column("docid", ID, "doc", called="document"),
+        Column("judgment", GRADE_OR_NONE, "judgment", called="grade"),
         optional("result_status", GRADE_OR_NONE),
     ),
     called="labels",
+    decisive=("status",),
     tuples=_NAMES,
     mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
     numbered=True,
@@ -89,6 +84,7 @@ def read_judges(
     format: str = "auto",
     encoding: str = "utf-8",
     columns: Mapping[str, str] | Called | None = None,
+    separator: str = "auto",
     duplicates: str = "error",
 ) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
@@ -101,7 +97,7 @@ def read_judges(
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
         JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, a
         whole number, which is 0 where the answer of the model could not be parsed.
-    format, encoding, columns, duplicates
+    format, encoding, columns, separator, duplicates
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
@@ -131,7 +127,8 @@ def read_judges(
     check_encoding(encoding)
     asked = None if columns is None else called(columns, "qrels", None)
     judges = tuple(
-        _read(name, one, format, encoding, asked, duplicates) for name, one in _items(data)
+        _read(name, one, format, encoding, asked, separator, duplicates)
+        for name, one in _items(data)
     )
     if not judges:
         raise PolicyError("no judge was given")
@@ -185,7 +182,13 @@ def _is_row(item: Any) -> bool:
 
 
 def _read(
-    name: str | None, data: Any, form: str, encoding: str, asked: Called | None, duplicates: str
+    name: str | None,
+    data: Any,
+    form: str,
+    encoding: str,
+    asked: Called | None,
+    separator: str,
+    duplicates: str,
 ) -> Judge:
     stem = "judge"
     if isinstance(data, (Judge, Qrels)):
@@ -206,6 +209,7 @@ def _read(
                 encoding=encoding,
                 subtopics=False,
                 columns=asked,  # type: ignore[arg-type]
+                separator=separator,
                 duplicates=duplicates,
             )
             return Judge(name or stem, labels)
@@ -214,7 +218,6 @@ def _read(
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
-    refuse_states(columns, codes=True)
     names = {} if asked is None else asked.of(columns.names)
     own = {_OWN[column]: name for column, name in names.items() if column in _OWN}
     table = fitted(columns.matched(_LABELS, own), _LABELS, columns.source, columns.lines)

@@ -8,114 +8,40 @@ from dataclasses import replace
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.line_formats import peeked
-from cranfield.collection.files.named_columns import DOC, GRADED, TOPIC
+from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.sources.chunks import LineMap, Origin, Source, check_encoding
-from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE_OR_NONE, ID, NUMBER, absent, is_number
+from cranfield.sources.values import GRADE_OR_NONE, ID, NUMBER
 
 LABELS = Schema(
     "table of labels",
     (
-        optional("topic", TOPIC.kind, TOPIC.others),
-        Column("doc", DOC.kind, f"{DOC.others} item item_id task task_id unit unit_id object"),
-        Column(
-            "worker",
-            ID,
-            "worker_id annotator annotator_id assessor assessor_id rater rater_id judge judge_id"
-            " observer coder user user_id performer",
-        ),
-        Column("grade", GRADE_OR_NONE, "label relevance rel judgment judgement rating vote answer"),
-        optional("order", NUMBER, "seq sequence position"),
+        optional("topic", TOPIC.kind),
+        DOC,
+        Column("worker", ID),
+        Column("grade", GRADE_OR_NONE, "judgment"),
+        optional("order", NUMBER, "order"),
     ),
     called="labels",
+    decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
     hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
     " given as NAME=FILE, a table with a column for each worker must be unpivoted first)",
 )
 
-_GRADE = next(column for column in LABELS.columns if column.name == "grade")
 OF_WORKER = replace(
     LABELS,
     kind="table of judgments",
     called="judgments",
-    columns=tuple(
-        replace(_GRADE, others=" ".join({*_GRADE.names[1:], *GRADED.names[1:]}))
-        if column is _GRADE
-        else column
-        for column in LABELS.columns
-        if column.name != "worker"
-    ),
+    columns=tuple(column for column in LABELS.columns if column.name != "worker"),
     tuples=("topic", "doc", "grade"),
     hint="; columns={{'{name}': ...}} says which it is",
 )
 """Judgments of one worker, whose name is known."""
-
-_STATES = frozenset(
-    spelt(name)
-    for name in [
-        "status",
-        "state",
-        "label_status",
-        "annotation_status",
-        "response_status",
-        "assignment_status",
-        "approval",
-        "approve",
-        "approved",
-        "is_approved",
-        "accept",
-        "accepted",
-        "is_accepted",
-        "reject",
-        "rejected",
-        "is_rejected",
-        "discard",
-        "discarded",
-        "is_discarded",
-        "valid",
-        "is_valid",
-        "invalid",
-        "is_invalid",
-        "delete",
-        "deleted",
-        "is_deleted",
-        "skipped",
-        "is_skipped",
-        "cancelled",
-        "was_cancelled",
-        "excluded",
-        "is_excluded",
-        "spam",
-        "is_spam",
-    ]
-)
-"""Names of columns that may say of a label that it does not count."""
-
-
-def refuse_states(columns: Columns, codes: bool = False) -> None:
-    """Refuse a table with a column of the state of labels that has more than one value.
-
-    Some of the labels may not count, and which ones cannot be known. With `codes`, columns of
-    numbers are not looked at: of answers of programs they are codes of what was requested.
-    """
-    for k, name in enumerate(columns.names):
-        if spelt(name) not in _STATES:
-            continue
-        cells = columns.cells(k)
-        values = [*dict.fromkeys("" if absent(cell) else str(cell) for cell in cells)]
-        if len(values) > 1 and not (codes and all(map(is_number, values))):
-            raise InputError(
-                f"expected one value in column {quoted(name)}, which may say that labels do not"
-                f" count, got {len(values)} ({some_of(map(quoted, values), 3)}); remove the rows"
-                " that do not count and the column",
-                source=columns.source,
-            )
 
 
 def renamed(columns: Mapping[str, str], schema: Schema) -> dict[str, str]:

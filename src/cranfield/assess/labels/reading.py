@@ -13,14 +13,13 @@ from cranfield.assess.labels.columns import (
     LABELS,
     OF_WORKER,
     of_lines,
-    refuse_states,
     renamed,
 )
 from cranfield.assess.labels.table import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.line_formats import without_head
+from cranfield.collection.files.line_formats import form_of_lines
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
@@ -148,7 +147,6 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
         table = read_columns(data, schema)
-    refuse_states(table)
     read = fitted(table.matched(schema, called), schema, table.source, table.lines)
     return _Rows(read.frame, Origin(read.source, LineMap.of(read.lines)))
 
@@ -187,7 +185,7 @@ def _is_judgments(data: Any) -> bool:
         path = fspath(data)
         source = Source(path)
         form = FORMAT_OF_SUFFIX.get(source.suffix)
-        headless = form == "tsv" and without_head(source, form, "qrels")[1] != form
+        headless = form == "tsv" and form_of_lines(source, form, "qrels", "auto")[1] != form
         return path.startswith("irds:") or form is None or headless
     return isinstance(data, (Qrels, Mapping))
 

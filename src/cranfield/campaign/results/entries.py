@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike, fspath
 from pathlib import Path
@@ -77,6 +77,8 @@ class Asked:
         Marks of the organisers' own entries.
     retracted
         Whether retracted releases count.
+    unreadable
+        Filled with the reason for each run of a campaign that cannot be read.
     """
 
     measure: str
@@ -85,6 +87,7 @@ class Asked:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool = False
+    unreadable: list[str] = field(default_factory=list)
 
 
 def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
@@ -136,6 +139,7 @@ def _of_campaign(folder: Path, asked: Asked) -> pl.DataFrame:
     else:
         overall = scoring.overall()
         values = pl.DataFrame({"entry": overall["run"], "score": overall[overall.columns[-1]]})
+    asked.unreadable.extend(opened.unreadable.values())
     known = {one.tag: one for one in scoring.submissions}
     name = f"{opened.rules.id}/{scoring.rules.name}, judgments {scoring.judgments.version}"
     return values.with_columns(
@@ -214,9 +218,9 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
     wanted = {what: name for what, name in found.items() if name is not None}
     number = replace(NUMBER, missing=absent)
     columns = tuple(
-        Column(name, number if what == "score" else TAG) for what, name in wanted.items()
+        Column(name, number if what == "score" else TAG, None) for what, name in wanted.items()
     )
-    schema = Schema(kind, columns)
+    schema = Schema(kind, columns, asked=True)
     table = fitted(given.matched(schema), schema, given.source, given.lines)
     read = {what: table.frame[name] for what, name in wanted.items()}
     days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]

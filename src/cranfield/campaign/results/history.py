@@ -38,12 +38,15 @@ class History(Framed):
         `record`, `source`, `collection`.
     notes
         What a reader should be told.
+    unreadable
+        The reason for each run of a campaign that cannot be read and is excluded.
     """
 
     measure: str
     standardised: bool
     frame: pl.DataFrame
     notes: tuple[str, ...]
+    unreadable: tuple[str, ...] = ()
 
     def records(self) -> pl.DataFrame:
         """Return the entries that beat all earlier ones.
@@ -168,7 +171,8 @@ def history(
     falls = lower_is_better or bool(every["falls"].any())
     if falls:
         notes.append(f"lower scores of {measure} are better")
-    return History(measure, standardised, with_records(scored, falls), tuple(notes))
+    frame = with_records(scored, falls)
+    return History(measure, standardised, frame, tuple(notes), tuple(asked.unreadable))
 
 
 def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:

@@ -143,9 +143,9 @@ def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -
             about["contact"] = "" if known is None else known.contact
         about["faults"] = [asdict(fault) for fault in registry.faults(one.id, private=True)]
         about["events"] = [
-            {"at": event.at, "actor": event.actor, "action": event.action}
+            {"at": event.at, "actor": event.actor, "action": action}
             for event in events
-            if _is_of(event, one)
+            if (action := _action(event, one))
         ]
         found.append(about)
     if form == "json":
@@ -154,9 +154,13 @@ def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -
         write("\n".join(_shown(about) for about in found), output)
 
 
-def _is_of(event: Event, run: Submission) -> bool:
-    rows = json.loads(event.details)["rows"]
-    return any(table == "submission" and row["id"] == run.id for table, row in rows)
+def _action(event: Event, run: Submission) -> str:
+    """Return what an event did with a run; empty for nothing."""
+    details = json.loads(event.details)
+    if event.subject == run.task and run.tag in details["about"].get("without", ()):
+        return f"{event.action} without it"
+    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
+    return event.action if changed else ""
 
 
 def _shown(about: dict[str, Any]) -> str:

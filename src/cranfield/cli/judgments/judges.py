@@ -128,6 +128,7 @@ def judges(
     JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
     of UMBRELA, where an answer that was not parsed is no label.
     """
+    from cranfield.assess.judges.beside import sampled_only
     from cranfield.assess.judges.comparison import compare_judges
 
     ranked = bool(runs) or own_runs
@@ -146,11 +147,11 @@ def judges(
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    told = people
-    if correct and "stratum" in people.columns:
-        # What was not sampled is no judgment.
-        told = people.restricted(people.grades >= 0)
-    found = compare_judges(told, labels, level=level, **on_scale)
+    if correct and scale is None and not cut:
+        # Few judgments of people may lack the highest grade.
+        highest = max(one.max_grade for one in (people, *(judge.labels for judge in labels)))
+        on_scale["scale"] = (0, max(highest, 0))
+    found = compare_judges(people, labels, level=level, **on_scale)
     tables = found.tables()
     frames = {
         "agreement": found.to_polars(),
@@ -165,7 +166,9 @@ def judges(
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
-    size = f"{counted(len(told), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    size = (
+        f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    )
     heading = [
         f"{counted(len(found.judges), 'judge')} beside people: {size},"
         f" grades {found.scale[0]} to {found.scale[-1]}"

@@ -11,18 +11,14 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG
 
-TOPIC = Column("topic", ID, "query_id qid q_id topic_id query queryid")
-# PyTerrier has a `docid` that is a number of its index beside the `docno`.
-DOC = Column("doc", ID, "docno doc_id docid document document_id pid passage_id corpus_id")
-SCORE = Column("score", NUMBER, "sim similarity")
-SYSTEM = optional(
-    "tag",
-    TAG,
-    "run_tag system system_id system_name run run_id runid run_name model model_id model_name",
-)
+TOPIC = Column("topic", ID)
+DOC = Column("doc", ID)
+SCORE = Column("score", NUMBER)
+SYSTEM = optional("tag", TAG, "system")
+GRADED = Column("grade", GRADE, "judgment")
 
-GRADED = Column("grade", GRADE, "relevance label rel judgment judgement score")
-"""Of BEIR and ranx, `score` is the grade."""
+NO_DOCUMENT = object()
+"""The only document of an empty ranking, in columns made of a mapping."""
 
 _VALUES = {"score": SCORE, "grade": GRADED}
 
@@ -56,9 +52,9 @@ def _is_hit(value: Any) -> bool:
 
 def _key(row: Mapping[Any, Any], column: Column) -> Any:
     """Find the key of a mapping that is called like a column; None where none is."""
-    usual = [*map(spelt, column.names)]
-    found = [key for key in row if spelt(key) in usual]
-    return min(found, key=lambda key: usual.index(spelt(key)), default=None)
+    keys = [*row]
+    places = column.named_in(keys)
+    return keys[places[0]] if places else None
 
 
 def _is_pair(value: Any) -> bool:
@@ -107,6 +103,8 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
         made: tuple[list[Any], ...] = ([], [], [])
         for topic, inside in data.items():
             docs, values = inside_of(topic, inside, source)
+            if value == "score" and not len(docs):
+                docs, values = [NO_DOCUMENT], [0.0]
             made[0].extend([topic] * len(docs))
             made[1].extend(docs)
             made[2].extend(values)
@@ -135,15 +133,16 @@ QRELS = Schema(
     (
         *(TOPIC, DOC),
         replace(GRADED, kind=GRADE_OR_NONE),
-        optional("subtopic", ID, "subtopic_id iteration iter"),
-        optional("class", ID, "equivalence_class ec"),
+        optional("subtopic", ID),
+        optional("class", ID),
         optional("stratum", ID),
-        optional("inclusion", NUMBER, "inclusion_probability iprob"),
+        optional("inclusion", NUMBER),
     ),
     called="judgments",
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
+    decisive=("status",),
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

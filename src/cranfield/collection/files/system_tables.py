@@ -17,11 +17,18 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.named_columns import SYSTEM, Called, schema_for
+from cranfield.collection.files.named_columns import (
+    DOC,
+    NO_DOCUMENT,
+    SYSTEM,
+    TOPIC,
+    Called,
+    schema_for,
+)
 from cranfield.collection.repeats import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import TAG, Cells
 
@@ -40,6 +47,10 @@ _FEW = 1000
 """Values that a column which tells systems apart has, at the most."""
 
 
+def is_like_system(name: object) -> bool:
+    return spelt(name) in _LIKE_SYSTEMS
+
+
 @dataclass(frozen=True, eq=False)
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
@@ -47,6 +58,8 @@ class SystemTable:
     others: the columns that nothing is read from, by name, each taken when it is asked for.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
+    has_subtopics: whether a column is called subtopic, and not iteration.
+    empty: topics with an empty ranking.
     """
 
     table: Table
@@ -54,6 +67,8 @@ class SystemTable:
     stem: str
     path: str | None = None
     rows: Indices | None = None
+    has_subtopics: bool = False
+    empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
@@ -69,7 +84,7 @@ class SystemTable:
     def tell_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
         for name, cells in self.others.items():
-            if spelt(name) not in _LIKE_SYSTEMS:
+            if not is_like_system(name):
                 continue
             values = _text(cells()).drop_nulls().unique(maintain_order=True)
             # Where a document is twice in a topic, that is an error, and says this too.
@@ -95,7 +110,7 @@ class SystemTable:
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
             if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
-                if named is None and spelt(name) in _LIKE_SYSTEMS:
+                if named is None and is_like_system(name):
                     named = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
@@ -112,6 +127,22 @@ def _text(cells: Cells) -> pl.Series:
             return cells
         cells = cells.to_list()
     return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+
+
+_IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+
+
+def _without_empty(
+    cells: dict[str, Cells], source: str
+) -> tuple[tuple[str, ...], dict[str, Cells]]:
+    """Take topics with an empty ranking out of columns made of a mapping."""
+    docs = cells["doc"]
+    if not isinstance(docs, list) or not any(doc is NO_DOCUMENT for doc in docs):
+        return (), cells
+    full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+    topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+    empty = fitted({"topic": topics}, Schema("run", (TOPIC,)), source).frame["topic"]
+    return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
 
 
 def read_system_table(
@@ -144,10 +175,23 @@ def read_system_table(
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
+    if kind == "qrels" and not {*names.values()} and {*map(spelt, columns.names)} <= _IDS:
+        raise InputError(
+            "expected a grade for each document, got topics and documents only; add a column grade"
+            " with 1 for each relevant document",
+            source=columns.source,
+        )
     places = schema.places(columns.names, columns.source, names)
+    # Of columns that may name systems more is said below, or in errors.
+    like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
+    columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
+    empty, cells = _without_empty(cells, columns.source)
+    if empty and not len(cells["doc"]):
+        frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+        return SystemTable(Table(frame, columns.source, ()), {}, stem, path, empty=empty)
     table = fitted(cells, schema, columns.source, columns.lines)
     if "tag" in cells:
         unnamed = table.frame["tag"].is_null()
@@ -161,7 +205,9 @@ def read_system_table(
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    made = SystemTable(table, others, stem, path)
+    called = columns.names[places["subtopic"]] if "subtopic" in places else None
+    subtopics = "subtopic" in names or str(called).lower().startswith("sub")
+    made = SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
     return made if kind == "run" else _graded(made, ungraded)
 
 
@@ -196,7 +242,7 @@ def _system_column(columns: Columns) -> str | None:
     values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
     several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
     if not several:
-        return None
+        return str(columns.names[places[0]])
     first, *more = several
     for k in more:
         both = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
@@ -210,13 +256,14 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, encoding: str, asked: Called) -> SystemTable:
+def table_of_lines(source: Source, encoding: str, asked: Called, separator: str) -> SystemTable:
     """Read a run in TREC text as a table, whose tags are systems."""
     name = asked.names.get("tag", "")
     if spelt(name) not in map(spelt, SYSTEM.names):
         asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     frames, lines, first = [], [], 1
-    for chunk in read_parts(source, RUN, LineMap(), lambda chunk: chunk, encoding=encoding):
+    layout = replace(RUN, separator=separator)
+    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
         rows = chunk.frame.height
         frames.append(chunk.frame)
         lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))

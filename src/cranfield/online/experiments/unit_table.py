@@ -119,15 +119,15 @@ def read_units(
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
-    columns = [Column(variant, TAG)] if variant else []
-    columns += [Column(unit, ID)] if unit else []
-    columns += [Column(name, _MEASURED) for name in names]
+    columns = [Column(variant, TAG, None)] if variant else []
+    columns += [Column(unit, ID, None)] if unit else []
+    columns += [Column(name, _MEASURED, None) for name in names]
     columns += [
-        Column(name, _TIME if name == time else TAG)
+        Column(name, _TIME if name == time else TAG, None)
         for name in labels
         if name not in {variant, unit}
     ]
-    schema = Schema("table of units", tuple(columns), mapping=_as_columns)
+    schema = Schema("table of units", tuple(columns), mapping=_as_columns, asked=True)
     table = read_table(data, schema)
     frame, notes = table.frame, list[str]()
     if variant is None:

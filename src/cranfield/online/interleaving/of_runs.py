@@ -25,8 +25,8 @@ from cranfield.sources.values import ID
 _PAGES = Schema(
     "table of pages",
     (
-        Column("page", ID, "impression impression_id page_id key id"),
-        Column("query", ID, "topic qid query_id topic_id", called="topic"),
+        Column("page", ID, "impression"),
+        Column("query", ID, "topic", called="topic"),
     ),
     called="the pages",
     formats=FRAMES,

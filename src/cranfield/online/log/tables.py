@@ -43,87 +43,59 @@ def _mapping(kind: str) -> Any:
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=_mapping(kind))
+    return Schema(kind, columns, mapping=_mapping(kind), decisive=("count", "weight"))
 
 
-class _Last(Column):
-    """A column whose own name counts when it has none of the others: many tables have an id."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*self.others.split(), self.name)
-
-
-_PAGE = "page_id impression impression_id query_id search_id request_id serp serp_id"
-_DOC = (
-    "doc_id docno docid document document_id url object_id site_docid item item_id product_id sku"
-)
-_RANK = "position ordinal pos"
-_TEAM = "ranker system"
 _OF_PAGES = (
-    optional("user", cells.NAME, "user_id client_id client visitor visitor_id"),
-    optional("session", cells.NAME, "session_id sid"),
-    optional("time", cells.TIME, "timestamp start start_time event_time datetime ts"),
-    optional(
-        "variant", cells.NAME, "arm group treatment bucket experiment_variant experiment_group"
-    ),
-    optional(
-        "found", cells.NUMBER, "number_found results_found num_found total_hits total_results"
-    ),
-    optional("method", cells.NAME, "interleaving interleaving_method"),
+    optional("user", cells.NAME),
+    optional("session", cells.NAME),
+    optional("time", cells.TIME),
+    optional("variant", cells.NAME),
+    optional("found", cells.NUMBER),
+    optional("method", cells.NAME),
 )
 _OF_RESULTS = (
-    optional("team", cells.NAME, _TEAM),
-    optional("propensity", cells.PROPENSITY, "propensity_score pscore"),
-    optional("grade", cells.GRADE, "relevance label rel judgment judgement"),
+    optional("team", cells.NAME, "ranker"),
+    optional("propensity", cells.PROPENSITY),
+    optional("grade", cells.GRADE),
 )
-_QUERY = Column(
-    "query", cells.ID, "query_text user_query text search_term search_query qid topic keywords"
-)
-_DWELL = optional("dwell", cells.SECONDS, "dwell_time dwell_seconds time_on_page", called="dwell")
-_CENSORED = optional("censored", cells.FLAG, "right_censored dwell_censored")
+_QUERY = Column("query", cells.ID)
+_DWELL = optional("dwell", cells.SECONDS, called="dwell")
+_CENSORED = optional("censored", cells.FLAG)
 
 PAGES = _schema(
     "table of pages",
-    _Last("id", cells.ID, f"page {_PAGE}", called="page"),
+    Column("id", cells.ID, "page", called="page"),
     _QUERY,
     *_OF_PAGES,
 )
 RESULTS = _schema(
     "table of results",
-    Column("page", cells.ID, _PAGE),
-    Column("doc", cells.ID, _DOC),
-    optional("rank", cells.RANK, _RANK),
+    Column("page", cells.ID),
+    Column("doc", cells.ID),
+    optional("rank", cells.RANK),
     *_OF_RESULTS,
 )
 CLICKS = _schema(
     "table of clicks",
-    Column("page", cells.ID, _PAGE),
-    optional("rank", cells.RANK, f"{_RANK} clicked_rank clickedrank"),
-    optional("doc", cells.NAME, _DOC),
-    optional(
-        "time",
-        cells.TIME,
-        "timestamp start start_time click_time clicked_at event_time datetime ts",
-    ),
-    optional("end", cells.TIME, "end_time endtime", called="time"),
+    Column("page", cells.ID),
+    optional("rank", cells.RANK, "clicked rank"),
+    optional("doc", cells.NAME),
+    optional("time", cells.TIME, "time of click"),
+    optional("end", cells.TIME, called="time"),
     _DWELL,
     _CENSORED,
 )
 FLAT = _schema(
     "table of shown results",
-    Column("page", cells.ID, f"{_PAGE} id"),
+    Column("page", cells.ID),
     _QUERY,
-    optional("doc", cells.NAME, _DOC),
-    optional("rank", cells.RANK, _RANK),
-    optional(
-        "clicks",
-        cells.TIMES,
-        "clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count",
-    ),
+    optional("doc", cells.NAME),
+    optional("rank", cells.RANK),
+    optional("clicks", cells.TIMES),
     *_OF_PAGES,
     *_OF_RESULTS,
-    optional("click_time", cells.TIME, "clicked_at"),
+    optional("click_time", cells.TIME, "clicked at"),
     _DWELL,
     _CENSORED,
 )

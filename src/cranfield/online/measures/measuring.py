@@ -28,7 +28,7 @@ BY = ("variant", "user", "query", "session", "page")
 
 LABELS = schema_of_lines(
     "table of labels of pages",
-    Column("page", ID, "id page_id"),
+    Column("page", ID),
     Column("label", ID),
     mapping=two_columns("page", "label"),
 )

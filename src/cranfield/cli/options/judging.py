@@ -12,7 +12,12 @@ from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import Reading, reading_options, without_reading
+from cranfield.cli.options.reading import (
+    Reading,
+    reading_options,
+    ungraded_option,
+    without_reading,
+)
 from cranfield.collection.judged.policies import CHOICES, NUMBERS, PRESETS, policies
 
 if TYPE_CHECKING:
@@ -112,6 +117,7 @@ _JUDGING = (
         "Input",
         (
             *reading_options,
+            ungraded_option,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
             ),

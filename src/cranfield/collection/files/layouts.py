@@ -12,14 +12,24 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.sources.values import integer_in, is_number, no_integer, whole_in
+from cranfield.sources.values import (
+    NO_GRADE,
+    absent,
+    integer_in,
+    is_number,
+    no_integer,
+    whole_in,
+)
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a format: their names, their types, which are read, and their separator."""
+    """The columns of a format: their names, their types, which are read, and their separator.
+
+    gaps: whether a line may end before the grade, its last column, and the grade may be empty.
+    """
 
     kind: str
     columns: dict[str, type[pl.DataType]]
@@ -27,6 +37,7 @@ class Layout:
     optional: frozenset[str] = frozenset()
     more_allowed: bool = False
     separator: str = "auto"
+    gaps: bool = False
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
@@ -68,6 +79,7 @@ XQRELS = Layout(
 """Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
 
 
+_NO_GRADE = "; ungraded='drop' takes a document without a grade for not judged"
 _COMMAS = "; with commas it looks like CSV, which is read from .csv, or with format='csv'"
 
 
@@ -88,6 +100,8 @@ def read_lines(
             continue
         wrong = partial(InputError, source=source, line=number)
         fields = _fields(raw.strip(b" \v\f\r"), layout, wrong)
+        if layout.gaps and _lacks_grade(fields, layout):
+            fields.append(b"")
         _check_width(fields, layout, source, number)
         if len(fields) > len(names) and b"\r" in bare:
             raise InputError(
@@ -166,6 +180,11 @@ def ragged(expected: int, width: int, source: str, line: int) -> InputError:
     )
 
 
+def _lacks_grade(fields: list[bytes], layout: Layout) -> bool:
+    """Whether this is a line of judgments up to the grade: topic, 0, document."""
+    return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in {b"0", b"Q0"}
+
+
 def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) -> None:
     wanted = len(layout.columns)
     if len(fields) < wanted or (len(fields) > wanted and not layout.more_allowed):
@@ -173,6 +192,7 @@ def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) ->
         raise InputError(
             f"{counted(len(fields), 'column')} where a {layout.kind} line has {wanted}"
             f" ({' '.join(layout.columns)})"
+            + (_NO_GRADE if _lacks_grade(fields, layout) else "")
             + (_COMMAS if len(fields) < wanted and commas > 1 else ""),
             source=source,
             line=line,
@@ -192,6 +212,8 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
             return integer_in(text)
         if (number := whole_in(text)) is not None:
             return number
+        if layout.gaps and absent(text, NO_GRADE):
+            return None
         reason = f"{name} {quoted(text)} is {no_integer(text)}"
     else:
         return text

@@ -13,11 +13,20 @@ from numpy.typing import NDArray
 from cranfield.base.errors import InputError, warn
 from cranfield.base.words import counted
 from cranfield.collection.files.blank_separated import read_parts
-from cranfield.collection.files.layouts import PRELS, QRELS, RUN, SHORT_QRELS, SHORT_RUN, XQRELS
-from cranfield.collection.files.parts import Part, coded
+from cranfield.collection.files.layouts import (
+    PRELS,
+    QRELS,
+    RUN,
+    SHORT_QRELS,
+    SHORT_RUN,
+    XQRELS,
+    Layout,
+)
+from cranfield.collection.files.parts import Chunk, Part, coded
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.repeats import tell_ungraded
 from cranfield.collection.run_lines import run_lines
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_number, whole_in
@@ -35,7 +44,13 @@ _HEAD = 1 << 16
 
 
 def read_text(
-    source: Source, layout: str, kind: str, lines: LineMap, encoding: str, separator: str
+    source: Source,
+    layout: str,
+    kind: str,
+    lines: LineMap,
+    encoding: str,
+    separator: str,
+    ungraded: str = "error",
 ) -> Iterable[Part] | None:
     """Read a file of lines, and note the line of each row; None for a format that is none of lines.
 
@@ -63,7 +78,25 @@ def read_text(
     if layouts[layout] is RUN:
         at_once = partial(run_lines, only_tabs=separator == "tab")
         return read_parts(source, columns, lines, coded, encoding=encoding, at_once=at_once)
+    if ungraded == "drop" and layout == "trec":
+        return _graded_lines(source, replace(columns, gaps=True), lines, encoding)
     return read_parts(source, columns, lines, coded, encoding=encoding)
+
+
+def _graded_lines(source: Source, layout: Layout, lines: LineMap, encoding: str) -> Iterator[Part]:
+    """Read the lines of judgments that have a grade, and report how many have none."""
+    rows = dropped = 0
+    first = 1
+    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
+        graded = chunk.frame["grade"].is_not_null()
+        frame, numbers = chunk.frame.filter(graded), chunk.numbers
+        rows += len(graded)
+        dropped += len(graded) - frame.height
+        if frame.height:
+            lines.add(frame.height, first, None if numbers is None else numbers[graded.to_numpy()])
+            yield coded(Chunk(frame))
+        first += chunk.lines
+    tell_ungraded(source.name, dropped, rows)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG
 
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
@@ -165,7 +165,7 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        GRADED,
+        replace(GRADED, kind=GRADE_OR_NONE),
         optional("subtopic", ID),
         optional("class", ID),
         optional("stratum", ID),

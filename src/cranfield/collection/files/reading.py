@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from io import IOBase
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +33,11 @@ from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES, without_repeats
+from cranfield.collection.repeats import DUPLICATES, UNGRADED, without_repeats
 from cranfield.collection.run import Run
 from cranfield.collection.words import ids_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+from cranfield.sources.text import in_encoding
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
@@ -60,6 +62,7 @@ def read_qrels(
     columns: Mapping[str, str] | None = None,
     separator: str = "auto",
     duplicates: str = "error",
+    ungraded: str = "error",
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -77,7 +80,7 @@ def read_qrels(
         document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
         stratum, grade; a grade below 0 is in the pool, but not sampled).
     encoding
-        Of TREC text; `latin-1` reads any bytes.
+        Of files of text; `latin-1` reads any bytes.
     subtopics
         Whether the iteration column is the subtopic; by default it is if its values are whole
         numbers (or the column is called subtopic) and some document of a topic is judged for
@@ -95,6 +98,10 @@ def read_qrels(
         What becomes of a document that is judged twice in one topic: `error` (default), or the
         judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
         told.
+    ungraded
+        How to treat rows whose grade is empty, null, NaN or `NA`, such as those of a sheet that is
+        half filled in: `error` (default), or `drop`, where the document is not judged. A line of
+        TREC text without a grade ends after the document. They are counted, with a warning.
 
     Raises
     ------
@@ -119,13 +126,14 @@ def read_qrels(
     if isinstance(data, Qrels):
         return data
     check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
             return qrels.kept()
-    given = _read(data, "qrels", format, encoding, columns, separator=separator)
+    given = _read(data, "qrels", format, encoding, columns, separator=separator, ungraded=ungraded)
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
     grades = read.joined("grade")
@@ -410,6 +418,7 @@ def _read(
     columns: Mapping[str, str] | Called | None,
     system: str | None = None,
     separator: str = "auto",
+    ungraded: str = "error",
 ) -> _Given:
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
@@ -437,22 +446,44 @@ def _read(
             from cranfield.collection.files.system_tables import table_of_lines
 
             data = table_of_lines(source, encoding, asked, separator)
-        elif (parts := read_text(source, layout, kind, lines, encoding, separator)) is not None:
+        elif (
+            parts := read_text(source, layout, kind, lines, encoding, separator, ungraded)
+        ) is not None:
             if asked is not None:
                 asked.refuse(source.name, "text without names of columns")
             return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
         else:
-            data = source
+            data = in_encoding(source, encoding, layout)
+    elif encoding.lower() not in {"utf-8", "utf8"} and not isinstance(data, (str, PathLike)):
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    table = read_system_table(data, kind, layout, asked or Called(kind))
+    asked = asked or Called(kind)
+    try:
+        table = read_system_table(data, kind, layout, asked, ungraded=ungraded)
+    except InputError as error:
+        if error.reason.startswith("row ") and layout in {"csv", "tsv"} and place is not None:
+            _refuse_line(source, kind, layout, encoding, asked, ungraded)
+        raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     read = table.table
     origin = Origin(read.source, LineMap.of(read.lines))
     return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
+
+
+def _refuse_line(
+    source: Source, kind: str, layout: str, encoding: str, asked: Called, ungraded: str
+) -> None:
+    """Read a table again that has a wrong row, so that the error has the number of its line."""
+    from cranfield.collection.files.system_tables import read_system_table
+
+    fresh = Source(source.path, folder=source.folder)
+    if Path(fresh.folder, fresh.path).is_file():
+        data = in_encoding(fresh, encoding, layout)
+        read_system_table(data, kind, layout, asked, ungraded=ungraded, numbered=True)
 
 
 def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:

@@ -21,17 +21,17 @@ from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
     NO_DOCUMENT,
-    RANKS,
     SYSTEM,
     TOPIC,
     Called,
     schema_for,
     shape,
 )
+from cranfield.collection.repeats import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
 from cranfield.sources.schemas import Schema, spelt
-from cranfield.sources.tables import Table, fitted, wrong_row
+from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import TAG, Cells
 
 _LIKE_SYSTEMS = frozenset(
@@ -147,12 +147,23 @@ def _without_empty(
     return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
 
 
-def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> SystemTable:
-    """Read judgments, a run or several runs from anything that has named columns."""
+def read_system_table(
+    data: Any,
+    kind: str,
+    layout: str,
+    asked: Called,
+    *,
+    ungraded: str = "error",
+    numbered: bool = False,
+) -> SystemTable:
+    """Read judgments, a run or several runs from anything that has named columns.
+
+    With `numbered`, rows of CSV know their line, which takes longer.
+    """
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
-    schema = schema_for(kind, (), {})
+    schema = replace(schema_for(kind, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
         from cranfield.collection.files.irds import records
 
@@ -165,15 +176,13 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     names = asked.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = schema_for(kind, columns.names, names)
+    schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
     places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
     _refuse_nested(cells, columns.source, kind)
-    if kind == "qrels":
-        cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
     empty, cells = _without_empty(cells, columns.source)
@@ -185,7 +194,7 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         unnamed = table.frame["tag"].is_null()
         if not unnamed.all():
             table.refuse(unnamed, lambda _: "has no system, and others have")
-    if schema is RANKS:
+    if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
     others = {
@@ -195,7 +204,22 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     }
     called = columns.names[places["subtopic"]] if "subtopic" in places else None
     subtopics = "subtopic" in names or str(called).lower().startswith("sub")
-    return SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+    made = SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+    return made if kind == "run" else _graded(made, ungraded)
+
+
+def _graded(made: SystemTable, ungraded: str) -> SystemTable:
+    """Refuse rows of judgments without a grade, or drop them, and report how many."""
+    table = made.table
+    empty = table.frame["grade"].is_null()
+    if not empty.any():
+        return made
+    if ungraded == "error":
+        row = int(empty.arg_true()[0])
+        reason = "has no grade; ungraded='drop' takes the document for not judged"
+        raise table.wrong(row, reason, table.frame["topic"][row])
+    tell_ungraded(table.source, int(empty.sum()), len(empty))
+    return made._rows((~empty).arg_true().to_numpy())
 
 
 def _places(
@@ -241,23 +265,6 @@ def _names_of(cells: Cells) -> Cells:
     names = TAG.column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
-
-
-def _without_truths(cells: Cells, columns: Columns) -> Cells:
-    """Take true for 1 where all grades are true or false, and tell; refuse it among numbers."""
-    if isinstance(cells, pl.Series):
-        if cells.dtype not in {pl.Boolean, pl.Object}:
-            return cells
-        cells = cells.to_list()
-    truths = [isinstance(cell, (bool, np.bool_)) for cell in cells]
-    if not any(truths):
-        return cells
-    if not all(truths):
-        row = truths.index(True)
-        reason = f"grade {quoted(cells[row])} is not an integer (of 32 bits)"
-        raise wrong_row(row, reason, columns.source, columns.lines)
-    warn(f"{columns.source}: grades are true and false; true is taken for 1", stacklevel=5)
-    return [int(cell) for cell in cells]
 
 
 def _system_column(columns: Columns) -> str | None:

@@ -208,7 +208,8 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
         taken = drawn(pool.topics, size, k)
         chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
         sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
-        worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge)
+        certain = np.zeros(truth.size, dtype=bool)
+        worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge, certain)
         made = estimated(worths, sample, None, 5, SEED)
         for i, fixed in enumerate((False, True)):
             data = Documents(*made, sample, pool.topics.size, fixed, 5, SEED, 0.05).means()
@@ -280,8 +281,12 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
             (corrected_mean(by_values, nothing, lambda_=0), difference),
             (corrected_mean(alone, nothing, lambda_=0), difference),
         ]
-        hit = [held(one, true)[0] / one.low.size for one, true in limits]
-        width = [float((one.high - one.low).mean()) for one, _ in limits]
+        # Two runs that are equal on all judged topics have no interval.
+        known = [int((~np.isnan(one.low)).sum()) for one, _ in limits]
+        hit = [
+            held(one, true)[0] / number for (one, true), number in zip(limits, known, strict=True)
+        ]
+        width = [float(np.nanmean(one.high - one.low)) for one, _ in limits]
         row(name, measure, f"{size} of {topics}", *hit, *width)
 
 

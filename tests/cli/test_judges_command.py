@@ -146,6 +146,11 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
         found = json.loads(out)
         assert [row["measure"] for row in found["corrected"]] == ["P@5", "RBP"]
         assert "rankings" not in found
+        # All of the documents are judged: for these topics the scores are known.
+        out, _ = cranfield(llmjudge, *arguments, *asked, "--format", form, "--fixed-topics")
+        for row, sampled in zip(json.loads(out)["corrected"], found["corrected"], strict=True):
+            assert row["low"] == row["estimate"] == row["high"]
+            assert sampled["low"] < row["low"] == pytest.approx(sampled["estimate"])
 
 
 @pytest.mark.parametrize(

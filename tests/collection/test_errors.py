@@ -133,7 +133,6 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ({"q": {"d": "high"}}, "score 'high' is not a finite number"),
         ({"q": 3}, "expected {document: score} for topic 'q', got a number"),
         ({}, "is empty"),
-        ({"q": {}}, "is empty"),
         ([], "is empty"),
         ([("q", "d")], "tuple is no row of a run"),
         ([3], "int is no row of a run; named tuples, mappings and tuples (topic, doc, score) are"),

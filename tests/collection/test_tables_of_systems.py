@@ -307,7 +307,7 @@ def test_names_of_systems_of_any_kind() -> None:
         assert list(seen(frame.assign(model=values)).values()) == list(SEEN.values())
     with pytest.raises(cf.InputError, match="has no system, and others have"):
         list(cf.read_runs(frame.assign(model=["x", None, "x", "x"])))
-    with pytest.raises(cf.InputError, match=r"without a name of its own it is 2 systems"):
+    with pytest.raises(cf.InputError, match="holds 2 systems"):
         cf.evaluate({"mine": frame.assign(doc="a", query="1")}, {"1": {"a": 1}}, "AP")
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from cranfield.assess import allocation, corrected_mean, stratified_mean
 from cranfield.base.arrays import Floats
@@ -251,34 +252,63 @@ def test_whole_strata_have_no_error() -> None:
     assert found.low == found.high == 2.0
 
 
-def test_equal_labels_have_no_variance_to_estimate() -> None:
-    """Ten of ten are relevant: the exact interval of a proportion, by SciPy, or none."""
+@pytest.mark.parametrize(("ones", "n"), [(0, 10), (10, 10), (1, 20), (9, 30), (25, 50)])
+def test_binary_labels_alone_have_the_interval_of_agresti_and_coull(ones: int, n: int) -> None:
+    human = np.full(100, NONE)
+    human[:n] = np.arange(n) < ones
+    found = corrected_mean(human, np.tile([0.0, 1.0], 50), lambda_=0, alpha=0.1)
+    expected = proportion_confint(ones, n, alpha=0.1, method="agresti_coull")
+    assert (found.low, found.high) == pytest.approx(np.clip(expected, 0, 1), abs=1e-12)
+    assert found.freedom == np.inf
+
+
+@pytest.mark.parametrize("highest", [1, 3])
+@pytest.mark.parametrize("lambda_", [0.0, 0.6, 1.0])
+def test_pseudo_observations_of_both_labels(lambda_: float, highest: int) -> None:
+    """The interval is that of the labels with a quarter of z^2 of each pair of labels added."""
+    rng = np.random.default_rng(2)
+    judge = np.where(rng.random(400) < 0.3, rng.integers(1, highest + 1, 400), 0).astype(float)
+    human = np.where(np.arange(400) < 40, judge, NONE)
+    human[[3, 7]] = highest - judge[[3, 7]]
+    found = corrected_mean(human, judge, lambda_=lambda_)
+    z = stats.norm.ppf(0.975)
+    added = highest * np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    y, f = np.append(human[:40], added[0]), np.append(judge[:40], added[1])
+    weight = np.append(np.ones(40), np.full(4, z**2 / 4))
+    residual = y - lambda_ * f
+    centre = np.average(residual, weights=weight)
+    spread = np.average((residual - centre) ** 2, weights=weight) / weight.sum()
+    middle = centre + lambda_ * judge[40:].mean()
+    rest = lambda_**2 * judge[40:].var(ddof=1) / 360
+    half = z * np.sqrt(spread + rest)
+    assert found.low == pytest.approx(max(middle - half, 0.0), abs=1e-12)
+    assert found.high == pytest.approx(middle + half, abs=1e-12)
+
+
+def test_equal_labels_that_are_no_grades_have_no_interval() -> None:
     judge = np.tile([0.0, 1.0], 50)
     human = np.full(100, NONE)
-    for end in (0.0, 1.0):
-        human[:10] = end
-        found = corrected_mean(human, judge)
-        exact = stats.binomtest(int(10 * end), 10).proportion_ci(method="exact")
-        assert (found.low, found.high) == pytest.approx(tuple(exact), abs=1e-12)
-        assert "Clopper and Pearson" in found.notes[0]
-    # Of what is no proportion, or of items that depend on each other, nothing is known.
     human[:10] = 1.0
+    strata = np.repeat(["a", "b"], [5, 95])
     without = [
-        corrected_mean(human, 3 * judge),
-        corrected_mean(3 * human, judge),
-        corrected_mean(human, judge, clusters=np.arange(100) // 2),
-        corrected_mean(judge[:10].tolist() + [NONE] * 90, judge, lambda_=1),
-        stratified_mean(human, np.repeat(["a", "b"], [5, 95])),
+        corrected_mean(human, judge - 0.5),
+        corrected_mean(human / 3, judge),
+        stratified_mean(human / 2, strata),
     ]
     for one in without:
         assert np.isnan([one.low, one.high]).all()
         assert one.notes == ("all values equal: no interval can be computed",)
         assert "without interval: all values equal" in repr(one)
-    # One label that differs is enough.
-    human[0] = 0.0
-    varied = corrected_mean(human, judge)
-    assert varied.low < varied.estimate < varied.high
-    assert not varied.notes
+    # Grades have an interval, and clusters count as one label each.
+    widths = [
+        one.high - one.low
+        for one in (
+            corrected_mean(human, judge),
+            corrected_mean(human, judge, clusters=np.arange(100) // 2),
+            stratified_mean(human, strata),
+        )
+    ]
+    assert 0 < widths[0] < widths[1] < 1 and 0 < widths[2] < 1
 
 
 def test_means_without_variance_among_others() -> None:
@@ -288,7 +318,65 @@ def test_means_without_variance_among_others() -> None:
     found = corrected_mean(human, judge)
     assert np.isnan(found.low).tolist() == [False, True, False]
     assert found.low[2] == corrected_mean(human[2], judge).low
-    assert [note[:7] for note in found.notes] == ["1 mean:"] * 2
+    assert [note[:7] for note in found.notes] == ["1 mean:"]
+
+
+@pytest.mark.parametrize("strata", [False, True])
+def test_a_judge_that_is_never_seen_wrong(strata: bool) -> None:
+    """Scores of a judge without a visible error have the t interval of human labels alone."""
+    rng = np.random.default_rng(3)
+    judge = rng.random(200)
+    human = np.where(np.arange(200) % 10 == 0, judge, NONE)
+    if strata:
+        groups = np.arange(200) // 100
+        found = stratified_mean(human, groups, judge, lambda_=1)
+        alone = stratified_mean(human, groups)
+    else:
+        found, alone = (
+            corrected_mean(human, judge, lambda_=1),
+            corrected_mean(human, judge, lambda_=0),
+        )
+    assert found.high - found.low == pytest.approx(alone.high - alone.low)
+    assert len(found.notes) == 1 and not alone.notes
+
+
+@pytest.mark.parametrize(
+    ("right", "sizes", "labels"), [(0.95, [1000], 20), (0.95, [60, 40], 6), (0.6, [60, 40], 6)]
+)
+def test_coverage_with_a_good_judge(right: float, sizes: list[int], labels: int) -> None:
+    """Of 95% intervals at least 92% contain the mean, also if the judge is seldom wrong."""
+    rng = np.random.default_rng(5)
+    strata = np.repeat(np.arange(len(sizes)), sizes)
+    samples = 400
+    human = np.full((samples, strata.size), NONE)
+    truth = (rng.random(strata.size) < 0.2).astype(float)
+    judge = np.where(rng.random(strata.size) < right, truth, 1 - truth)
+    for row in human:
+        for code in range(len(sizes)):
+            some = rng.choice(np.flatnonzero(strata == code), labels, replace=False)
+            row[some] = truth[some]
+    single = len(sizes) == 1
+    found = corrected_mean(human, judge) if single else stratified_mean(human, strata, judge)
+    covered = (found.low <= truth.mean()) & (truth.mean() <= found.high)
+    assert covered.mean() > 0.92
+
+
+def test_cross_fitting_in_strata_is_unbiased() -> None:
+    """Over all samples, and many random folds, the mean estimate is the truth."""
+    truth = np.array([0, 0, 1, 1, 5, 0, 1, 0, 2.0])
+    judge = np.array([0, 1, 1, 2, 3, 0, 1, 2, 2.0])
+    strata = np.repeat([0, 1], [5, 4])
+    draws = list(product(combinations(range(5), 3), combinations(range(5, 9), 3)))
+    human = np.full((len(draws), 9), NONE)
+    for row, (one, two) in enumerate(draws):
+        human[row, [*one, *two]] = truth[[*one, *two]]
+    means = [
+        stratified_mean(human, strata, judge, folds=2, seed=seed).estimate.mean()
+        for seed in range(300)
+    ]
+    error = np.std(means) / np.sqrt(len(means))
+    assert abs(np.mean(means) - truth.mean()) < 3 * error
+    assert error < 0.01
 
 
 def test_strata_that_are_too_thin() -> None:

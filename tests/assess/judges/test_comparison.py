@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 import cranfield as cf
 from cranfield.assess.judges.calibration import calibration
@@ -56,7 +56,9 @@ def test_limits_of_the_bias_are_those_of_a_ratio_over_topics(
     without = [frame.filter(pl.col("topic") != one)["apart"].to_numpy().mean() for one in topics]
     n = len(topics)
     error = np.sqrt((n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum())
-    half = stats.t.ppf(0.975, n - 1) * error
+    normal = 2 * n / (stats.kurtosis(without, fisher=False) - 1)
+    assert normal < n - 1
+    half = stats.t.ppf(0.975, normal) * error
     row = found.intervals().row(
         by_predicate=(pl.col("judge") == "Olz-exp") & (pl.col("statistic") == "bias"), named=True
     )
@@ -77,6 +79,43 @@ def test_confusion_and_calibration(found: cf.assess.JudgeComparison) -> None:
     assert (part["share"] <= part["high"]).all()
     with pytest.raises(cf.PolicyError, match="judge 'x' is none of"):
         found.confusion("x")
+
+
+def test_limits_of_shares_are_of_log_odds(found: cf.assess.JudgeComparison) -> None:
+    frame = labels().with_columns(over=pl.col("TREMA-all") > pl.col("people"))
+    topics = frame["topic"].unique().to_list()
+    shares = [frame.filter(pl.col("topic") != one)["over"].to_numpy().mean() for one in topics]
+    odds, n = special.logit(shares), len(topics)
+    error = np.sqrt((n - 1) / n * ((odds - odds.mean()) ** 2).sum())
+    normal = 2 * n / (stats.kurtosis(odds, fisher=False) - 1)
+    half = stats.t.ppf(0.975, min(n - 1, normal)) * error
+    row = found.intervals().row(
+        by_predicate=(pl.col("judge") == "TREMA-all") & (pl.col("statistic") == "over"), named=True
+    )
+    centre = special.logit(frame["over"].to_numpy().mean())
+    limits = special.expit([centre - half, centre + half])
+    assert (row["low"], row["high"]) == pytest.approx(limits, abs=1e-12)
+
+
+def test_calibration_has_the_variance_of_the_jackknife() -> None:
+    """Written out with a loop over the topics that are left out, where pairs of a topic differ."""
+    rng = np.random.default_rng(4)
+    tables = rng.poisson(rng.gamma(1.0, 9.0, (30, 2, 2)))
+    share, low, high = calibration(tables, 0.9)
+    for label, grade in np.ndindex(2, 2):
+        ones, all_of = tables[:, grade, label], tables[:, :, label].sum(axis=1)
+        p, n = ones.sum() / all_of.sum(), all_of.sum()
+        without = (n * p - ones) / (n - all_of)
+        variance = 29 / 30 * ((without - p) ** 2).sum()
+        effect = variance / (p * (1 - p) / n)
+        assert effect > 1
+        kurtosis = 30 * ((without - p) ** 4).sum() / ((without - p) ** 2).sum() ** 2
+        t = stats.t.ppf(0.95, min(29, 60 / (kurtosis - 1)))
+        size = n / effect
+        centre = (p + t**2 / (2 * size)) / (1 + t**2 / size)
+        half = t / (1 + t**2 / size) * np.sqrt(p * (1 - p) / size + t**2 / (4 * size**2))
+        limits = low[label, grade], high[label, grade]
+        assert limits == pytest.approx((centre - half, centre + half), abs=1e-12)
 
 
 def test_calibration_of_independent_pairs_is_wilsons() -> None:

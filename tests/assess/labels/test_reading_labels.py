@@ -118,9 +118,9 @@ def test_missing_grades(tmp_path: Path) -> None:
         ("q,b,w,relevant", r"x.csv:3: grade 'relevant' is not an integer"),
         ("q,b,w,inf", r"x.csv:3: grade 'inf' is not an integer"),
         ("q,b,w,9", r"x.csv:3: grade 9 is off the scale \(0, 1\)"),
-        ("q,b,,1", r"x.csv:3: worker '' is not text"),
+        ("q,b,,1", r"x.csv:3: has no worker"),
         ("q,b,  ,1", r"x.csv:3: has no worker"),
-        (",b,w,1", r"x.csv:3: topic '' is not text"),
+        (",b,w,1", r"x.csv:3: has no topic"),
         ("q,b,w", r"x.csv:3: 3 cells where the head has 4"),
     ],
 )

@@ -174,3 +174,15 @@ def test_topics_of_a_pool() -> None:
     assert said["2"].after.tolist() == [0]
     nothing = cf.assess.stopping_by_topic(pool, None, "Budget")
     assert [one.first()["Budget"] for one in nothing.values()] == [None, None]
+
+
+def test_first_by_the_text_that_was_given() -> None:
+    asked = stopping(
+        [1, 0, 1] + 9 * [0], ["knee(least = 5)", "2399", cf.assess.parse_rule("Knee")], total=12
+    )
+    first = asked.first()
+    assert first["knee(least = 5)"] == first["Knee(least=5)"]
+    assert first["2399"] is None and first["Line"] is None
+    assert list(first) == ["Knee(least=5)", "Line", "Knee"]
+    with pytest.raises(KeyError):
+        first["Budget"]

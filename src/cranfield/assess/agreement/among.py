@@ -66,8 +66,8 @@ def agreement_of(
         With an array: the topic of each unit, and the names of the assessors.
     interval
         `jackknife`: t intervals from the values without each topic, on the scale of
-        :math:`\ln(1 - \theta)`, cut at -1, of shares at 0. `bootstrap`: percentiles with topics
-        drawn. `none`.
+        :math:`\ln(1 - \theta)`, cut at -1; of shares, of their log odds. `bootstrap`: percentiles
+        with topics drawn. `none`.
     confidence
         Of the intervals.
     resamples, seed
@@ -129,7 +129,8 @@ def agreement_of(
         replicates = without_each_topic(tables, law)
     elif interval == "bootstrap":
         replicates = with_drawn_topics(tables, law, resamples, seed)
-    low, high = limits(value, replicates, has, interval, confidence, bounded=True)
+    shares = np.array([one.declared.least == 0 for one in asked])
+    low, high = limits(value, replicates, has, interval, confidence, bounded=True, shares=shares)
     if interval == "jackknife":
         low = np.maximum(low, np.minimum([one.declared.least for one in asked], value))
     drawn = interval == "bootstrap"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from cranfield.assess.agreement.tables import Tables
-from cranfield.base.arrays import Bools, Floats, row_slices
+from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
 
@@ -46,9 +47,15 @@ def with_drawn_topics(
 
 
 def jackknife(
-    value: Floats, without: Floats, has: Bools, confidence: float, *, bounded: bool = True
+    value: Floats,
+    without: Floats,
+    has: Bools,
+    confidence: float,
+    *,
+    bounded: bool = True,
+    shares: Any = False,
 ) -> tuple[Floats, Floats]:
-    r"""Return the limits of t intervals from the values without each topic.
+    r"""Return t intervals from the values without each topic.
 
     Parameters
     ----------
@@ -61,27 +68,61 @@ def jackknife(
     bounded
         Whether values are 1 at most: then the interval is one of :math:`\ln(1 - \theta)`, the
         disagreement, so that it ends below 1. Otherwise it is one of the values themselves.
+    shares
+        Which values lie from 0 to 1; shape (...). Their intervals are of the log odds, but where a
+        value is 0 or 1.
 
     Notes
     -----
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
-    with n topics (Efron and Stein 1981), and n - 1 degrees of freedom.
+    with n topics (Efron and Stein 1981), and the degrees of freedom of :func:`freedom`.
     """
     from scipy.special import stdtrit
 
     number = has.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, others = (np.log1p(-x) if bounded else x for x in (value, without))
-        mean = np.where(has, others, 0).sum(axis=0) / number
-        squares = (np.where(has, others - mean, 0) ** 2).sum(axis=0)
-        spread = np.sqrt((number - 1) / number * squares)
-        half = stdtrit(np.maximum(number - 1, 1), (1 + confidence) / 2) * spread
+        odds = np.broadcast_to(shares, value.shape)
+        odds = odds & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
+        centre, others = (
+            np.where(odds, np.log(x) - np.log1p(-x), y)
+            for x, y in ((value, centre), (without, others))
+        )
+        apart = np.where(has, others - np.where(has, others, 0).sum(axis=0) / number, 0)
+        spread = np.sqrt((number - 1) / number * (apart**2).sum(axis=0))
+        half = stdtrit(freedom(apart, number), (1 + confidence) / 2) * spread
         low, high = centre - half, centre + half
         limits = (-np.expm1(high), -np.expm1(low)) if bounded else (low, high)
+        limits = tuple(
+            np.where(odds, 1 / (1 + np.exp(-end)), other)
+            for end, other in zip((low, high), limits, strict=True)
+        )
     # Where topics do not differ at all, none of them tells how much others would.
     known = (number > 1) & np.isfinite(spread) & (spread > SAME)
     return np.where(known, limits[0], np.nan), np.where(known, limits[1], np.nan)
+
+
+def freedom(apart: Floats, number: Ints) -> Floats:
+    r"""Estimate the degrees of freedom of a variance from deviations of topics.
+
+    .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
+        \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
+
+    with n topics: a variance of kurtosis :math:`\kappa` varies as one of so many normal values
+    (O'Neill 2014). The fewer topics the deviations come from, the fewer there are.
+
+    Parameters
+    ----------
+    apart
+        Deviations, 0 for topics that do not count; shape (topics, ...).
+    number
+        Topics that count; shape (...).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
+        normal = 2 * number / np.maximum(kurtosis - 1, SAME)
+    return np.asarray(np.fmax(np.fmin(number - 1, normal), 1.0))
 
 
 def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -102,13 +143,14 @@ def limits(
     confidence: float,
     *,
     bounded: bool,
+    shares: Any = False,
 ) -> tuple[Floats, Floats]:
     """Return the limits of the intervals; NaN where there are none."""
     if interval == "none":
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     if interval == "jackknife":
         each = np.broadcast_to(has[:, :, None], replicates.shape)
-        return jackknife(value, replicates, each, confidence, bounded=bounded)
+        return jackknife(value, replicates, each, confidence, bounded=bounded, shares=shares)
     low, high = percentiles(replicates, confidence)
     none = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
     return np.where(none, np.nan, low), np.where(none, np.nan, high)

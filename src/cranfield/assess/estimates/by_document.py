@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cranfield.assess.estimates.labels_of_both import Both
 from cranfield.assess.estimates.mean_of_both import dealt
-from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
+from cranfield.assess.estimates.means_with_limits import (
+    FEW,
+    SAME,
+    CorrectedMeans,
+    Drawn,
+    People,
+    satterthwaite,
+)
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError
@@ -16,9 +23,6 @@ from cranfield.base.streams import stream
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures import Measure
-
-FEW = 8
-"""Equal parts of a variance, below which it is not known: so few mistakes of a judge were seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +77,13 @@ class Worths:
 
     people, judge: shape (systems, sampled); 0 where a system lacks the document.
     whole: scores by the judge's labels of all documents; shape (topics, systems).
+    certain: systems whose documents are all judged by people; shape (systems,).
     """
 
     people: Floats
     judge: Floats
     whole: Floats
+    certain: Bools
 
 
 def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sampled]:
@@ -92,6 +98,8 @@ def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths,
     sample.check(judged.topics)
     rows = view.judged()
     document = place[rows.judgment]
+    by_chance = rows.cell[both.chance[document] != 1] // judged.shape[0]
+    certain = np.bincount(by_chance, minlength=judged.shape[1]) == 0
     rows = rows.where(both.sampled[document])
     document = place[rows.judgment]
     system = rows.cell // judged.shape[0]
@@ -100,7 +108,7 @@ def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths,
         table = np.zeros((judged.shape[1], at.size))
         table[system, number[document]] = worth(measure, judged, rows.rank, grade)
         found.append(table)
-    return Worths(found[0], found[1], measure.score(judged)), sample
+    return Worths(found[0], found[1], measure.score(judged), certain), sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +119,7 @@ class Documents:
     spread: parts of their errors, shape (systems, sampled); squares add up to variances.
     used: lambda; shape (topics, systems).
     alone: such parts for estimates by people alone.
+    certain: systems whose score is known, as people judged all their documents.
     fixed: whether topics are all there are, or a sample themselves.
     """
 
@@ -118,6 +127,7 @@ class Documents:
     spread: Floats
     used: Floats
     alone: Floats
+    certain: Bools
     sample: Sampled
     items: int
     fixed: bool
@@ -126,11 +136,7 @@ class Documents:
     alpha: float
 
     def means(self) -> CorrectedMeans:
-        return self._means(self.values, self.spread, self.used, self.alone)
-
-    def few_mistakes(self) -> int:
-        """Count systems, of fixed topics, whose limits are at least those of people alone."""
-        return int(_few(self.spread)[0].sum()) if self.fixed else 0
+        return self._means(self.values, self.spread, self.used, self.alone, self.certain)
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
         used = (self.used[:, one] + self.used[:, other]) / 2
@@ -139,48 +145,43 @@ class Documents:
         spread, alone = (
             part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
         )
-        return self._means(values, spread, used, alone)
+        return self._means(values, spread, used, alone, self.certain[one] & self.certain[other])
 
-    def _means(self, values: Floats, spread: Floats, used: Floats, alone: Floats) -> CorrectedMeans:
+    def _means(
+        self, values: Floats, spread: Floats, used: Floats, alone: Floats, certain: Bools
+    ) -> CorrectedMeans:
         topics, many = values.shape
-        if self.fixed:
-            # Few documents of a sample stand high in a ranking, and the variance rests on these: as
-            # many degrees of freedom as it has equal parts.
-            few, own, freedom = _few(spread)
-            # A judge that is nearly always right is hardly ever seen to be wrong, and no variance
-            # is to be had from that; that of people alone is larger, and known.
-            _, by_people, known = _few(alone)
-            wider = few & (by_people >= own)
-            wide, known = np.where(wider, [by_people, known], [own, freedom])
-            unknown = (wide == 0) & (self.sample.chance < 1).any()
-            variance = own / topics**2
-            of_limits = np.where(unknown, np.nan, wide / topics**2), known
-        else:
-            variance = values.var(axis=0, ddof=1) / topics
-            freedom = np.full(many, topics - 1.0)
-            of_limits = variance, freedom
         human = np.full(many, self.sample.topic.size)
+        estimate, lambda_ = values.mean(axis=0), used.mean(axis=0)
         drawn = Drawn(human, self.items, self.alpha, self.folds, self.seed)
-        estimate = values.mean(axis=0)
-        return drawn.means(estimate, variance, used.mean(axis=0), freedom, of_limits)
-
-
-def _few(spread: Floats) -> tuple[Bools, Floats, Floats]:
-    """Whether variances rest on too few documents; the variances, and their degrees of freedom."""
-    parts = spread**2
-    variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
-    return (freedom < FEW) | (variance == 0), variance, freedom
+        if not self.fixed:
+            variance = values.var(axis=0, ddof=1) / topics
+            return drawn.means(estimate, variance, lambda_, np.full(many, topics - 1.0))
+        # Few documents of a sample stand high in a ranking, and the variance rests on these: as
+        # many degrees of freedom as it has equal parts. A judge that is nearly always right is
+        # hardly ever seen to be wrong, and no variance is to be had from that; that of people alone
+        # is larger, and known.
+        scale = np.abs(alone).max(axis=1, initial=0.0)
+        parts, by_people = (
+            np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
+            for part in (spread, alone)
+        )
+        variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+        few = (freedom < FEW) | (variance == 0)
+        people = People(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
+        drawn = replace(drawn, complete=certain)
+        return drawn.means(estimate, variance, lambda_, freedom, people=people)
 
 
 def estimated(
     worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
-) -> tuple[Floats, Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats, Bools]:
     r"""Correct the judge's scores of each topic by what people say of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
 
     Returns the values, shape (topics, systems); parts of their errors, shape (systems, sampled);
-    lambda, shape (topics, systems); and such parts for people alone.
+    lambda, shape (topics, systems); such parts for people alone; and which systems are certain.
     """
     topics, systems = worths.whole.shape
     first, second = sample.spread(worths.people), sample.spread(worths.judge)
@@ -203,7 +204,7 @@ def estimated(
         for part in (worths.people, worths.judge)
     )
     values = by_people + used * (worths.whole - by_judge)
-    return values, first - used.T[:, sample.topic] * second, used, first
+    return values, first - used.T[:, sample.topic] * second, used, first, worths.certain
 
 
 def _sums(values: Floats, code: Ints, size: int) -> Floats:

@@ -99,8 +99,9 @@ def corrected_scores(
         alone, and as many degrees of freedom as its variance has equal parts. By default the topics
         are a sample too, and their spread holds both errors.
     scale, cut
-        The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest of people;
-        and whether a grade off the scale becomes its nearer end, rather than an error.
+        The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
+        people and judge; and whether a grade off the scale is replaced by the nearer end, rather
+        than an error. With `cut`, the default scale is that of people.
     options
         As for :func:`cranfield.judge`.
 
@@ -130,7 +131,7 @@ def corrected_scores(
     >>> found
     CorrectedScores(nDCG@10, 3 systems: 20 of 50 topics judged by people)
     >>> found.to_polars().select("system", "low", "high", "by judge").row(0)
-    ('UPrrf93-wt-r5', 0.828..., 0.948..., 0.925...)
+    ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
     check_choice("unit", unit, UNITS)
     check_share("alpha", alpha)
@@ -141,7 +142,7 @@ def corrected_scores(
         raise PolicyError(f"{wanted} is summed up as a geometric mean; means are corrected")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"labels of one judge are used, and there are {len(judges)}")
-    panel = panel_of(human, judges, scale, cut)
+    panel = panel_of(human, judges, scale, cut, few=True)
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("by topic, topics are the sample, and not fixed")
@@ -219,11 +220,6 @@ def _by_document(
     learned = folds if lambda_ is None else 0
     data = Documents(*estimates, sample, len(pool), fixed, learned, seed, alpha)
     notes = panel.notes
-    if few := data.few_mistakes():
-        notes += (
-            f"limits of {counted(few, 'system')} are those of people alone: the sample shows the"
-            " judge wrong on too few documents to know how often it is",
-        )
     if both.unlabelled:
         notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
     whole = Scores(worths.whole, judged.topics, judged.systems, definition=measure)

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.estimates.means_with_limits import SAME, CorrectedMeans, Drawn
+from cranfield.assess.estimates.means_with_limits import (
+    FEW,
+    SAME,
+    CorrectedMeans,
+    Drawn,
+    People,
+    Proportions,
+    highest_grade,
+)
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_share, check_whole, numbers
 from cranfield.base.errors import PolicyError
@@ -42,12 +50,19 @@ def corrected_mean(
     with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
     sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
     on makes intervals too short, so each of `folds` parts of them has the lambda of the others
-    (cross-fitting). Variances have n - 1, and intervals the t quantile. Fewer than two others have
-    no spread: there lambda is 0, also where it was given. If all human labels are equal there is no
-    variance to estimate: the interval is that of Clopper and Pearson (1934) if labels of humans and
-    judge lie from 0 to 1 and those of humans are all 0 or all 1, and NaN otherwise.
+    (cross-fitting). Fewer than two other items have no spread: there lambda is 0, also where it was
+    given.
 
-    Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting.
+    If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
+    is that of Agresti and Coull (1998) extended to residuals: z^2 pseudo-labels are added, a
+    quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
+    of humans and judge. It does not shrink to nothing when the sample shows no error of the judge.
+    Other labels have the t interval with n - 1 degrees of freedom; if humans and judge differ on
+    fewer than 8 labels, and on less than half, that of the human labels alone, with a note. If such
+    labels are all equal the interval is NaN.
+
+    Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
+    Bonett and Price (2012), paired proportions.
 
     Parameters
     ----------
@@ -67,7 +82,8 @@ def corrected_mean(
         One less the confidence of the limits.
     clusters
         What each item belongs to, such as its topic, shape (items,): items of one cluster may
-        depend on each other. The limits then treat the clusters as the sample.
+        depend on each other. The clusters are then the sample; for grades, the number of
+        labels is divided by the design effect of clusters.
 
     Returns
     -------
@@ -88,16 +104,14 @@ def corrected_mean(
     >>> human = np.full(200, np.nan)
     >>> human[:10] = [0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
     >>> corrected_mean(human, judge)
-    CorrectedMeans(0.3873 [0.0869, 0.6878], 10 human labels of 200, lambda 0.72)
+    CorrectedMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
     >>> corrected_mean(human, judge, lambda_=0)
-    CorrectedMeans(0.4000 [0.0306, 0.7694], 10 human labels of 200, lambda 0.00)
+    CorrectedMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
     >>> human[:10] = 1
     >>> corrected_mean(human, judge)
-    CorrectedMeans(1.0000 [0.6915, 1.0000], 10 human labels of 200, lambda 0.00)
+    CorrectedMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
     """
-    return estimated_mean(
-        human, judge, lambda_, folds, seed, alpha, clusters, proportions=clusters is None
-    )
+    return estimated_mean(human, judge, lambda_, folds, seed, alpha, clusters, proportions=True)
 
 
 def estimated_mean(
@@ -115,7 +129,8 @@ def estimated_mean(
     check_share("alpha", alpha)
     y, f = checked_labels(human, judge)
     one = y.ndim == 1
-    y, f = np.atleast_2d(y), np.atleast_2d(f)
+    y = np.atleast_2d(y)
+    f = np.broadcast_to(np.atleast_2d(f), y.shape)
     if y.ndim != 2:
         raise PolicyError(f"human labels have shape (items,) or (means, items), not {y.shape}")
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
@@ -125,21 +140,40 @@ def estimated_mean(
     other = np.isnan(y)
     own = np.zeros(y.shape)
     own[fit.row, fit.item] = (fit.residual - fit.mean[fit.row]) / count[fit.row]
-    spread = f - ratio(np.where(other, f, 0.0).sum(axis=1), rest)[:, None]
-    far = np.where(other, spread, 0.0) * ratio(fit.lambda_, rest)[:, None]
-    variance = _of_sums(own, far, ~other, units)
+    labels = np.where(other, 0.0, y)
+    alone = np.where(other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
+    mean = ratio(np.where(other, f, 0.0).sum(axis=1), rest)
+    far = np.where(other, f - mean[:, None], 0.0) * ratio(fit.lambda_, rest)[:, None]
+    nothing = np.zeros(y.shape)
+    variance, of_rest, of_people = (
+        _of_sums(first, second, ~other, units)
+        for first, second in ((own, far), (nothing, far), (alone, nothing))
+    )
     # Residuals that are all equal say nothing on how much they vary, whatever the judge's part is.
     scale = np.abs(np.where(other, f, y)).max(axis=1)
-    variance = np.where(np.abs(own).max(axis=1) * count <= SAME * scale, 0.0, variance)
-    at_end = [np.where(other, end, y) == end for end in (0.0, 1.0)]
-    bounded = ((f >= 0) & (f <= 1)).all(axis=-1)
-    proportion = proportions & bounded & (at_end[0].all(axis=1) | at_end[1].all(axis=1))
-    # With a judge in it the estimate is not a proportion of the human labels.
-    proportion = proportion & (fit.lambda_ == 0)
+    constant = np.abs(own).max(axis=1) * count <= SAME * scale
+    freedom = (fit.units - 1).astype(np.float64)
+    errors = (~other & (y != f)).sum(axis=1)
+    people = People((errors < FEW) & (2 * errors < count) & (fit.lambda_ > 0), of_people, freedom)
+    of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
+    # Labels of one cluster are alike: so many independent ones vary as much.
+    alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
+    rate = np.where(constant, 1 / fit.units, np.maximum(alike, 1.0) / count)
+    single = fit.units == count
+    of_labels = np.where(single, of_labels * (count - 1) / count, of_labels)
+    independent = np.where(single, np.inf, freedom)
+    graded = Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, independent)
     used = 0 if lambda_ is not None else folds
     drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
-    freedom = (fit.units - 1).astype(np.float64)
-    return drawn.means(fit.estimate, variance, fit.lambda_, freedom, proportion=proportion)
+    variance = np.where(constant, 0.0, variance)
+    return drawn.means(
+        fit.estimate,
+        variance,
+        fit.lambda_,
+        freedom,
+        people=people,
+        proportions=graded if proportions else None,
+    )
 
 
 def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:

@@ -13,7 +13,15 @@ from cranfield.assess.estimates.mean_of_both import (
     cluster_codes,
     dealt,
 )
-from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
+from cranfield.assess.estimates.means_with_limits import (
+    FEW,
+    CorrectedMeans,
+    Drawn,
+    People,
+    Proportions,
+    highest_grade,
+    satterthwaite,
+)
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_share, check_whole, numbers
 from cranfield.base.errors import PolicyError, quoted
@@ -45,10 +53,17 @@ def stratified_mean(
         \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
 
     The items are all that there are, not a sample: a stratum that is completely labelled has no
-    error. If the labels do not vary within any of the other strata there is no interval. Without
-    labels of a judge it is the stratified mean. Strata may be topics, or the grades of a judge,
-    which then has said all it can say. Lambda is cross-fitted: the documents of a fold have that of
-    the other folds. Limits are by the t distribution with Satterthwaite's degrees of freedom.
+    error. Without labels of a judge it is the stratified mean. Strata may be topics, or the grades
+    of a judge, which then has said all it can say.
+
+    A given lambda leaves the estimate unbiased over all samples. A learned one is cross-fitted: the
+    labels of a fold have the lambda of the other folds, and :math:`\bar f_h` is the mean of items
+    that are not labelled in those; so the estimate is unbiased over samples and random folds. With
+    `folds=1` it is biased.
+
+    Intervals are as for :func:`corrected_mean`. For grades the number of labels is
+    :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
+    Satterthwaite's degrees of freedom.
 
     Source: Cochran (1977), chapter 5, and with a judge 7; Fisch and others (2024), stratified
     prediction-powered inference.
@@ -81,7 +96,7 @@ def stratified_mean(
     >>> human[:6] = [0, 0, 0, 1, 0, 0]
     >>> human[60:66] = [1, 1, 0, 1, 1, 1]
     >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
-    CorrectedMeans(0.4333 [0.1756, 0.6910], 12 human labels of 100, lambda 0.00)
+    CorrectedMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
     """
     check_share("alpha", alpha)
     check_whole("folds", folds, 1)
@@ -109,17 +124,49 @@ def stratified_mean(
         filled = dealt(folds, int(count.max()))
         fold[order] = (places(cell[order]) - 1) % filled
         weight = _learned(label, guess, cell, fold, filled, scale)
+        # A fold is a random sample of the items that are in no other fold: with the judge's mean of
+        # those, lambda does not depend on what it multiplies.
+        guess = _from_mean_of_own(guess, cell, fold, filled, np.tile(size, rows))
     residual = label - weight * guess
-    sums = np.bincount(cell, weights=residual, minlength=rows * many).reshape(rows, many)
-    estimate = ratio(sums, count) @ size / size.sum()
-    centred = residual - ratio(sums, count).ravel()[cell]
-    squares = np.bincount(cell, weights=centred**2, minlength=rows * many).reshape(rows, many)
-    parts = scale * ratio(squares, count - 1)
+    estimate = ratio(_summed(residual, cell, count.shape), count) @ size / size.sum()
+    parts = scale * _variance(residual, cell, count)
     labels = count.sum(axis=1)
     used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
+    errors = np.bincount(row, weights=label != f[row, item], minlength=rows)
+    alone = scale * _variance(label, cell, count)
+    few = (errors < FEW) & (2 * errors < labels) & (used > 0)
+    people = People(few, alone.sum(axis=1), satterthwaite(alone, count))
+    variance, never = parts.sum(axis=1), np.full(rows, np.inf)
+    # So many labels of a simple sample would vary as much as those of strata that are alike.
+    rate, none = scale.sum(axis=1), np.zeros(rows)
+    graded = Proportions(highest_grade(y, f), f.mean(axis=1), variance, none, rate, never)
     learned = folds if lambda_ is None and judge is not None else 0
     drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one, labels == y.shape[1])
-    return drawn.means(estimate, parts.sum(axis=1), used, satterthwaite(parts, count))
+    freedom = satterthwaite(parts, count)
+    return drawn.means(estimate, variance, used, freedom, people=people, proportions=graded)
+
+
+def _summed(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
+    size = int(np.prod(shape))
+    return np.bincount(cell, weights=values, minlength=size).reshape(shape).astype(np.float64)
+
+
+def _variance(values: Floats, cell: Ints, count: Ints) -> Floats:
+    """Variance of the values in each stratum; shape (means, strata)."""
+    centred = values - ratio(_summed(values, cell, count.shape), count).ravel()[cell]
+    return np.asarray(ratio(_summed(centred**2, cell, count.shape), count - 1))
+
+
+def _from_mean_of_own(guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats) -> Floats:
+    """Subtract the mean of all items of a stratum that are not labelled in another fold.
+
+    guess: the judge's labels from the mean of their stratum, so that all of it adds up to 0.
+    """
+    shape = size.size, folds
+    sums, counts = (_summed(one, cell * folds + fold, shape) for one in (guess, np.ones(cell.size)))
+    others, many = (one.sum(axis=1, keepdims=True) - one for one in (sums, counts))
+    mean = ratio(-others, size[:, None] - many)
+    return np.asarray(guess - mean[cell, fold])
 
 
 def _by(code: Ints, values: Floats, many: int) -> Floats:

@@ -85,22 +85,34 @@ class Panel:
     notes: tuple[str, ...]
 
 
-def panel_of(human: Any, judges: Any, scale: Any = None, cut: bool = False) -> Panel:
+def sampled_only(people: Qrels) -> Qrels:
+    """Return the judged documents; in strata of a sample a grade below 0 is an unsampled one."""
+    return people.restricted(people.grades >= 0) if "stratum" in people.columns else people
+
+
+def panel_of(
+    human: Any, judges: Any, scale: Any = None, cut: bool = False, *, few: bool = False
+) -> Panel:
     """Read people and judges, and refuse a grade off the scale, or cut it.
 
-    The scale goes by default from 0 to the highest grade that people gave.
+    The scale goes by default from 0 to the highest grade that people gave; with `few` human
+    judgments, and unless grades are cut, to the highest grade of people and judges.
     """
     wanted = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
-    known = Scale(0, max(people.max_grade, 0)) if wanted is None else wanted
+    given = read_judges(judges)
+    highest = [people.max_grade, 0]
+    if few and not cut:
+        highest += [one.labels.max_grade for one in given]
+    known = Scale(0, max(highest)) if wanted is None else wanted
     if len(known) > GRADES:
         raise PolicyError(
             f"the scale {known} has {len(known):,} grades; at most {GRADES} are taken"
         )
     whose = "of the human judgments" if wanted is None else "that was declared"
     of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
-    read = tuple(_on_scale(one, known, cut, whose) for one in read_judges(judges))
-    below = int((people.grades < 0).sum())
+    read = tuple(_on_scale(one, known, cut, whose) for one in given)
+    below = int((sampled_only(people).grades < 0).sum())
     notes = [f"{counted(below, 'human grade')} below 0: taken for {known.low}"] if below else []
     for one in (of_people, *read):
         if one.cut:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from cranfield.assess.agreement import laws
 from cranfield.assess.agreement.distances import LAWS
 from cranfield.assess.agreement.intervals import jackknife
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.beside import Scale, beside, panel_of
+from cranfield.assess.judges.beside import Scale, beside, panel_of, sampled_only
 from cranfield.assess.judges.calibration import calibration
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_share
@@ -217,7 +217,8 @@ class JudgeComparison(Framed, Plotted):
             rows.append([*row, *(number(values[self.statistics.index(k)], 3) for k in SIDES)])
         title = f"The same over topics: {100 * self.confidence:g}% limits"
         notes = (
-            "limits: t interval of the jackknife over topics, of ln(1 - value) but for the bias",
+            "limits: t interval of the jackknife over topics: kappa and alpha of ln(1 - value),"
+            " agreement of log odds",
             "bias: mean of grade by the judge minus grade by people; over, under: share of pairs"
             " that the judge grades higher, lower",
         )
@@ -296,8 +297,9 @@ def compare_judges(
     -----
     Only pairs that both judged are compared; the others are counted. Cohen's kappa and
     Krippendorff's alpha are those of :mod:`cranfield.assess`, from the table of the two grades.
-    Limits are those of the jackknife over topics, with t quantiles: pairs of one topic are no
-    independent observations. Scale and cuts as in Rahmani et al. (2025), LLMJudge.
+    Intervals are t intervals of the jackknife over topics, on the scale of ln(1 - value), of shares
+    on that of log odds; the fewer topics they rest on, the fewer degrees of freedom they have.
+    Scale and cuts as in Rahmani et al. (2025), LLMJudge.
 
     Examples
     --------
@@ -314,6 +316,7 @@ def compare_judges(
     check_choice("level", level, LEVELS)
     check_share("confidence", confidence)
     panel = panel_of(human, judges, scale, cut)
+    panel = replace(panel, human=sampled_only(panel.human))
     found = [beside(panel, judge) for judge in panel.judges]
     joint = np.stack([one.tables for one in found])
     if joint.size > CELLS:
@@ -330,7 +333,12 @@ def compare_judges(
     for k, (name, law) in enumerate(computed.items()):
         values[k] = law(total)
         low[k], high[k] = jackknife(
-            values[k], law(without), has, confidence, bounded=name not in UNBOUNDED
+            values[k],
+            law(without),
+            has,
+            confidence,
+            bounded=name not in UNBOUNDED,
+            shares=name in SHARES,
         )
         if name in SHARES:
             low[k], high[k] = np.clip((low[k], high[k]), 0.0, 1.0)

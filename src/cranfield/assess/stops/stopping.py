@@ -21,6 +21,16 @@ from cranfield.collection.judged.policies import DEEPEST
 from cranfield.tabular.frames import Framed
 
 
+class _ByRule(dict[str, int | None]):
+    """A dictionary whose keys are rules, in any of their text forms."""
+
+    def __missing__(self, key: str | Rule) -> int | None:
+        name = str(parse_rule(key))
+        if name not in self:
+            raise KeyError(key)
+        return self[name]
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a rule says after some judgments.
@@ -77,11 +87,12 @@ class Stopping(Framed):
     stop: Bools
 
     def first(self) -> dict[str, int | None]:
-        """Return after how many judgments each rule said first to stop; None if it did not."""
-        return {
-            str(rule): int(self.after[stop.argmax()]) if stop.any() else None
-            for rule, stop in zip(self.rules, self.stop, strict=True)
-        }
+        """Return after how many judgments each rule first said to stop, or None.
+
+        Keys are the rules as text; any text form of a rule finds it.
+        """
+        stops = (int(self.after[stop.argmax()]) if stop.any() else None for stop in self.stop)
+        return _ByRule(zip(map(str, self.rules), stops, strict=True))
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return what each rule says after the last of the numbers of judgments."""

@@ -94,6 +94,12 @@ RANKED = ("--runs", "--own-runs")
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
     " topics (topic), or of the documents of every topic (document).",
 )
+@option(
+    "--fixed-topics",
+    is_flag=True,
+    goes_with="--correct",
+    help="With --correct document: confidence intervals for these topics only.",
+)
 @measures_option(DEFAULT, goes_with=RANKED)
 @option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
@@ -114,6 +120,7 @@ def judges(
     own_runs: bool,
     kin: str | None,
     correct: str | None,
+    fixed_topics: bool,
     asked: tuple[str, ...],
     confidence: float,
     format: str,
@@ -126,6 +133,7 @@ def judges(
     JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
     of UMBRELA, where an answer that was not parsed is no label.
     """
+    from cranfield.assess.judges.beside import sampled_only
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.reading import read_judges
 
@@ -146,11 +154,11 @@ def judges(
     people = Reading.of(judging).qrels(qrels, subtopics=False)
     labels = read_judges(judges, format=label_format, encoding=encoding)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    told = people
-    if correct and "stratum" in people.columns:
-        # What was not sampled is no judgment.
-        told = people.restricted(people.grades >= 0)
-    found = compare_judges(told, labels, level=level, **on_scale)
+    if correct and scale is None and not cut:
+        # Few judgments of people may lack the highest grade.
+        highest = max(one.max_grade for one in (people, *(judge.labels for judge in labels)))
+        on_scale["scale"] = (0, max(highest, 0))
+    found = compare_judges(people, labels, level=level, **on_scale)
     tables = found.tables()
     frames = {
         "agreement": found.to_polars(),
@@ -160,12 +168,14 @@ def judges(
     notes = [*found.notes]
     if ranked:
         more, of_runs = _of_runs(
-            qrels, people, labels, runs, wanted, (kin, correct), on_scale, judging
+            qrels, people, labels, runs, wanted, (kin, correct, fixed_topics), on_scale, judging
         )
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
-    size = f"{counted(len(told), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    size = (
+        f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    )
     heading = [
         f"{counted(len(found.judges), 'judge')} beside people: {size},"
         f" grades {found.scale[0]} to {found.scale[-1]}"
@@ -191,7 +201,7 @@ def _of_runs(
     labels: tuple[Judge, ...],
     runs: tuple[str, ...],
     wanted: Any,
-    asked: tuple[str | None, str | None],
+    asked: tuple[str | None, str | None, bool],
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -205,9 +215,10 @@ def _of_runs(
     if judging.pop("aspects"):
         raise PolicyError("--aspect is not for judges")
     many: Any = reading.runs(qrels, runs) if runs else list(judges_as_runs(people, labels, **cuts))
-    kin, correct = asked
+    kin, correct, fixed_topics = asked
     if correct:
-        return _corrected(many, people, labels, wanted, correct, on_scale, judging)
+        judging |= {"unit": correct, "fixed_topics": fixed_topics}
+        return _corrected(many, people, labels, wanted, on_scale, judging)
     rankings = judge_rankings(many, people, labels, wanted, **on_scale, **judging)
     results: list[Any] = [rankings]
     frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
@@ -223,7 +234,6 @@ def _corrected(
     people: Any,
     labels: tuple[Judge, ...],
     wanted: Any,
-    unit: str,
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -232,7 +242,7 @@ def _corrected(
 
     from cranfield.assess.estimates.corrected import corrected_scores
 
-    options = {"unit": unit, "alpha": 1 - on_scale["confidence"], **judging}
+    options = {"alpha": 1 - on_scale["confidence"], **judging}
     options |= {name: on_scale[name] for name in ("scale", "cut")}
     found = [
         corrected_scores(runs, people, judge, measure, **options)

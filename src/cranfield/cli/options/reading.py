@@ -13,7 +13,7 @@ import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options.declaring import option
-from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.collection.files.format_names import FORMATS, NUMBERS, OF_QRELS, SEPARATORS
 from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
@@ -46,6 +46,21 @@ skip_bad_runs = option(
     # Versions of click do not agree on what a flag with a value and a default is.
     callback=lambda context, option, skip: "skip" if skip else "error",
     help="Leave out runs that cannot be read, and tell.",
+)
+
+separator_option = option(
+    "--separator",
+    type=click.Choice(SEPARATORS),
+    default="auto",
+    show_default=True,
+    help="Separator of columns in text; auto decides by line.",
+)
+numbers_option = option(
+    "--numbers",
+    type=click.Choice(NUMBERS),
+    default="auto",
+    show_default=True,
+    help="Number in RUN of three columns (topic, document, number); auto decides by file.",
 )
 
 reading_options = (
@@ -84,6 +99,14 @@ reading_options = (
         " of RUN; may be given several times.",
     ),
     option(
+        "--subtopics/--no-subtopics",
+        default=None,
+        help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+        " numbers and documents are judged for several.",
+    ),
+    separator_option,
+    numbers_option,
+    option(
         "--duplicates",
         type=click.Choice(DUPLICATES),
         default="error",
@@ -103,6 +126,9 @@ class Reading:
     system: str | None = None
     columns: Mapping[str, str] | None = None
     lower: tuple[str, ...] = ()
+    separator: str = "auto"
+    numbers: str = "auto"
+    subtopics: bool | None = None
     duplicates: str = "error"
     bad_runs: str = "error"
 
@@ -119,13 +145,18 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {"encoding": self.encoding, "duplicates": self.duplicates}
+        return {
+            "encoding": self.encoding,
+            "separator": self.separator,
+            "duplicates": self.duplicates,
+        }
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
         from cranfield.collection.files.reading import read_qrels
 
         called: Any = None if self.columns is None else self._called[0]
+        subtopics = self.subtopics if subtopics is None else subtopics
         judgments = read_qrels(
             path, format=self.input_format, subtopics=subtopics, columns=called, **self._usual
         )
@@ -137,9 +168,11 @@ class Reading:
     def run(self, path: str) -> Run:
         """Read one run."""
         self._check_lower()
+        from cranfield.collection.files.many_runs import named_file
         from cranfield.collection.files.reading import read_run
 
-        return read_run(path, **self._of_runs)
+        name, path = named_file(path)
+        return read_run(path, name=name, **self._of_runs)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
         """Find the runs that were named; each is read when it is asked for."""
@@ -163,6 +196,7 @@ class Reading:
             "format": form,
             "columns": called,
             "system": self.system,
+            "numbers": self.numbers,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
             **self._usual,
         }

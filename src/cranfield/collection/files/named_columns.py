@@ -18,6 +18,9 @@ SCORE = Column("score", NUMBER)
 SYSTEM = optional("tag", TAG, "system")
 GRADED = Column("grade", GRADE, "judgment")
 
+NO_DOCUMENT = object()
+"""The only document of an empty ranking, in columns made of a mapping."""
+
 _VALUES = {"score": SCORE, "grade": GRADED}
 
 Values = Callable[[int], Sequence[float]]
@@ -133,6 +136,8 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
         made: tuple[list[Any], ...] = ([], [], [])
         for topic, inside in data.items():
             docs, values = inside_of(topic, inside, source)
+            if value == "score" and not len(docs):
+                docs, values = [NO_DOCUMENT], [0.0]
             made[0].extend([topic] * len(docs))
             made[1].extend(docs)
             made[2].extend(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import IOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,17 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
-from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
+from cranfield.collection.files.format_names import (
+    FORMATS,
+    NUMBERS,
+    OF_LINES,
+    OF_QRELS,
+    SEPARATORS,
+)
 from cranfield.collection.files.line_formats import (
+    form_of_lines,
     read_text,
     scores_or_ranks,
-    without_head,
     without_header,
 )
 from cranfield.collection.files.parts import Chunk, Columns, coded
@@ -52,6 +58,7 @@ def read_qrels(
     encoding: str = "utf-8",
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
+    separator: str = "auto",
     duplicates: str = "error",
 ) -> Qrels:
     """Read relevance judgments.
@@ -72,12 +79,18 @@ def read_qrels(
     encoding
         Of TREC text; `latin-1` reads any bytes.
     subtopics
-        Whether the iteration column is the subtopic; by default it is where it tells subtopics
-        apart: where some document of a topic is judged in more than one.
+        Whether the iteration column is the subtopic; by default it is if its values are whole
+        numbers (or the column is called subtopic) and some document of a topic is judged for
+        more than one. With other values, such as names of assessors, such a document is judged
+        twice, which is refused.
     columns
         What columns of a table are called, where that is none of their usual names:
         `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
         `stratum` and `inclusion`.
+    separator
+        Separator of columns in text: `tab`, `blank` (any blanks, and further columns of runs are
+        ignored), or `auto` (default): tabs on lines that have as many columns by tabs as the form
+        has, and else blanks. What is in doubt is refused.
     duplicates
         What becomes of a document that is judged twice in one topic: `error` (default), or the
         judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
@@ -112,7 +125,7 @@ def read_qrels(
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
             return qrels.kept()
-    given = _read(data, "qrels", format, encoding, columns)
+    given = _read(data, "qrels", format, encoding, columns, separator=separator)
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
     grades = read.joined("grade")
@@ -127,7 +140,7 @@ def read_qrels(
     parts = (
         _intents(read, grades, origin, subtopics)
         if read.has("intent")
-        else _subtopics(read, subtopics)
+        else _subtopics(given, subtopics)
     )
     codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
     if duplicates != "error":
@@ -176,6 +189,8 @@ def read_run(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
+    separator: str = "auto",
+    numbers: str = "auto",
     duplicates: str = "error",
 ) -> Run:
     """Read one run.
@@ -203,6 +218,11 @@ def read_run(
     lower_is_better
         Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
         opposite sign.
+    separator
+        As for :func:`read_qrels`.
+    numbers
+        Number in text of three columns (topic, document, number): `ranks`, `scores`, or `auto`
+        (default), which refuses whole numbers that are neither clearly.
     duplicates
         As for :func:`read_qrels`; the `best` one is that with the best score.
 
@@ -233,6 +253,7 @@ def read_run(
             raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
         return data if name is None else data.renamed(name)
     check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     usual = usual and not lower_is_better
     if isinstance(data, dict) and usual:
@@ -241,13 +262,19 @@ def read_run(
         run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
         if run is not None:
             return run.kept()
-    given = _read(data, "run", format, encoding, columns, system)
+    given = _read(data, "run", format, encoding, columns, system, separator)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
-    topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
+    topics, codes, docs, known_keys = given.topics, read.codes, read.docs, read.keys
     words = read.words
     if read.has("value"):
-        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name)
+        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)
     else:
+        if numbers != "auto":
+            warn(
+                f"{origin.name}: numbers={numbers!r} has no effect, as the columns are not topic,"
+                " document and number",
+                stacklevel=2,
+            )
         scores = read.joined("score")
         ranks = read.joined("rank") if read.has("rank") else None
     scores = _negated(scores, ranks, origin) if lower_is_better else scores
@@ -257,7 +284,7 @@ def read_run(
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
-    if len(tags) > 1 and given.table is not None and name is None:
+    if len(tags) > 1 and given.table is not None:
         raise InputError(
             f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
             source=origin.name,
@@ -295,6 +322,7 @@ def systems_table(
     encoding: str,
     columns: Mapping[str, str] | None = None,
     system: str | None = None,
+    separator: str = "auto",
 ) -> SystemTable | None:
     """Read what may hold several systems; None for what holds one, or is no table."""
     if isinstance(data, (str, PathLike)):
@@ -305,10 +333,10 @@ def systems_table(
         if (
             layout == "tsv"
             and source.path != "-"
-            and without_head(source, layout, "run")[1] != layout
+            and form_of_lines(source, layout, "run", separator)[1] != layout
         ):
             return None
-    return _read(data, "run", format, encoding, columns, system).table
+    return _read(data, "run", format, encoding, columns, system, separator).table
 
 
 def _described(
@@ -331,14 +359,25 @@ class _Given:
     stem: str
     place: MetadataPlace | None = None
     table: SystemTable | None = None
+    iterations: list[str] = field(default_factory=list)
+    """Different values of an iteration column that is not the subtopic."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics by code, and after them those with an empty ranking."""
+        empty = () if self.table is None else self.table.empty
+        return tuple(dict.fromkeys((*self.columns.coder.names, *empty)))
 
     def about_repeats(self, error: InputError, kind: str) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""
         tags = [*self.columns.tags]
         said = ""
-        if self.table is not None and len(tags) > 1:
-            listed = some_of(map(quoted, tags), 3)
-            said = f"; without a name of its own it is {len(tags)} systems ({listed})"
+        if len(self.iterations) > 1:
+            said = (
+                f"; the iteration column has {len(self.iterations)} values"
+                f" ({some_of(map(quoted, self.iterations), 3)}): subtopics=True reads them as"
+                f" subtopics; of assessors, {_FIRST}"
+            )
         else:
             found = ("tag", tags, "tells them apart") if len(tags) > 1 else None
             if self.table is not None:
@@ -370,9 +409,11 @@ def _read(
     encoding: str,
     columns: Mapping[str, str] | Called | None,
     system: str | None = None,
+    separator: str = "auto",
 ) -> _Given:
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
+    check_choice("separator", separator, SEPARATORS)
     check_choice("format", layout, FORMATS)
     refuse_open(data)
     if layout in OF_QRELS and kind != "qrels":
@@ -391,12 +432,12 @@ def _read(
         place = MetadataPlace(path=source.path)
         if kind == "run" and layout in OF_LINES:
             source, place = without_header(source)
-        source, layout = without_head(source, layout, kind)
+        source, layout, separator = form_of_lines(source, layout, kind, separator)
         if kind == "run" and asked is not None and "tag" in asked.names and layout in OF_LINES:
             from cranfield.collection.files.system_tables import table_of_lines
 
-            data = table_of_lines(source, encoding, asked)
-        elif (parts := read_text(source, layout, kind, lines, encoding)) is not None:
+            data = table_of_lines(source, encoding, asked, separator)
+        elif (parts := read_text(source, layout, kind, lines, encoding, separator)) is not None:
             if asked is not None:
                 asked.refuse(source.name, "text without names of columns")
             return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
@@ -414,22 +455,30 @@ def _read(
     return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
 
 
-def _subtopics(columns: Columns, wanted: bool | None) -> pl.Series | None:
+def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
     """Keep the iteration column only where it tells subtopics apart, unless that is said.
 
-    It does when one document of one topic is judged in several iterations; the ad hoc tracks write
-    0, or the round of judging, there.
+    It does when one document of one topic is judged in several iterations that are numbered; the ad
+    hoc tracks write 0, or the round of judging, there, and others the assessor.
     """
+    columns = given.columns
     if not columns.has("subtopic"):
         return None
     column = columns.text("subtopic")
-    if wanted is not None:
-        return column if wanted else None
-    if column.n_unique() == 1:
-        return None
+    if wanted:
+        return column
+    values = column.unique(maintain_order=True)
+    named = given.table is not None and given.table.has_subtopics
+    if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
+        return column if _tells_apart(columns, column) else None
+    given.iterations.extend(values.to_list())
+    return None
+
+
+def _tells_apart(columns: Columns, column: pl.Series) -> bool:
+    """Tell whether a document of a topic is judged in several iterations."""
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
-    several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
-    return column if isinstance(several, int) and several > 1 else None
+    return pairs.n_unique() > pairs.select("code", "doc").n_unique()
 
 
 def _refuse(columns: Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:

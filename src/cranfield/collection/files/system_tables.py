@@ -18,16 +18,19 @@ from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import (
+    DOC,
     FLAT,
+    NO_DOCUMENT,
     RANKS,
     SYSTEM,
+    TOPIC,
     Called,
     schema_for,
     shape,
 )
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted, wrong_row
 from cranfield.sources.values import TAG, Cells
 
@@ -57,6 +60,8 @@ class SystemTable:
     others: the columns that nothing is read from, by name, each taken when it is asked for.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
+    has_subtopics: whether a column is called subtopic, and not iteration.
+    empty: topics with an empty ranking.
     """
 
     table: Table
@@ -64,6 +69,8 @@ class SystemTable:
     stem: str
     path: str | None = None
     rows: Indices | None = None
+    has_subtopics: bool = False
+    empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
@@ -124,6 +131,22 @@ def _text(cells: Cells) -> pl.Series:
     return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
 
 
+_IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+
+
+def _without_empty(
+    cells: dict[str, Cells], source: str
+) -> tuple[tuple[str, ...], dict[str, Cells]]:
+    """Take topics with an empty ranking out of columns made of a mapping."""
+    docs = cells["doc"]
+    if not isinstance(docs, list) or not any(doc is NO_DOCUMENT for doc in docs):
+        return (), cells
+    full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+    topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+    empty = fitted({"topic": topics}, Schema("run", (TOPIC,)), source).frame["topic"]
+    return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
+
+
 def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> SystemTable:
     """Read judgments, a run or several runs from anything that has named columns."""
     if isinstance(data, SystemTable):
@@ -143,15 +166,7 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = schema_for(kind, columns.names, names)
-    try:
-        places = schema.places(columns.names, columns.source, names)
-    except InputError as error:
-        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
-        _refuse_nested(cells, columns.source, kind)
-        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
-            hint = ", and lower_is_better=True ranks small distances first"
-            raise InputError(error.reason + hint, source=error.source) from None
-        raise
+    places = _places(columns, schema, names, kind)
     # Of columns that may name systems more is said below, or in errors.
     like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
     columns.tell_unused(schema, [*places.values(), *like])
@@ -161,6 +176,10 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         cells["grade"] = _without_truths(cells["grade"], columns)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
+    empty, cells = _without_empty(cells, columns.source)
+    if empty and not len(cells["doc"]):
+        frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+        return SystemTable(Table(frame, columns.source, ()), {}, stem, path, empty=empty)
     table = fitted(cells, schema, columns.source, columns.lines)
     if "tag" in cells:
         unnamed = table.frame["tag"].is_null()
@@ -174,7 +193,30 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    return SystemTable(table, others, stem, path)
+    called = columns.names[places["subtopic"]] if "subtopic" in places else None
+    subtopics = "subtopic" in names or str(called).lower().startswith("sub")
+    return SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+
+
+def _places(
+    columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
+) -> dict[str, int]:
+    """Find the columns, or say what a table lacks that is no run and no judgments."""
+    if kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS:
+        raise InputError(
+            "expected a grade for each document, got topics and documents only; add a column grade"
+            " with 1 for each relevant document",
+            source=columns.source,
+        )
+    try:
+        return schema.places(columns.names, columns.source, names)
+    except InputError as error:
+        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
 
 
 def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
@@ -242,13 +284,14 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, encoding: str, asked: Called) -> SystemTable:
+def table_of_lines(source: Source, encoding: str, asked: Called, separator: str) -> SystemTable:
     """Read a run in TREC text as a table, whose tags are systems."""
     name = asked.names.get("tag", "")
     if spelt(name) not in map(spelt, SYSTEM.names):
         asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     frames, lines, first = [], [], 1
-    for chunk in read_parts(source, RUN, LineMap(), lambda chunk: chunk, encoding=encoding):
+    layout = replace(RUN, separator=separator)
+    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
         rows = chunk.frame.height
         frames.append(chunk.frame)
         lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))

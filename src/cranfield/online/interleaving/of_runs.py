@@ -76,6 +76,17 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     def __len__(self) -> int:
         return len(self.by_topic)
 
+    @property
+    def lists(self) -> dict[str, dict[str, list[str]]]:
+        """Rankings by topic and ranker, best document first, as :func:`preference` takes them."""
+        return {
+            topic: {
+                ranker: [str(one.docs[k]) for k in order if k >= 0]
+                for ranker, order in zip(one.rankers, one.rankings.orders.tolist(), strict=True)
+            }
+            for topic, one in self.items()
+        }
+
     def __repr__(self) -> str:
         runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")
         left = f", {counted(len(self.missing), 'topic')} left out" if self.missing else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError
@@ -100,6 +102,9 @@ FLAT = _schema(
     _CENSORED,
 )
 
+LISTED = _schema("table of pages", *(one for one in FLAT.columns if one.name in ("rank", "doc")))
+"""Columns that tell a table of shown results from a table of pages."""
+
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     """Read a table of a log; rows know their lines where each is one line of a file.
@@ -136,6 +141,17 @@ def _made(
     return fitted(cells, schema, source, lines)
 
 
+def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
+    """Refuse a lazy table with a column of counts or weights; only such columns are computed."""
+    names = table.collect_schema().names()
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    Columns(source, names, cells).tell_unused(replace(schema, asked=True), [])
+
+
 def is_blank_file(data: Any) -> bool:
     """Tell whether this is a file of text without any."""
     if not isinstance(data, (str, PathLike)):
@@ -166,6 +182,12 @@ def columns_of(data: Any, schema: Schema) -> Columns:
         return _of_polars(parquet_frame(raw, name), name)
     if form == "jsonl":
         frame = records(raw, name, f"a {schema.kind}")
+        if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+            # A page is a line, and its results are listed.
+            lines = pl.Series(lines_of_rows(raw, frame.height) or [None] * frame.height)
+            frame = frame.with_columns(lines.alias("(line)"))
+            frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+            return _of_polars(frame.drop("(line)"), name, frame["(line)"].to_list())
     else:
         frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
     return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))

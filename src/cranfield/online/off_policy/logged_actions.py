@@ -33,6 +33,7 @@ ACTIONS = Schema(
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
+    decisive=("count", "weight"),
 )
 
 POLICY = Schema(

@@ -1,0 +1,250 @@
+"""Coverage of the 95% intervals of the room assess, by simulation.
+
+    python -m studies.assess_coverage [FOLDER] [--samples 1000]
+
+Prints, in Markdown:
+
+- proportions: a share of relevant items, a judge that is right on a share of them, and n human
+  labels: `corrected_mean` from a random sample and from whole topics (correlated pairs),
+  `stratified_mean` from ten strata, grades from 0 to 3, and human labels alone;
+- with FOLDER, which holds LLMJudge (`llmjudge_test_qrel_idx.txt` and `submissions/`): corrected
+  scores of its 21 label sets as runs, from a sample of documents, with judges that are right on a
+  share of them; and the intervals of `compare_judges` and `kin_bias` on topics drawn from its 25.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
+from cranfield.assess.agreement import laws
+from cranfield.assess.agreement.intervals import jackknife
+from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated
+from cranfield.assess.judges.beside import Scale
+from cranfield.assess.judges.calibration import calibration
+from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, statistics
+from cranfield.base.arrays import Bools, Floats
+from cranfield.base.streams import stream
+from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of, row, rows
+
+SEED = 20261125
+SHARES_OF_ITEMS = (0.05, 0.2, 0.5)
+RIGHT = (0.6, 0.8, 0.95)
+SIZES = (20, 50, 200)
+ITEMS = 600
+LEAST_PAIRS = 200
+"""Labels of a grade of a judge whose calibration is in the table."""
+
+
+def covered(found: Any, truth: Any) -> float:
+    """Return the proportion of intervals that contain the truth; none does not."""
+    return float(((found.low <= truth + 1e-12) & (truth <= found.high + 1e-12)).mean())
+
+
+def width(found: Any) -> float:
+    return float(np.nanmean(found.high - found.low))
+
+
+def judged(rng: Any, truth: Floats, right: float) -> Floats:
+    return np.where(rng.random(truth.shape) < right, truth, 1 - truth)
+
+
+def first(values: Floats, size: int) -> Floats:
+    """Human labels of the first items; the order of items is random."""
+    human = values.copy()
+    human[:, size:] = np.nan
+    return human
+
+
+def proportions(samples: int) -> None:
+    rows(
+        "share | right | n | corrected mean | topics | strata | grades | people alone | width |"
+        " people alone",
+        number=10,
+    )
+    for share in SHARES_OF_ITEMS:
+        for right in RIGHT:
+            for size in SIZES:
+                cell = stream(SEED, int(100 * share), int(100 * right), size)
+                simulated = proportion(cell, share, right, size, samples)
+                row(share, right, size, *(round(one, 3) for one in simulated))
+
+
+def proportion(rng: Any, share: float, right: float, size: int, samples: int) -> list[float]:
+    shape = (samples, ITEMS)
+    truth = (rng.random(shape) < share).astype(np.float64)
+    judge = judged(rng, truth, right)
+    both = corrected_mean(first(truth, size), judge, seed=SEED)
+    alone = corrected_mean(first(truth, size), judge, lambda_=0)
+    # Grades: a relevant item has 1, 2 or 3; a judge that errs gives any other grade.
+    grades = truth * rng.integers(1, 4, shape)
+    other = (grades + rng.integers(1, 4, shape)) % 4
+    by_grade = np.where(rng.random(shape) < right, grades, other)
+    of_grades = corrected_mean(first(grades, size), by_grade, seed=SEED)
+    # Topics of 8 pairs whose correlation is .1; n is the number of labels, of 5 topics at least.
+    topics, pairs = ITEMS // 8, 8
+    beta = rng.beta(share * 9, (1 - share) * 9, (samples, topics))
+    alike = (rng.random((samples, topics * pairs)) < np.repeat(beta, pairs, axis=1)).astype(float)
+    labelled = pairs * max(5, size // pairs)
+    of_topics = corrected_mean(
+        first(alike, labelled),
+        judged(rng, alike, right),
+        seed=SEED,
+        clusters=np.repeat(np.arange(topics), pairs),
+    )
+    # Ten strata of 60 items, with different shares, that are all there are.
+    strata = np.repeat(np.arange(10), ITEMS // 10)
+    whole = rng.random(ITEMS) < share * (0.1 + 0.2 * strata)
+    whole = whole.astype(np.float64)
+    place = rng.random((samples, 10, ITEMS // 10)).argsort(axis=2).argsort(axis=2)
+    sampled = place.reshape(shape) < size // 10
+    of_strata = stratified_mean(
+        np.where(sampled, whole, np.nan), strata, judged(rng, whole, right), seed=SEED
+    )
+    return [
+        covered(both, share),
+        covered(of_topics, share),
+        covered(of_strata, whole.mean()),
+        covered(of_grades, 2 * share),
+        covered(alone, share),
+        width(both),
+        width(alone),
+    ]
+
+
+def documents(folder: Path, samples: int) -> None:
+    """Sampled documents of each topic; P@10 of label sets as runs."""
+    rows(
+        "share | right | n a topic | these topics | topics like these |"
+        " without interval | width | people alone",
+        number=8,
+    )
+    labels = llmjudge(folder)
+    sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
+    runs = judges_as_runs(labels.human, sets)
+    for rel in (3, 2, 1):
+        grades = (labels.human.grades >= rel).astype(np.int32)
+        human = replace(labels.human, grades=grades)
+        for right in RIGHT:
+            judge = made_up(human, 2 * right - 1, int(100 * right))
+            pool = pool_of(runs, human, judge, "P@10")
+            truth, counts = pool.by_people.mean(axis=0), np.bincount(pool.topics)
+            for size in (20, 50):
+                total = np.zeros(5)
+                for k in range(samples):
+                    taken = drawn(pool.topics, size, k)
+                    chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
+                    sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
+                    certain: Bools = np.zeros(truth.size, dtype=bool)
+                    people, by_judge = pool.people[:, taken], pool.judge[:, taken]
+                    worths = Worths(people, by_judge, pool.by_judge, certain)
+                    both, people_only = (
+                        Documents(
+                            *estimated(worths, sample, lambda_, 5, SEED),
+                            sample,
+                            pool.topics.size,
+                            fixed=True,
+                            folds=5,
+                            seed=SEED,
+                            alpha=0.05,
+                        )
+                        for lambda_ in (None, 0.0)
+                    )
+                    fixed, sampled, alone = (
+                        replace(data, fixed=of_these).means()
+                        for of_these, data in ((True, both), (False, both), (True, people_only))
+                    )
+                    known = ~np.isnan(fixed.low)
+                    inside = (fixed.low <= truth + 1e-12) & (truth <= fixed.high + 1e-12)
+                    total += [
+                        inside[known].mean(),
+                        covered(sampled, truth),
+                        1 - known.mean(),
+                        width(fixed),
+                        width(alone),
+                    ]
+                shown = (round(float(one), 3) for one in total / samples)
+                row(round(float(grades.mean()), 3), right, size, *shown)
+
+
+def judges(folder: Path, samples: int) -> None:
+    """Topics drawn with replacement from those of LLMJudge; the truth is that of all of them."""
+    rows(
+        "interval | topics | values | median | least | below .92 | without interval",
+        number=7,
+    )
+    labels = llmjudge(folder)
+    names = [name for name in labels.grades if name != RANDOM]
+    human, topics = labels.human.grades.astype(np.int64), labels.topics
+    many = int(topics.max()) + 1
+    cells = [(topics * 4 + human) * 4 + labels.grades[name] for name in names]
+    counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
+    joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
+    of_all = statistics(Scale(0, 3), "ordinal")
+    of_all["overlap(rel=2)"] = lambda tables: laws.overlap(tables.cut(2))
+    truth = {name: law(of_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()}
+    shares = {*SHARES, "overlap(rel=2)"}
+    calibrated = np.stack([calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
+    often = joint.sum(axis=(0, 2))[:, :, None] >= LEAST_PAIRS
+    often = np.broadcast_to(often, calibrated.shape)
+    for size in (25, 10):
+        hits = {name: np.zeros((2, *values.shape)) for name, values in truth.items()}
+        hits["calibration"] = np.zeros((2, *calibrated.shape))
+        for k in range(samples):
+            rng = stream(SEED, 4, size, k)
+            some = joint[rng.integers(many, size=size)]
+            total = some.sum(axis=0)
+            tables, without = of_joint(total, grades), of_joint(total - some, grades)
+            has = some.sum(axis=(2, 3)) > 0
+            for name, law in of_all.items():
+                options: dict[str, Any] = {"bounded": name not in UNBOUNDED}
+                low, high = jackknife(
+                    law(tables), law(without), has, 0.95, shares=name in shares, **options
+                )
+                hits[name] += counted(low, high, truth[name])
+            parts = [calibration(one, 0.95) for one in np.swapaxes(some, 0, 1).astype(np.int64)]
+            low, high = (np.stack([part[k] for part in parts]) for k in (1, 2))
+            hits["calibration"] += counted(low, high, calibrated)
+        for name, (hit, known) in hits.items():
+            chosen = often if name == "calibration" else known > 0
+            cover = (hit / np.maximum(known, 1))[chosen & (known > 0)]
+            none = 1 - known[chosen].mean() / samples
+            row(
+                name,
+                size,
+                cover.size,
+                *(round(float(one), 3) for one in (np.median(cover), cover.min())),
+                int((cover < 0.92).sum()),
+                round(float(none), 3),
+            )
+
+
+def counted(low: Floats, high: Floats, truth: Floats) -> Floats:
+    """Whether intervals contain the truth, and whether there are any; shape (2, ...)."""
+    return np.array([(low <= truth) & (truth <= high), ~np.isnan(low)]).astype(np.float64)
+
+
+def main() -> None:
+    """Simulate and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--samples", type=int, default=1000)
+    every = ("proportions", "documents", "judges")
+    parser.add_argument("--parts", nargs="*", default=every, choices=every)
+    given = parser.parse_args()
+    if "proportions" in given.parts:
+        proportions(given.samples)
+    if given.folder is not None and "documents" in given.parts:
+        documents(given.folder, given.samples // 10)
+    if given.folder is not None and "judges" in given.parts:
+        judges(given.folder, given.samples)
+
+
+if __name__ == "__main__":
+    main()

@@ -361,6 +361,19 @@ def test_coverage_with_a_good_judge(right: float, sizes: list[int], labels: int)
     assert covered.mean() > 0.92
 
 
+def test_folds_of_one_lambda_are_the_difference_estimator() -> None:
+    """A judge of half the spread of people has lambda 1 in all folds: as if it had been given."""
+    rng = np.random.default_rng(1)
+    truth, strata = rng.normal(size=60), np.repeat([0, 1, 2], 20)
+    human = np.where(np.arange(60) % 20 < 12, truth, NONE)
+    judge = truth / 2 + rng.normal(size=60) / 50
+    learned = stratified_mean(human, strata, judge)
+    given = stratified_mean(human, strata, judge, lambda_=1)
+    assert learned.lambda_ == 1
+    assert learned.estimate == pytest.approx(given.estimate, abs=1e-13)
+    assert learned.standard_error == pytest.approx(given.standard_error, abs=1e-13)
+
+
 def test_cross_fitting_in_strata_is_unbiased() -> None:
     """Over all samples, and many random folds, the mean estimate is the truth."""
     truth = np.array([0, 0, 1, 1, 5, 0, 1, 0, 2.0])

@@ -57,9 +57,9 @@ def stratified_mean(
     of a judge, which then has said all it can say.
 
     A given lambda leaves the estimate unbiased over all samples. A learned one is cross-fitted: the
-    labels of a fold have the lambda of the other folds, and :math:`\bar f_h` is the mean of items
-    that are not labelled in those; so the estimate is unbiased over samples and random folds. With
-    `folds=1` it is biased.
+    labels of a fold have the lambda of the other folds, and their difference from the judge's mean
+    is taken in the part of the stratum that is not labelled in those; so the estimate is unbiased
+    over samples and random folds. With `folds=1` it is biased.
 
     Intervals are as for :func:`corrected_mean`. For grades the number of labels is
     :math:`1 / \sum_h (N_h/N)^2 (1 - n_h/N_h) / n_h`; others have the t interval with
@@ -107,7 +107,8 @@ def stratified_mean(
     code = cluster_codes(strata, y.shape[1])
     rows, many = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=many).astype(np.float64)
-    mean = _by(np.broadcast_to(code, y.shape), f, many) / size
+    of_items = (np.arange(rows)[:, None] * many + code).ravel()
+    mean = _summed(f.ravel(), of_items, (rows, many)) / size
     row, item = np.nonzero(~np.isnan(y))
     cell = row * many + code[item]
     count = np.bincount(cell, minlength=rows * many).reshape(rows, many)
@@ -115,7 +116,7 @@ def stratified_mean(
     guess = (f - mean[:, code])[row, item]
     label = y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
-    weight = np.full(label.size, checked_lambda(lambda_) or 0.0)
+    weight, correction = np.full(label.size, checked_lambda(lambda_) or 0.0), guess
     if lambda_ is None and judge is not None:
         # Items of each stratum in random order are dealt to the folds, one after the other.
         shuffled = stream(seed).permutation(y.shape[1])[item]
@@ -124,11 +125,10 @@ def stratified_mean(
         filled = dealt(folds, int(count.max()))
         fold[order] = (places(cell[order]) - 1) % filled
         weight = _learned(label, guess, cell, fold, filled, scale)
-        # A fold is a random sample of the items that are in no other fold: with the judge's mean of
-        # those, lambda does not depend on what it multiplies.
-        guess = _from_mean_of_own(guess, cell, fold, filled, np.tile(size, rows))
+        correction = _from_mean_of_own(guess, cell, fold, filled, np.tile(size, rows))
+    sums = _summed(label - weight * correction, cell, count.shape)
+    estimate = ratio(sums, count) @ size / size.sum()
     residual = label - weight * guess
-    estimate = ratio(_summed(residual, cell, count.shape), count) @ size / size.sum()
     parts = scale * _variance(residual, cell, count)
     labels = count.sum(axis=1)
     used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
@@ -158,22 +158,19 @@ def _variance(values: Floats, cell: Ints, count: Ints) -> Floats:
 
 
 def _from_mean_of_own(guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats) -> Floats:
-    """Subtract the mean of all items of a stratum that are not labelled in another fold.
+    """Return corrections that do not depend on lambda, which is learned from other folds.
 
-    guess: the judge's labels from the mean of their stratum, so that all of it adds up to 0.
+    A fold is a random sample of the items that are not labelled in another fold, so the difference
+    from the mean of those has the expectation 0. Times their share of the stratum it adds up to the
+    difference from the mean of the stratum, if all folds have the same lambda.
+
+    guess: the judge's labels less the mean of their stratum.
     """
     shape = size.size, folds
     sums, counts = (_summed(one, cell * folds + fold, shape) for one in (guess, np.ones(cell.size)))
     others, many = (one.sum(axis=1, keepdims=True) - one for one in (sums, counts))
-    mean = ratio(-others, size[:, None] - many)
-    return np.asarray(guess - mean[cell, fold])
-
-
-def _by(code: Ints, values: Floats, many: int) -> Floats:
-    rows = values.shape[0]
-    cell = (np.arange(rows)[:, None] * many + code).ravel()
-    sums = np.bincount(cell, weights=values.ravel(), minlength=rows * many)
-    return np.asarray(sums.reshape(rows, many), dtype=np.float64)
+    share = 1 - many / size[:, None]
+    return np.asarray(guess * share[cell, fold] + (others / size[:, None])[cell, fold])
 
 
 def _learned(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_judgments_of_three_columns(tmp_path: Path) -> None:
             cf.read_qrels(tmp_path / name)
 
 
-def three(tmp_path: Path, rows: list[tuple[int, str, float]], **options: Any) -> cf.Run:
+def three(tmp_path: Path, rows: Sequence[tuple[int, str, Any]], **options: Any) -> cf.Run:
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"{topic}\t{doc}\t{number:g}\n" for topic, doc, number in rows))
     return cf.read_run(path, **options)

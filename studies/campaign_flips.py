@@ -115,7 +115,7 @@ def prepared(folder: Path) -> campaign.Campaign:
     paths = []
     for run in covid.runs[:6]:
         paths.append(folder / f"{run.name}.run")
-        cf.write_run(run, paths[-1], depth=50)
+        cf.write_run(run, paths[-1], limit=50)
     for number, path in enumerate(paths):
         team = f"team{number // 2}"
         if number % 2 == 0:
@@ -125,7 +125,7 @@ def prepared(folder: Path) -> campaign.Campaign:
     broken.write_text("1 Q0 a 1 nan broken\n")
     news.submit(broken, team="team0", type="automatic")
     better = folder / "better.run"
-    cf.write_run(covid.runs[0], better, depth=40)
+    cf.write_run(covid.runs[0], better, limit=40)
     news.submit(better, team="team0", type="automatic", replaces=covid.runs[0].name)
     news.withdraw(covid.runs[5].name, "it was trained on the judgments")
     news.withdraw(covid.runs[4].name, "sent by mistake")

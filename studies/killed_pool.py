@@ -47,7 +47,7 @@ def main() -> None:
         (work / "runs").mkdir()
         for run in cf.read_runs(folder / "runs")[: given.runs]:
             kept = np.isin(np.array(run.topics)[run.codes], topics)
-            cf.write_run(run.restricted(kept), work / "runs" / f"{run.name}.run", depth=100)
+            cf.write_run(run.restricted(kept), work / "runs" / f"{run.name}.run", limit=100)
         pool = cf.assess.pool(work / "runs", 100)
         print(pool)
         for method in given.methods:

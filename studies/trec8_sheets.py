@@ -30,6 +30,7 @@ title = "TREC-8"
 [tasks.adhoc]
 topics = "topics.txt"
 measures = ["AP"]
+judging = {compat = "trec_eval"}
 pool = {depth = 100}
 """
 

@@ -12,9 +12,12 @@ import pytest
 from _pytest.doctest import DoctestItem
 from hypothesis import settings
 
-# The same examples at every run: a test that fails, fails for everybody.
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=100)
-settings.load_profile("fixed")
+# New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and the
+# seed for `--hypothesis-seed`.
+settings.register_profile(
+    "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=100
+)
+settings.load_profile("new")
 
 ROOT = Path(__file__).resolve().parent.parent
 TREC_EVAL = ROOT / "tests" / "data" / "trec_eval"

@@ -66,9 +66,12 @@ def test_nuggets_and_what_they_do_not_tell(texts: Path) -> None:
         ["two", "0.5000", "0.5000", "0.5000"],
         ["one", "0.3333", "0.2500", "0.2632"],
     ]
-    assert err.startswith("cranfield: warning: SSharp needs the vital string length")
-    assert err.endswith("so it is left out\n")
-    assert err.count("\n") == 1
+    missing, needs = err.splitlines()
+    assert missing == (
+        "cranfield: warning: 1 answer is missing and counted as 0: topic 'p' of 'one'"
+    )
+    assert needs.startswith("cranfield: warning: SSharp needs the vital string length")
+    assert needs.endswith("so it is left out")
 
 
 def test_nuggets_of_ntcir(texts: Path) -> None:
@@ -161,9 +164,9 @@ def test_scores_can_be_compared(texts: Path) -> None:
 def test_errors(texts: Path, arguments: tuple[str, ...], said: str) -> None:
     out, err = cranfield(texts, "answers", *arguments, status=2)
     assert out == ""
-    assert err.startswith("cranfield: error: ")
-    assert err.count("\n") == 1
-    assert said in err
+    [error] = [line for line in err.splitlines() if "missing and counted as 0" not in line]
+    assert error.startswith("cranfield: error: ")
+    assert said in error
 
 
 def test_help(texts: Path) -> None:

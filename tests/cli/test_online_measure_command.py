@@ -132,7 +132,10 @@ def test_labels_and_list(logged: Path) -> None:
             ("pages.csv", "results=results.csv", "-m", "UCTR"),
             "UCTR needs clicks, of which no table",
         ),
-        (("pages.csv", "-m", "Abandonment"), "Abandonment needs clicks, of which no table"),
+        (
+            ("pages.csv", "--log-format", "tables", "-m", "Abandonment"),
+            "Abandonment needs clicks, of which no table",
+        ),
         (("pages.csv", "clicks=clicks.csv", "clicks=results.csv"), "a log is one file"),
         ((*TABLES, "-m", "QueriesPerUser", "--by", "query"), "is of users, and has no value by"),
         ((*TABLES, "--by", "session"), "values by session need the session of pages"),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,7 +193,7 @@ def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
             lines += [f"{measure},{t},{name},{score!r}" for t, score in enumerate(scores.tolist())]
     (folder / "s.csv").write_text("\n".join(lines) + "\n", "utf-8")
     given = ("compare", "--scores", "s.csv", "-m", "AP", "-m", "GMAP", "--ranks", "-f", "csv")
-    expected = {
+    expected: dict[str, dict[str, Any]] = {
         "mean": {name: np.mean(scores) for name, scores in values.items()},
         "median": {name: np.median(scores) for name, scores in values.items()},
         "geometric mean": {name: gmean(scores) for name, scores in values.items()},

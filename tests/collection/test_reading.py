@@ -81,8 +81,9 @@ def test_fast_and_slow_reading_agree(kind: str) -> None:
     if kind == "old mac":
         data = data.replace(b"\r", b"\n")
     part = text.read_chunk(data, RUN, source="x", first_line=1, encoding="utf-8")
-    slow, numbers = read_lines(data, RUN, source="x", first_line=1)
+    slow, numbers, width = read_lines(data, RUN, source="x", first_line=1)
     assert part.frame.equals(slow)
+    assert part.width == width
     lines = LineMap()
     lines.add(part.frame.height, 1, part.numbers)
     assert [lines.line(row) for row in range(part.frame.height)] == numbers.tolist()
@@ -278,7 +279,7 @@ def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:
 
 def test_depth_of_written_runs(tmp_path: Path) -> None:
     cf.write_run(
-        cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 3.0}}, name="n"), tmp_path / "r", depth=2
+        cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 3.0}}, name="n"), tmp_path / "r", limit=2
     )
     assert (tmp_path / "r").read_text() == "q Q0 c 1 3.0 n\nq Q0 b 2 1.0 n\n"
 

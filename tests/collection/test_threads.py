@@ -70,7 +70,7 @@ def _by_line(data: bytes) -> Any:
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     try:
-        frame, numbers = read_lines(data, RUN, source="x", first_line=1)
+        frame, numbers, _ = read_lines(data, RUN, source="x", first_line=1)
     except cf.InputError as error:
         return error.reason, error.line
     return frame.select("topic", "doc", "score").rows(), numbers.tolist()

@@ -38,7 +38,7 @@ def fused(runs: Any, *arguments: Any, **options: Any) -> Scores:
 )
 def test_the_figures_of_ranx(case: dict[str, Any]) -> None:
     options = {name: case[name] for name in ("norm", "weights") if name in case}
-    found = fused(RANX["runs"], case["method"], depth=None, **options)
+    found = fused(RANX["runs"], case["method"], limit=None, **options)
     assert found.keys() == case["scores"].keys()
     for topic, wanted in case["scores"].items():
         assert found[topic] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
@@ -127,7 +127,7 @@ RUNS = st.lists(
 def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
     by_score = method.startswith("Comb")
     named = {f"s{k}": {t: d for t, d in one.items() if d} for k, one in enumerate(runs)}
-    found = fused(named, method, norm=norm if by_score else None, depth=None)
+    found = fused(named, method, norm=norm if by_score else None, limit=None)
     for topic in ("q1", "q2"):
         wanted = naive([one[topic] for one in runs], method, norm)
         assert found.get(topic, {}) == pytest.approx(wanted, rel=1e-10, abs=1e-10)
@@ -137,7 +137,7 @@ def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
         assert pairs == sorted(pairs, reverse=True)
     # The names and the order of runs make no difference.
     turned = {f"x{k}": one for k, one in enumerate(reversed(list(named.values())))}
-    assert fused(turned, method, norm=norm if by_score else None, depth=None) == found
+    assert fused(turned, method, norm=norm if by_score else None, limit=None) == found
 
 
 def test_sums_that_are_equal_are_tied() -> None:
@@ -200,7 +200,7 @@ def test_ids_of_any_length(method: str, kind: str, tmp_path: Path) -> None:
         cf.write_run(cf.read_run(run, name=name), tmp_path / f"{name}.run")
     topics = {topic for run in runs.values() for topic in run}
     for source in (runs, tmp_path):
-        made = fused(source, method, depth=None)
+        made = fused(source, method, limit=None)
         assert made.keys() == topics
         for topic in topics:
             wanted = plain(runs, method, topic)
@@ -236,7 +236,7 @@ def test_keys_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
-    run = cf.fuse(RANX["runs"], "RRF(k=10)", depth=4)
+    run = cf.fuse(RANX["runs"], "RRF(k=10)", limit=4)
     assert run.name == "RRF(k=10)" and len(run) == 12
     assert run.metadata is not None and "a, b, c" in run.metadata.get("method.description")
     cf.write_run(run, tmp_path / "fused.run", metadata=True)
@@ -284,7 +284,7 @@ def test_command(tmp_path: Path) -> None:
     wanted = cf.fuse(RANX["runs"], "CombSUM", weights=[1, 2, 3])
     found = cf.read_run(tmp_path / "f.gz")
     assert found.name == "CombSUM" and found.to_polars().rows() == wanted.to_polars().rows()
-    out, _ = cranfield(tmp_path, "fuse", *files, "--depth", "1", "--name", "mine")
+    out, _ = cranfield(tmp_path, "fuse", *files, "--limit", "1", "--name", "mine")
     assert [line.split()[-1] for line in out.splitlines() if line[0] != "#"] == ["mine"] * 3
     assert "Fox and Shaw" in cranfield(tmp_path, "fuse", "--list")[0]
     for arguments, message in (

@@ -15,6 +15,10 @@ from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
+)
+
 ROWS = [
     {"topic": "q1", "nugget": "a", "weight": 2, "vital_length": 5},
     {"topic": "q1", "nugget": "b", "weight": 1, "vital_length": 3},

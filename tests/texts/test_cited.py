@@ -13,6 +13,10 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import InputError, MeasureError
 from cranfield.texts import read_citations
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
+)
+
 
 def values(judged: Any, *measures: str) -> list[list[list[float]]]:
     found = evaluate_answers(judged, list(measures))

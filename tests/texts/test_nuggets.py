@@ -14,6 +14,10 @@ from cranfield.base.errors import MeasureError
 from cranfield.texts import judge_answers
 from cranfield.texts.columns import text_length
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
+)
+
 GOLD = {"q": {"a": "vital", "b": "vital", "c": "okay", "d": "okay"}}
 
 

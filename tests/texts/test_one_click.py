@@ -16,6 +16,10 @@ from cranfield.measures.texts.one_click import minimal_output
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
+)
+
 # The example of NTCIREVAL (version 190111), README.1click; `oracle` is what the program prints.
 NUGGETS = """1C0-0001 N0001 3 10
 1C0-0001 N0002 1 5

@@ -13,6 +13,10 @@ from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.texts import judge_answers, read_nugget_assignments
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"
+)
+
 WORDS = {"v": "vital", "o": "okay", "s": "support", "p": "partial_support", "n": "not_support"}
 
 # (topic, run, importance and assignment of each nugget by their first letters, and all_score,

@@ -16,6 +16,10 @@ from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.measures.texts.rouge import lcs_length, pairs, skip_overlap
 from cranfield.texts import judge_summaries
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty|letters other than)"
+)
+
 # (summary, reference, {type: [precision, recall, F]}) of rouge-score 0.1.2, no stemming
 ORACLE: list[tuple[str, str, dict[str, list[float]]]] = [
     (

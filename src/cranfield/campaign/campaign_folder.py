@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cranfield.assess import Pool
     from cranfield.campaign.checks.report import CheckReport
     from cranfield.campaign.publishing.releasing import Release
+    from cranfield.campaign.results.leaderboard import Leaderboard
     from cranfield.campaign.results.standing.result import Standing
     from cranfield.campaign.store.records import Judgments, Submission, Team
     from cranfield.campaign.store.verification import Verification
@@ -153,11 +154,18 @@ class Campaign(Opened):
 
         return add_judgments(self, qrels, task, version=version, note=note)
 
-    def pool(self, task: str | None = None, *, depth: int | None = None) -> Pool:
-        """Pool the accepted runs by the task's rules: their priorities, and the depth."""
+    def pool(
+        self,
+        task: str | None = None,
+        *,
+        depth: int | None = None,
+        without: Sequence[str] = (),
+        mark: bool = False,
+    ) -> Pool:
+        """Pool the accepted runs by the task's rules, without some; `mark` records the pool."""
         from cranfield.campaign.results.pooling import pool
 
-        return pool(self, task, depth=depth)
+        return pool(self, task, depth=depth, without=without, mark=mark)
 
     def score(
         self,
@@ -170,6 +178,19 @@ class Campaign(Opened):
         from cranfield.campaign.results.scoring import scored
 
         return scored(self, task, measures=measures, judgments=judgments)
+
+    def leaderboard(
+        self,
+        task: str | None = None,
+        *,
+        measures: Sequence[str] | None = None,
+        judgments: str | None = None,
+        alpha: float = 0.05,
+    ) -> Leaderboard:
+        """Score the accepted runs, and rank them by the first measure."""
+        from cranfield.campaign.results.leaderboard import board
+
+        return board(self, task, measures=measures, judgments=judgments, alpha=alpha)
 
     def sheets(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
         """Write a sheet for each accepted run: HTML, text and JSON."""

@@ -86,5 +86,5 @@ def write_example(folder: Path) -> dict[str, str]:
         lines[number - 1] = line.format(tag=broken)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
     better = chosen[3][1]
-    write_run(runs[better], folder / f"{better}-2.run", depth=50)
+    write_run(runs[better], folder / f"{better}-2.run", limit=50)
     return {"team": team, "replaced": better, "withdrawn": chosen[5][1]}

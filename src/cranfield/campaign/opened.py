@@ -31,6 +31,8 @@ class Opened:
         self.folder = Path(fspath(folder))
         self.actor = actor
         self.clock = clock
+        self.unreadable: dict[int, str] = {}
+        """Accepted runs that could not be read since it was opened: the reason by submission id."""
 
     @cached_property
     def rules(self) -> Rules:

@@ -52,7 +52,7 @@ DEFAULTS = {
     multiple=True,
     help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
 )
-@option("--system", metavar="NAME", help="The system, where a file names none.")
+@option("--system", metavar="NAME", stands_for="name", help="The system, where a file names none.")
 @one_of(
     "--tokeniser",
     ("alphanumeric", "whitespace"),

@@ -57,7 +57,7 @@ def demo() -> None:
     table = systems_table(evaluation)
     console.print(rich_table(replace(table, rows=table.rows[:SHOWN])))
     say(f"and {len(evaluation.systems) - SHOWN} more, with intervals and pairs, in the report")
-    for note in (*evaluation.coverage.notes(), *found.notes):
+    for note in (*evaluation.notes(), *found.notes):
         say(f"note: {note}")
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

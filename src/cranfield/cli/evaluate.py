@@ -111,7 +111,7 @@ def _lines(
                 "policies": evaluation.judged.policies.describe(),
                 **dict(evaluation.judged.annotations.settings),
             },
-            notes=evaluation.coverage.notes(),
+            notes=evaluation.notes(),
         ).rstrip("\n")
     else:
         groups = {"all_trec", "official", "set"} & set(asked)

@@ -51,7 +51,11 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @skip_bad_runs
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
-@option("--rel", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
+@option(
+    "--rel",
+    type=click.IntRange(0),
+    help="Lowest relevant grade of measures that do not set it themselves.",
+)
 @one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
 @one_of(
@@ -110,5 +114,5 @@ def sessions(
         lengths=lengths,
         **{name: value for name, value in others.items() if value is not None},
     )
-    found.judged.coverage.warn()
+    found.warn()
     output.write(found, printing, unit="session")

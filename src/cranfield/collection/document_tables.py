@@ -71,14 +71,14 @@ def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
 _LENGTHS = schema_of_lines(
     "table of lengths",
     DOC,
-    Column("length", NUMBER, "words characters tokens doc_length doclen"),
+    Column("length", NUMBER),
     mapping=two_columns("doc", "length"),
 )
 _GROUPS = schema_of_lines(
     "table of groups",
     DOC,
-    Column("group", ID, "group_id provider author"),
-    optional("weight", NUMBER, "share membership"),
+    Column("group", ID),
+    optional("weight", NUMBER),
     mapping=_memberships,
 )
 

@@ -1,4 +1,4 @@
-"""What becomes of documents that stand twice in one topic."""
+"""Policies for documents that stand twice in one topic, and for rows without a grade."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import quoted, warn
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import counted
 from cranfield.collection.keys import Codes
 from cranfield.sources.chunks import Origin
@@ -21,6 +21,21 @@ DUPLICATES = {
     "best": "the one with the highest score or grade is kept, of equal ones the first",
 }
 """The policies for a document that stands twice in one topic."""
+
+UNGRADED = {
+    "error": "a row without a grade is refused",
+    "drop": "a document without a grade is not judged",
+}
+"""The policies for rows of judgments without a grade."""
+
+
+def tell_ungraded(source: str, dropped: int, rows: int) -> None:
+    """Warn of rows without a grade; refuse judgments of which none has one."""
+    if dropped == rows:
+        raise InputError(f"none of {counted(rows, 'row')} has a grade", source=source)
+    if dropped:
+        are = "has no grade and counts" if dropped == 1 else "have no grade and count"
+        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)
 
 
 def without_repeats(

@@ -47,10 +47,14 @@ class Fields(NamedTuple):
     lines: NDArray[np.int64] | None = None
 
 
-def run_lines(chunk: bytes) -> Read[Part] | None:
+def run_lines(chunk: bytes, *, only_tabs: bool = False) -> Read[Part] | None:
     """Read lines of a run; None where anything may be wrong with them."""
     head = chunk[: chunk.find(b"\n", _HEAD) + 1] or chunk
-    fields = (_regular(head) and _regular(chunk)) or _irregular(chunk)
+    fields = _regular(head) and _regular(chunk)
+    # Where blanks are of several kinds, tabs alone may be the separators.
+    if b" " in chunk if only_tabs else fields is None and b"\t" in chunk and b" " in chunk:
+        return None
+    fields = fields if fields or only_tabs else _irregular(chunk)
     if fields is None:
         return None
     text, (topic, _, doc, rank, score, tag), lines = fields
@@ -73,7 +77,8 @@ def run_lines(chunk: bytes) -> Read[Part] | None:
     names = ids_of(topics)
     values = {"rank": pl.Series(ranks), "score": pl.Series(scores)}
     part = Part(names, codes, docs, keys, different(of_tags), values)
-    return Read(part, scores.size, lines, scores.size if lines is None else chunk.count(b"\n"))
+    count = scores.size if lines is None else chunk.count(b"\n")
+    return Read(part, scores.size, lines, count, _WIDTH)
 
 
 def _regular(chunk: bytes) -> Fields | None:

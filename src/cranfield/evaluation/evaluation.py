@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, optional_module
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, optional_module, warn
 from cranfield.base.scale_types import Scale
 from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import Scorable, what_of
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.base import REGISTRY
@@ -139,6 +140,30 @@ class Evaluation(Framed, Plotted, Mapping[str, Scores]):
         if found is None:
             raise CranfieldError(f"{type(self.judged).__name__} have no coverage: runs have")
         return found
+
+    def notes(self) -> list[str]:
+        """Return notes on the coverage and on choices that change a score.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> ev = cf.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 0, "b": 1}}, "RR")
+        >>> ev.notes()
+        ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
+        """
+        return self.coverage.notes() + self._score_notes()
+
+    def _score_notes(self) -> list[str]:
+        from cranfield.evaluation.score_notes import score_notes
+
+        judged = self.whole.judged
+        return score_notes(judged, self.whole) if isinstance(judged, JudgedRuns) else []
+
+    def warn(self) -> None:
+        """Issue the notes as warnings, except for skipped runs, which are reported on reading."""
+        self.whole.coverage.warn()
+        for note in self._score_notes():
+            warn(note, stacklevel=2)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:
         """Return the evaluation with all scores on a scale that you declare.

@@ -19,6 +19,7 @@ class OfRankings(TypedDict, total=False):
     ties: Ties | None
     unjudged: Unjudged | None
     negative: Negative | None
+    max_grade: int | None
     lengths: Any
     groups: Any
     intents: Any
@@ -40,6 +41,7 @@ class Judging(OfRankings, total=False):
 
     topics: Topics | None
     depth: int | None
+    topics_with_grade: int | None
     system: str | None
     columns: Mapping[str, str] | None
     duplicates: str

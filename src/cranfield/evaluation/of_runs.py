@@ -66,8 +66,9 @@ def evaluate(
         `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
-        `lengths`, `groups`, `intents`, `aspects`, `system`, `columns`, `duplicates`, `bad_runs`,
-        `jobs`, `backend`, `scheduler`, `progress`. With shards, the depth is that of the whole
+        `max_grade`, `topics_with_grade`, `lengths`, `groups`, `intents`, `aspects`, `system`,
+        `columns`, `duplicates`, `bad_runs`, `jobs`, `backend`, `scheduler`, `progress`. With
+        shards, the depth is that of the whole
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
         `groups`, `intents` and `aspects` are refused. Only with shards:
 

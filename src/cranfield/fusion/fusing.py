@@ -55,7 +55,8 @@ def fuse(
     *,
     norm: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    depth: int | None = DEPTH,
+    depth: int | None = None,
+    limit: int | None = DEPTH,
     ties: str = "trec",
     name: str | None = None,
     jobs: int | None = None,
@@ -76,8 +77,10 @@ def fuse(
     weights
         Of the runs, in their order or by name, above 0; by default all are 1.
     depth
-        Documents of each topic that are kept, from 1; None for all. All ranks of the given runs
-        count.
+        Ranks kept of each ranking of the given runs, from 1; None for all, as for
+        :func:`cranfield.judge`.
+    limit
+        Documents of each topic that the fused run keeps, from 1; None for all.
     ties
         Order of documents with equal scores in the given runs, as for :func:`cranfield.judge`.
         Ranks are made from scores, whatever the rank column says.
@@ -134,21 +137,22 @@ def fuse(
         check_choice("norm", norm, NORMS)
         if not chosen.by_score:
             raise PolicyError(f"{chosen.name} goes by ranks; norm is for methods that go by scores")
-    if depth is not None:
-        check_whole("depth", depth, 1)
+    for option, value in (("depth", depth), ("limit", limit)):
+        if value is not None:
+            check_whole(option, value, 1)
     check_choice("ties", ties, TIES)
     many = read_runs(runs)
     if len(many) < 2:
         raise InputError(f"fusion takes two runs or more, not {len(many)}")
     _check_weights(weights, chosen)
-    top = partial(top_of, depth=None, ties=ties, scored=chosen.by_score)
+    top = partial(top_of, depth=depth, ties=ties, scored=chosen.by_score)
     tops = list(of_each(many, top, progress, jobs=jobs))
     names = distinct_names([one.name for one in tops], [one.stem for one in tops])
     of_runs = _weights(weights, names)
     topics = all_topics(tops)
     given, text = among(tops, topics)
     called = name or str(chosen).replace(" ", "")
-    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, depth=depth)
+    fused = partial(_fused, method=chosen, weights=of_runs, norm=norm or NORM, limit=limit)
     blocks = (
         (first, [one.of_topics(first, after) for one in given], names, topics[first:after])
         for first, after in _bounds(given, len(topics))
@@ -242,7 +246,7 @@ def _fused(
     method: Fusion,
     weights: Floats,
     norm: str,
-    depth: int | None,
+    limit: int | None,
 ) -> _Fused:
     """Rank the documents of some topics by their fused scores."""
     first, tops, systems, topics = block
@@ -256,7 +260,7 @@ def _fused(
     )
     order = order_of(fused, "trec")
     rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
-    kept = slice(None) if depth is None else rank <= depth
+    kept = slice(None) if limit is None else rank <= limit
     rows = order.rows[kept]
     codes = given.topic[rows] + np.int32(first)
     return codes, taken(given.words, rows), scores[rows], rank[kept].astype(np.int32)

@@ -281,6 +281,11 @@ class Measure(Declared):
             yield from (max(grade + more, 1) for grade, _ in kind for more in (0, 1))
 
     @property
+    def uses_highest_grade(self) -> bool:
+        """Whether scores depend on the highest grade of all judgments, which is not given."""
+        return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
+
+    @property
     def deepest(self) -> int | None:
         """The last rank that can change the score; None if there is none."""
         return self.cutoff

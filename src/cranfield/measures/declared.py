@@ -22,6 +22,8 @@ class Declared:
     parameters: ClassVar[dict[str, Parameter]] = {}
     error: ClassVar[type[ValueError]] = MeasureError
     """What a wrong parameter raises."""
+    explicit: frozenset[str]
+    """Names of the parameters that were given, even with their default values."""
 
     # Lighter than a dataclass each, whose making would be most of the time of the import.
     def __init_subclass__(cls) -> None:
@@ -34,6 +36,7 @@ class Declared:
 
     def __init__(self, /, **given: Any) -> None:
         self.check_names(given)
+        vars(self)["explicit"] = frozenset(given)
         for name, declared in self.parameters.items():
             self._set(name, given.get(name, declared.default))
 
@@ -55,7 +58,9 @@ class Declared:
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
         own = {name: value for name, value in vars(self).items() if name in self.parameters}
-        return type(self)(**{**own, **parameters})
+        changed = type(self)(**{**own, **parameters})
+        vars(changed)["explicit"] = self.explicit | set(parameters)
+        return changed
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

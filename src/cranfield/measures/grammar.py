@@ -97,7 +97,8 @@ def parse_measures(
         of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them. Those of `ntcireval` may be
         followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
     rel
-        The lowest relevant grade of all that have one; by default what each says.
+        The lowest relevant grade of measures that have one and do not set it themselves:
+        `AP(rel=1)` keeps its own.
 
     Examples
     --------
@@ -105,6 +106,8 @@ def parse_measures(
     [Success@1, Success@5, Success@10]
     >>> parse_measures("P@10,nDCG@10", rel=2)
     [P(rel=2)@10, nDCG@10]
+    >>> [one.label for one in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
+    ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
     if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
@@ -117,14 +120,14 @@ def parse_measures(
     for text in texts:
         if isinstance(text, Measure):
             text.require_complete()
-            found[text] = None
+            found.setdefault(_with_rel(text, rel))
         elif isinstance(text, str) or _of_ir_measures(text):
             foreign = _of_ir_measures(text)
             given = from_ir_measures(str(text)) if foreign else str(text).strip()
             # What is rewritten is none of the caller's texts.
             read = _of_program if foreign else _labelled
             for one in _split(given):
-                made = read(one, compat)
+                made = [_with_rel(each, rel) for each in read(one, compat)]
                 if len(made) == 1 and (first := alone.setdefault(made[0], one)) != one:
                     warn(
                         f"{quoted(first)} and {quoted(one)} are one measure, which is shown as the"
@@ -137,10 +140,16 @@ def parse_measures(
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:
         raise MeasureError("no measure was given")
-    if rel is None:
-        return list(found)
+    return list(found)
+
+
+def _with_rel(measure: Measure, rel: int | None) -> Measure:
+    """Set the lowest relevant grade of a measure that has one, unless it was given explicitly."""
+    inner = _innermost(measure)
+    if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
+        return measure
     # A measure of a measure hands it on to the one inside.
-    return [one(rel=rel) if "rel" in _innermost(one).parameters else one for one in found]
+    return measure(rel=rel)
 
 
 def _innermost(measure: Measure) -> Measure:
@@ -328,12 +337,21 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         some = " or ".join(sorted(found))
         raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
     names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
-    hint = did_you_mean(name, filter(str.isascii, names))
+    hint = did_you_mean(name, (one for one in names if one.isascii() and _is_like(name, one)))
     if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         meant = _in_any_case(at[1].lower())
         if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
             hint = f"; did you mean {at[1]}@{at[2]}?"
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
+
+
+def _is_like(name: str, known: str) -> bool:
+    """Return False if a name of few letters shares too few of them to have been meant."""
+    if len(name) > 3:
+        return True
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, name.lower(), known.lower()).ratio() >= 0.75
 
 
 def _in_any_case(lower: str) -> dict[str, Mapping[str, str]]:

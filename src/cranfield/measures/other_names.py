@@ -46,6 +46,7 @@ _PAPERS: Forms = (
     (r"(?P<name>[a-z_]{3,}?)_(?:cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
     (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
     (r"(?P<name>[a-z_]+)@(?P<k>\d+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)@\g<k>"),
+    (r"(?P<name>[A-Za-z]\w*)['\u2032](?P<at>@\d+)?", r"\g<name>(judged_only=True)\g<at>"),
     (rf"{_SIMILARITY}map@(?P<k>\d+)", r"AP(denominator='min')@\g<k>"),
     (rf"{_SIMILARITY}accuracy@(?P<k>\d+)", r"Success@\g<k>"),
     (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
@@ -64,6 +65,10 @@ TOOLS: dict[str, tuple[str, dict[str, str]]] = {
     "recall_cap": ("RelP", {}),
     "hit": ("Success", {}),
     "hit_rate": ("Success", {}),
+    "hr": ("Success", {}),
+    "hit_ratio": ("Success", {}),
+    "hitratio": ("Success", {}),
+    "capped_recall": ("RelP", {}),
     "11pt_avg": ("AP11", {}),
 }
 """Names of other programs in lower case that stand for one measure, whatever the cutoff."""
@@ -161,13 +166,21 @@ _SET_F = (
     " is there, not over the cutoff"
 )
 
+_F_NAMES = ("f", "f1", "f_measure", "f_score", "f1_score", "fscore", "fmeasure")
+_ACCURACY = "Success@k is whether a relevant document is among the first k"
+_RANK = "RR is the reciprocal of the rank of the first relevant document"
+
 NO_MEASURES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
     "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
-    "accuracy": "Success@k is whether a relevant document is among the first k",
+    **dict.fromkeys(("accuracy", "acc"), _ACCURACY),
+    **dict.fromkeys(("mean_rank", "meanrank", "mr", "medr", "median_rank"), _RANK),
+    **dict.fromkeys(("c", "completeness"), "R@k is 1 if all relevant documents are in the top k"),
+    "ncg": "gR@k is the gain of the top k over that of all judged documents, nDCG@k discounts it",
+    "cg": "gP@k is the gain of the top k over the most it could be, DCG@k discounts it",
     "hole": "Unjudged@k is the share of documents without a judgment for their topic",
-    **dict.fromkeys(("f", "f1", "f_measure"), _SET_F),
+    **dict.fromkeys(_F_NAMES, _SET_F),
     **{program: f"compat={program!r} makes it all that {program} prints" for program in _ALL},
 }
 """Names that one could expect, and why they are no measures; those of programs in lower case."""

@@ -157,7 +157,9 @@ def trec_name(one: Measure, rel: int = 1) -> str:
     not part of a name.
     """
     plain = one
-    if rel != 1 and getattr(one, "rel", None) == rel:
+    if rel != 1 and hasattr(one, "rel"):
+        if one.rel != rel:
+            return one.label
         plain = one(rel=1)
     if plain.name in _LEVELLED:
         plain = plain(rounding="up")

@@ -43,6 +43,7 @@ class Wrapping(Measure):
         if self.inner.reads is not JudgedRuns:
             reads, wanted = self.inner.reads.what, JudgedRuns.what
             raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not {wanted}")
+        vars(self)["explicit"] = frozenset(options)
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
@@ -98,6 +99,10 @@ class Wrapping(Measure):
         """Works to cite for the measure inside, then for this one."""
         works = (*self.inner.source.split("; "), *super().source.split("; "))
         return "; ".join(dict.fromkeys(works))
+
+    @property
+    def uses_highest_grade(self) -> bool:
+        return super().uses_highest_grade or self.inner.uses_highest_grade
 
     def options(self) -> Mapping[str, Any]:
         return {name: getattr(self, name) for name in self.option_names()}

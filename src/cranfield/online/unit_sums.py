@@ -33,6 +33,8 @@ class UnitSums:
         Sum of the values of each measure, shape (units, measures).
     numbers
         Number of values that there are, shape (units, measures).
+    pages, unassigned
+        Number of pages of the log, and of those that belong to no unit and are excluded.
     """
 
     kind: str
@@ -42,6 +44,8 @@ class UnitSums:
     names: tuple[str, ...]
     totals: Floats
     numbers: Floats
+    pages: int = 0
+    unassigned: int = 0
 
     @property
     def means(self) -> Floats:

@@ -284,6 +284,10 @@ class Interval(Wrapping):
         gains = getattr(inner, "gains", None)
         return gains is None or getattr(gains, "kind", None) in BINARY_GAINS
 
+    @property
+    def uses_highest_grade(self) -> bool:
+        return not self._is_binary()
+
     def _highest(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
 

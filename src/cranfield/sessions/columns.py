@@ -32,11 +32,11 @@ WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
 TIME = Kind(_seconds, pl.Float64, "no number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 
-SYSTEM = optional("system", ID, "tag run run_tag runid")
-SESSION = Column("session", ID, "session_id sessionid sid")
-TOPIC = Column("topic", ID, "topic_id tid")
-QUERY = Column("query", ID, "query_number querynumber qnum interaction query_id qid")
-RANK = Column("rank", WHOLE, "position clickedrank clicked_rank")
+SYSTEM = optional("system", ID)
+SESSION = Column("session", ID)
+TOPIC = Column("topic", ID, "topic of session")
+QUERY = Column("query", ID, "query of session")
+RANK = Column("rank", WHOLE, "clicked rank")
 
 
 def _columns(kind: str, data: Mapping[Any, Any]) -> dict[str, list[Any]]:
@@ -59,9 +59,9 @@ _SESSIONS = Schema(
     "table of sessions",
     (
         *(SESSION, QUERY, DOC, SYSTEM),
-        optional("topic", ID, TOPIC.others),
-        optional("rank", WHOLE, RANK.others),
-        optional("score", SCORE.kind, SCORE.others),
+        optional("topic", ID, TOPIC.meaning),
+        optional("rank", WHOLE, RANK.meaning),
+        optional("score", SCORE.kind),
         *(optional("title", TEXT), optional("snippet", TEXT)),
     ),
     formats=FRAMES,
@@ -72,8 +72,8 @@ CLICKS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
-        optional("start", TIME, "time starttime start_time timestamp", called="time"),
-        optional("end", TIME, "endtime end_time", called="time"),
+        optional("start", TIME, called="time"),
+        optional("end", TIME, called="time"),
     ),
     formats=FRAMES,
     mapping=lambda data, source: _columns("table of clicks", data),

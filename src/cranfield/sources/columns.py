@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.errors import CranfieldError, InputError, quoted, warn
 from cranfield.base.escape import plain
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
-from cranfield.sources.schemas import NO_NAMES, Lines, Schema
+from cranfield.sources.schemas import AS_USUAL, Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -51,10 +51,46 @@ class Columns:
     ) -> Columns:
         return cls(source, names, lambda k: [row[k] for row in rows], lines)
 
-    def matched(self, schema: Schema, called: Mapping[str, str] = NO_NAMES) -> dict[str, Cells]:
+    def matched(self, schema: Schema, called: Mapping[str, str] = AS_USUAL) -> dict[str, Cells]:
         """Take the columns of a schema, by what they are `called` here or its names for them."""
         places = schema.places(self.names, self.source, called)
+        self.tell_unused(schema, [*places.values()])
         return {name: self.cells(k) for name, k in places.items()}
+
+    def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
+        """Warn of columns that nothing reads; refuse those that change what rows mean."""
+        unused, decisive = schema.unused(self.names, used)
+        for k, kind in decisive.items():
+            values = [text for text in map(_text, self.cells(k)) if text]
+            one = len(set(values)) < 2 and (kind != "count" or {*values} <= {"1", "1.0"})
+            if values and not one:
+                some = some_of(map(quoted, dict.fromkeys(values)), 3)
+                raise InputError(
+                    f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
+                    f" {schema.kind} does not take into account: {_SETTLED[kind]}, and remove the"
+                    " column",
+                    source=self.source,
+                )
+        # A column with one value for all rows changes none of them.
+        noted = [k for k in unused[:_LOOKED_AT] if len({*map(_text, self.cells(k))}) > 1]
+        if noted := noted + unused[_LOOKED_AT:]:
+            listed = some_of((quoted(self.names[k]) for k in noted), 12)
+            warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+
+
+_LOOKED_AT = 100
+"""Columns that are not read, and whose values are looked at: the first ones."""
+
+_SETTLED = {
+    "status": "keep the rows that count",
+    "count": "give one row for each time",
+    "weight": "give rows of equal weight",
+}
+"""What makes a table readable that has a decisive column."""
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell).strip()
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:

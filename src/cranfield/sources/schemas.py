@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import some_of
+from cranfield.sources.column_names import DECISIVE, GROUPS, PLAIN
 from cranfield.sources.values import Cells, Kind, is_number
 
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
@@ -18,7 +20,11 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 """Those of them that are tables, and nothing else."""
 
 
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
+AS_USUAL: Mapping[str, str] = MappingProxyType({})
+"""Columns have their usual names."""
+
+_NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
+"""Columns without a name, or with one that pandas or Polars made for an index or a second one."""
 
 
 def spelt(name: object) -> str:
@@ -26,26 +32,51 @@ def spelt(name: object) -> str:
     return re.sub(r"[\s_.:-]+", "", str(name)).casefold()
 
 
+_PLAIN = frozenset(map(spelt, PLAIN.split()))
+_DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, what its values are, and its other usual names, separated by blanks.
+    """A column: its name, what its values are, and what it means.
 
-    `called` is what a value of it is called in messages, if not by the name of the column.
+    `meaning` is a key of :data:`~cranfield.sources.column_names.GROUPS`, which has its usual
+    names; by default the name of the column, and None where a user gave the name. `called` is what
+    a value of it is called in messages, if not by the name of the column.
     """
 
     name: str
     kind: Kind
-    others: str = ""
+    meaning: str | None = ""
     required: bool = True
     called: str = ""
 
     @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The usual names, those that win first."""
+        meaning = self.name if self.meaning == "" else self.meaning
+        groups = [tuple(one.split()) for one in GROUPS.get(meaning or "", ())]
+        known = spelt(self.name) in {spelt(name) for group in groups for name in group}
+        own = () if known else ((self.name,),)
+        return (*own, *groups)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        return (self.name, *self.others.split())
+        return tuple(name for group in self.groups for name in group)
+
+    def named_in(self, names: Sequence[object]) -> list[int]:
+        """Find the columns of a table that have the usual names which win among those there."""
+        given = [spelt(name) for name in names]
+        for group in self.groups:
+            usual = {*map(spelt, group)}
+            places = [k for k, name in enumerate(given) if name in usual]
+            if places:
+                return places
+        return []
 
 
-def optional(name: str, kind: Kind, others: str = "", called: str = "") -> Column:
-    return Column(name, kind, others, required=False, called=called)
+def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") -> Column:
+    return Column(name, kind, meaning, required=False, called=called)
 
 
 @dataclass(frozen=True)
@@ -68,7 +99,10 @@ class Schema:
     kind, called, readable, lacks, hint: words for messages: what a table is, what something is to
         be read as, what a damaged file is none of (by default its format), what a missing column
         is, and what helps, where nothing else seems to be wrong.
-    columns: its columns; those of other names are not read.
+    columns: its columns; a note names the other ones of a table.
+    asked: whether the user named the columns, so that others are not worth a note.
+    decisive: kinds of columns, of `DECISIVE`, that change what a row means and that it cannot
+        take into account: it refuses them.
     formats: files with named columns that are read, by suffix; of any other suffix are `lines`, or
         else files of the format `otherwise`.
     tuples: what the values of a plain tuple are, those that are required first; None where rows
@@ -91,6 +125,8 @@ class Schema:
     numbered: bool = False
     lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
+    decisive: tuple[str, ...] = ()
+    asked: bool = False
 
     @property
     def things(self) -> str:
@@ -105,34 +141,57 @@ class Schema:
         return tuple(column.name for column in self.columns if column.required)
 
     def places(
-        self, names: Sequence[object], source: str, called: Mapping[str, str] = NO_NAMES
+        self, names: Sequence[object], source: str, called: Mapping[str, str] = AS_USUAL
     ) -> dict[str, int]:
         """Find each column by what it is `called` here, or else under any of its usual names.
 
-        However these are spelt; the first one counts.
+        However these are spelt. Two columns of one meaning, by names of one group, are refused.
         """
-        place = {spelt(name): k for k, name in reversed([*enumerate(names)])}
         found = {}
         for column in self.columns:
             if column.name in called:
                 found[column.name] = place_of(called[column.name], names, source, column.name)
                 continue
-            k = next((place[name] for name in map(spelt, column.names) if name in place), None)
-            if k is not None:
-                found[column.name] = k
+            places = column.named_in(names)
+            if len(places) > 1:
+                two = " and ".join(quoted(names[k]) for k in places[:2])
+                what = column.called or column.name
+                settled = self.hint.format(name=column.name) or "; remove or rename one"
+                raise InputError(f"has two columns for the {what}: {two}{settled}", source=source)
+            if places:
+                found[column.name] = places[0]
             elif column.required:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     raise InputError(self._headless(names), source=source)
                 have = [quoted(name) for name in names[:12]]
                 reason = (self.lacks + (self._of_head(names) or self.hint)).format(
                     name=column.name,
-                    names=", ".join(column.names),
+                    names=some_of(dict.fromkeys((column.name, *column.names)), 10),
                     either=" or ".join(column.names),
                     have=", ".join(have),
                     plain=", ".join(map(str, names)) or "none",
                 )
                 raise InputError(reason, source=source)
         return found
+
+    def unused(
+        self, names: Sequence[object], used: Collection[int]
+    ) -> tuple[list[int], dict[int, str]]:
+        """Return the columns that are worth a note as nothing reads them, and the decisive ones.
+
+        The first are not those that only describe rows, nor other names of a column that is used;
+        the second are given with what they are, a key of `DECISIVE`.
+        """
+        known = {spelt(name) for column in self.columns for name in column.names}
+        left = {k: spelt(name) for k, name in enumerate(names) if k not in used}
+        decisive = {
+            k: _DECISIVE[name] for k, name in left.items() if _DECISIVE.get(name) in self.decisive
+        }
+        silent = _PLAIN | known
+        noted = [
+            k for k, name in left.items() if name not in silent and not _NO_NAME.fullmatch(name)
+        ]
+        return [] if self.asked else noted, decisive
 
     def _headless(self, names: Sequence[object]) -> str:
         """Say that a table does not name its columns, and which names may be wanted."""

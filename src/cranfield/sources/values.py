@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite, isnan
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import quoted
+from cranfield.base.errors import quoted, warn
+from cranfield.base.words import counted
 
 Cells = Sequence[Any] | pl.Series
 """A column as it was given: values of Python, or a column of polars."""
@@ -109,6 +110,37 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
         return False
 
 
+NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
+"""Words that stand for no grade, in any case."""
+
+_TRUTHS = {"true": 1, "false": 0}
+
+
+def truths_as_grades(cells: Cells) -> Cells:
+    """Return 1 for true and 0 for false, with a warning, where all grades are one of the two.
+
+    Cells without a grade stay as they are. A column that begins with anything else is unchanged.
+    """
+    first = next((cell for cell in cells if not absent(cell, NO_GRADE)), None)
+    if _truth(first) is None:
+        return cells
+    listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
+    made = [None if absent(cell, NO_GRADE) else _truth(cell) for cell in listed]
+    if any(
+        grade is None and not absent(cell, NO_GRADE)
+        for grade, cell in zip(made, listed, strict=True)
+    ):
+        return cells
+    warn("grades are true and false; true is read as 1, false as 0", stacklevel=6)
+    return made
+
+
+def _truth(cell: Any) -> int | None:
+    if isinstance(cell, (bool, np.bool_)):
+        return int(cell)
+    return _TRUTHS.get(cell.strip(_BLANKS).lower()) if isinstance(cell, str) else None
+
+
 def plain(cell: Any) -> Any:
     """Make a whole number of a float that is one: ids read as floats by other tools still are."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
@@ -125,6 +157,7 @@ class Kind:
     missing: tells which values that are none may be left empty; by default none of them.
     exact: the type of Python, and of polars, that can be converted as a whole; None where each
         value has to be looked at.
+    prepare: changes a column before its values are converted.
     """
 
     read: Callable[[Any], Any]
@@ -132,9 +165,11 @@ class Kind:
     wanted: str | Callable[[Any], str] = ""
     missing: Callable[[Any], bool] = lambda cell: False
     exact: tuple[type, type[pl.DataType]] | None = None
+    prepare: Callable[[Cells], Cells] | None = None
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; with the first row that holds what it may not."""
+        cells = cells if self.prepare is None else self.prepare(cells)
         made = self._whole(cells) if isinstance(cells, pl.Series) else None
         if made is None:
             listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
@@ -145,6 +180,8 @@ class Kind:
 
     def reason(self, name: str, cell: Any) -> str:
         """Say what is wrong with a value."""
+        if absent(cell):
+            return f"has no {name}"
         wanted = self.wanted(cell) if callable(self.wanted) else self.wanted
         return f"{name} {_shown(cell)} is {wanted}" if wanted else f"has no {name}"
 
@@ -157,7 +194,11 @@ class Kind:
         given = series.dtype
         if self.dtype == pl.String:
             if given == pl.String:
-                return series.set(series == "", None)
+                bare = series.str.strip_chars(_BLANKS)
+                changed = int(((bare != series) & (bare != "")).sum())
+                if changed:
+                    warn(f"blanks around {counted(changed, 'id')} were removed", stacklevel=6)
+                return bare.set(bare == "", None)
             return series.cast(pl.String) if given.is_integer() else None
         if given == pl.String:
             # All are as they are usually written, or each is looked at.
@@ -196,7 +237,7 @@ def _shown(cell: Any) -> str:
 def _grade(cell: Any) -> int | None:
     if isinstance(cell, str):
         return whole_in(cell.strip(_BLANKS))
-    if isinstance(cell, (int, float, Decimal, np.number, np.bool_)):
+    if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
         try:
             number = int(cell)
         except (TypeError, ValueError, OverflowError):
@@ -209,13 +250,13 @@ def _identifier(cell: Any) -> str | None:
     cell = plain(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
-    if not isinstance(cell, str) or not cell:
+    if not isinstance(cell, str):
         return None
     try:
         cell.encode()
     except UnicodeEncodeError:
         return None
-    return cell
+    return cell.strip(_BLANKS) or None
 
 
 def anything(cell: Any) -> bool:
@@ -224,14 +265,29 @@ def anything(cell: Any) -> bool:
 
 
 ID = Kind(_identifier, wanted="not text or an integer", exact=(str, pl.String))
-"""The name of a document, a topic, a group: whole numbers are their digits."""
+"""The name of a document, a topic, a group: whole numbers are their digits.
+
+Blanks around it are removed, as between the fields of a line of text.
+"""
 
 TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
 """The same, and nothing where it is none."""
 
 NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
 
-GRADE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+
+def no_integer(cell: Any) -> str:
+    """Return what is wrong with a grade."""
+    number = finite(cell)
+    decimal = number is not None and number % 1
+    way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
+    return f"not an integer (of 32 bits){way if decimal else ''}"
+
+
+GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
+
+GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
+"""A grade, and nothing where a document is not judged."""
 
 RANK = Kind(_grade, pl.Int32, missing=anything, exact=(int, pl.Int64))
 """A whole number, and nothing where it is none."""

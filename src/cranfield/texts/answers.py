@@ -31,8 +31,10 @@ from cranfield.texts.columns import (
     SYSTEM,
     TEXT,
     TOPIC,
+    check_name_used,
     stem_of,
     text_length,
+    warn_missing,
 )
 from cranfield.texts.gold import Nuggets, read_nuggets
 
@@ -43,10 +45,10 @@ ANSWERS = Schema(
     "table of answers",
     (
         *(TOPIC, replace(NUGGET, kind=NAME), replace(SYSTEM, kind=LABEL)),
-        optional("position", AMOUNT, "offset pos"),
-        optional("support", SUPPORT, "assignment"),
-        optional("length", AMOUNT, "answerlength syslen"),
-        optional("text", replace(TEXT, missing=anything), "answer summary reference"),
+        optional("position", AMOUNT, "offset"),
+        optional("support", SUPPORT),
+        optional("length", AMOUNT),
+        optional("text", replace(TEXT, missing=anything)),
     ),
     called="answers",
     lines=Lines(_NTCIR, 2, loose=True),
@@ -168,7 +170,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     nuggets
         What :func:`read_nuggets` takes.
     name
-        The system, where the table has no such column; by default the name of the file.
+        The system, where the table has no such column; by default the name of the file. It is
+        refused where the answers name their systems.
 
     Returns
     -------
@@ -184,7 +187,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        Where answers to topics without nuggets are left out.
+        For answers to topics without nuggets, which are excluded, and for missing answers, which
+        count as 0: a system has no row for a topic with nuggets.
 
     Examples
     --------
@@ -204,6 +208,7 @@ def _table(data: Any, name: str | None) -> Table:
     columns = read_columns(data, ANSWERS)
     cells = columns.matched(ANSWERS)
     size = len(cells["topic"])
+    check_name_used(name, "system" not in cells)
     cells.setdefault("system", [name or stem_of(data)] * size)
     if isinstance(data, (str, PathLike)) and _SYSLEN in (nuggets := list(cells["nugget"])):
         places, lengths = (cells.get(name, [None] * size) for name in ("position", "length"))
@@ -279,6 +284,7 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for (t, s), value in lengths.items():
         length[t, s], answered[t, s] = value, True
+    warn_missing(answered, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
     # What is not supported at all is no match; that there is an answer is kept all the same.

@@ -17,7 +17,7 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.text import decoded, json_lines
 from cranfield.sources.values import absent
 from cranfield.texts.answers import ANSWERS, JudgedAnswers, judged_of
-from cranfield.texts.columns import IMPORTANCE, LABEL, SUPPORT
+from cranfield.texts.columns import IMPORTANCE, LABEL, SUPPORT, check_name_used
 from cranfield.texts.gold import NUGGETS, nuggets_of
 
 FAILED = "failed"
@@ -92,8 +92,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     Warns
     -----
     CranfieldWarning
-        Where AutoNuggetizer failed to label: such an assignment counts as no support, such an
-        importance as okay.
+        For missing answers, which count as 0, and for labels that AutoNuggetizer failed to give:
+        such an assignment counts as no support, such an importance as okay.
 
     Examples
     --------
@@ -102,6 +102,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     JudgedAnswers(1 topic, 1 system, 1 match)
     """
     gold, answers = _Rows(), dict[str, _Rows]()
+    used = False
     first: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
     failed = 0
@@ -110,6 +111,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
         source = answer.source
         topic = answer.label("qid", "topic_id", "topic")
         system = answer.label("run_id", default=name or answer.stem)
+        used |= absent(answer.content.get("run_id"))
         if (topic, system) in answered:
             raise answer.wrong(f"a second answer of {quoted(system)}", topic)
         answered.add((topic, system))
@@ -132,6 +134,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             rows.add(answer, **whole, nugget=nugget, support=support)
     if not answers:
         raise InputError("is empty", source=source)
+    check_name_used(name, used)
     if failed:
         warnings.warn(
             CranfieldWarning(

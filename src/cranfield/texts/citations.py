@@ -16,14 +16,25 @@ from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, read_table
-from cranfield.texts.columns import LABEL, LACKS, NAME, SUPPORT, SYSTEM, TOPIC, YES, stem_of
+from cranfield.texts.columns import (
+    LABEL,
+    LACKS,
+    NAME,
+    SUPPORT,
+    SYSTEM,
+    TOPIC,
+    YES,
+    check_name_used,
+    stem_of,
+    warn_missing,
+)
 
 _CITATIONS = Schema(
     "table of citations",
     (
-        *(TOPIC, Column("sentence", LABEL, "sentenceid statement"), SYSTEM),
-        optional("citation", NAME, "doc docid segment"),
-        optional("support", SUPPORT, "assignment"),
+        *(TOPIC, Column("sentence", LABEL), SYSTEM),
+        optional("citation", NAME, "cited"),
+        optional("support", SUPPORT),
         *(optional("joint", YES), optional("without", YES)),
     ),
     called="citations",
@@ -123,6 +134,11 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
         Naming the file, the line and the reason: a document that a sentence cites twice, a second
         row of a sentence without citations, an unknown label, a citation that nothing is said of.
 
+    Warns
+    -----
+    CranfieldWarning
+        For missing answers, which count as 0: a system has no row for a topic of another system.
+
     Examples
     --------
     >>> read_citations({"a": {"q1": [["full"], [], ["partial", "none"]]}})
@@ -131,7 +147,9 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     stem = name or stem_of(data)
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    return _made(read_table(data, _CITATIONS), stem)
+    table = read_table(data, _CITATIONS)
+    check_name_used(name, any(row[2] is None for row in table.rows()))
+    return _made(table, stem)
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
@@ -201,7 +219,7 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         cited[place].add(doc)
         citations.append((place, len(cited[place]), support, others))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
-    return JudgedCitations(
+    judged = JudgedCitations(
         topics=tuple(topics),
         systems=tuple(systems),
         cell=np.array([t * len(systems) + s for t, s, _ in sentences], dtype=np.int64),
@@ -211,3 +229,5 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         support=numbers[:, 2],
         without=numbers[:, 3],
     )
+    warn_missing(judged.sentences > 0, judged.topics, judged.systems)
+    return judged

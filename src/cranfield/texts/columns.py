@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, optional
 from cranfield.sources.values import Kind, absent, anything, finite, plain
@@ -78,9 +83,9 @@ YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
 
 LACKS = "has no column {name}; columns: {have}"
 
-TOPIC = Column("topic", LABEL, "topicid query queryid qid question questionid")
-NUGGET = Column("nugget", LABEL, "nuggetid iunit iunitid")
-SYSTEM = optional("system", NAME, "run runid runtag tag")
+TOPIC = Column("topic", LABEL)
+NUGGET = Column("nugget", LABEL)
+SYSTEM = optional("system", NAME)
 
 
 def text_length(text: str) -> int:
@@ -91,3 +96,22 @@ def text_length(text: str) -> int:
 def stem_of(data: Any) -> str:
     """Return the name that a system has by its file; `run` for what is no file."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
+
+
+def warn_missing(
+    answered: NDArray[np.bool_], topics: Sequence[str], systems: Sequence[str]
+) -> None:
+    """Warn of answers that are not there; `answered` has shape (topics, systems)."""
+    missing = np.argwhere(~answered.T).tolist()
+    if missing:
+        places = (f"{quoted(topics[topic])} of {quoted(systems[s])}" for s, topic in missing)
+        answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
+        warn(f"{answers} missing and counted as 0: topic {some_of(places, 5)}", stacklevel=4)
+
+
+def check_name_used(name: str | None, used: bool) -> None:
+    """Refuse the name of a system where the answers name all their systems."""
+    if name is not None and not used:
+        raise PolicyError(
+            f"name must not be given if the answers name their systems, got {quoted(name)}"
+        )

@@ -23,9 +23,9 @@ NUGGETS = Schema(
     "table of nuggets",
     (
         *(TOPIC, NUGGET, optional("weight", AMOUNT)),
-        optional("vital_length", AMOUNT, "vitalstringlength", called="vital length"),
-        optional("importance", IMPORTANCE, "label"),
-        optional("assessor", LABEL, "judge"),
+        optional("vital_length", AMOUNT, "vital length", called="vital length"),
+        optional("importance", IMPORTANCE),
+        optional("assessor", LABEL, "worker"),
     ),
     called="nuggets",
     lines=Lines(_NTCIR, 4, loose=True),

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema
 from cranfield.sources.tables import read_table
-from cranfield.texts.columns import LACKS, SYSTEM, TEXT, TOPIC, stem_of
+from cranfield.texts.columns import (
+    LACKS,
+    SYSTEM,
+    TEXT,
+    TOPIC,
+    check_name_used,
+    stem_of,
+    warn_missing,
+)
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
@@ -25,13 +33,15 @@ Sentences = tuple[tuple[int, ...], ...]
 
 _TEXTS = Schema(
     "table of texts",
-    (TOPIC, Column("text", TEXT, "answer summary reference"), SYSTEM),
+    (TOPIC, Column("text", TEXT), SYSTEM),
     otherwise="csv",
     numbered=True,
     readable="Parquet",
     lacks=LACKS,
 )
 
+_OTHER = re.compile(r"[^\W_a-z0-9]")
+_ADVICE = "; tokeniser='whitespace' keeps all characters"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -120,14 +130,16 @@ def judge_summaries(
     Raises
     ------
     InputError
-        For a second text of a system for a topic, or what is no text.
+        For a second text of a system for a topic, for what is no text, and for a text with
+        letters or digits in which no word is found.
     PolicyError
         For a tokeniser that there is not.
 
     Warns
     -----
     CranfieldWarning
-        Where texts of topics without references are left out.
+        For texts of topics without references, which are excluded, for missing texts, which count
+        as 0, for letters that `alphanumeric` drops, and for texts of nothing but punctuation.
 
     Examples
     --------
@@ -141,8 +153,18 @@ def judge_summaries(
     topics = {topic: k for k, topic in enumerate(gold)}
     words: dict[str, int] = {}
 
-    def numbered(text: str) -> Sentences:
+    ignored: dict[str, str] = {}
+    wordless: list[str] = []
+
+    def numbered(text: str, topic: str) -> Sentences:
         lines = [_cut(cut, line) for line in text.split("\n")]
+        if any(map(str.isalnum, text)) and not any(lines):
+            reason = f"expected words, but the tokeniser found none in {quoted(text)}"
+            raise InputError(reason + (_ADVICE if cut is alphanumeric else ""), topic=topic)
+        if text.strip() and not any(lines):
+            wordless.append(quoted(topic))
+        if cut is alphanumeric and (letters := _OTHER.search(text.lower())):
+            ignored.setdefault(topic, letters[0])
         return tuple(
             tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
         )
@@ -150,14 +172,18 @@ def judge_summaries(
     systems: dict[str, int] = {}
     found: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
-    for topic, system, text in _texts(texts, "summaries", name or stem_of(texts)):
+    named = False
+    for topic, system, text in _texts(texts, "summaries", ""):
+        named |= not system
+        system = system or name or stem_of(texts)  # noqa: PLW2901
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
             others[topic] = None
         elif (topics[topic], s) in found:
             raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
         else:
-            found[topics[topic], s] = numbered(text)
+            found[topics[topic], s] = numbered(text, topic)
+    check_name_used(name, named)
     if others:
         warnings.warn(
             CranfieldWarning(
@@ -166,11 +192,28 @@ def judge_summaries(
             ),
             stacklevel=2,
         )
+    references_of = tuple(
+        tuple(numbered(text, topic) for text in one) for topic, one in gold.items()
+    )
+    if wordless:
+        texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
+        warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)
+    if ignored:
+        topic, letter = next(iter(ignored.items()))
+        warn(
+            f"letters other than a to z are not part of any word on"
+            f" {counted(len(ignored), 'topic')} (topic {quoted(topic)}: {quoted(letter)}){_ADVICE}",
+            stacklevel=3,
+        )
+    answered = np.zeros((len(gold), len(systems)), dtype=bool)
+    for cell in found:
+        answered[cell] = True
+    warn_missing(answered, tuple(gold), tuple(systems))
     return JudgedSummaries(
         topics=tuple(gold),
         systems=tuple(systems),
         texts=found,
-        references=tuple(tuple(numbered(text) for text in one) for one in gold.values()),
+        references=references_of,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import example, given, settings
@@ -99,7 +100,9 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="differ in their topic names"):
         one.minus(
-            agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common | {"topics": None})
+            agreement_of(
+                ratings, ["kappa", "alpha"], pairs=True, axis=1, **common | {"topics": None}
+            )
         )
     with pytest.raises(PolicyError, match="differ in their confidence"):
         one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
@@ -148,13 +151,13 @@ def test_against_one() -> None:
     assert square["assessor"].to_list() == names
     assert square["bob"][0] == square["ann"][1]
     with pytest.raises(PolicyError, match="ask for pairs"):
-        agreement_of(ratings, "alpha").matrix()
+        agreement_of(ratings, "alpha", axis=1).matrix()
 
 
 def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     """Gwet (2014): shares of grades are of all units with a label, agreement of those of two."""
     ratings = np.array([[0, 0], [1, 1], [0, 1], [1, NONE], [1, NONE]])
-    found = agreement_of(ratings, ["AC1", "kappa", "observed"], interval="none")
+    found = agreement_of(ratings, ["AC1", "kappa", "observed"], axis=1, interval="none")
     share = (1 + 0 + 0.5 + 0 + 0) / 5
     chance = 2 * share * (1 - share)
     np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
@@ -165,7 +168,9 @@ def test_scale_that_was_not_used_up() -> None:
     """AC1 depends on the number of grades, kappa and alpha do not."""
     ratings = [[0, 0], [1, 1], [0, 1]]
     used, whole = (
-        agreement_of(ratings, ["AC1", "kappa", "alpha"], grades=grades, interval="none").value[0]
+        agreement_of(
+            ratings, ["AC1", "kappa", "alpha"], axis=1, grades=grades, interval="none"
+        ).value[0]
         for grades in (None, range(4))
     )
     assert whole[0] == pytest.approx((2 / 3 - 1 / 6) / (5 / 6))
@@ -196,11 +201,55 @@ NOTED = [
 def test_what_is_undefined_is_said(
     ratings: Any, topics: list[str], note: str, interval: str
 ) -> None:
-    found = agreement_of(ratings, "kappa", topics=topics, interval=interval, resamples=50)
+    found = agreement_of(ratings, "kappa", topics=topics, axis=1, interval=interval, resamples=50)
     assert any(note in line for line in found.notes)
     if "rough" not in note:
         assert np.isnan(found.low).all() and np.isnan(found.high).all()
     assert note in str(found)
+
+
+KRIPPENDORFF = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+    ]
+)
+"""The example of Krippendorff (2011): a row an observer, a column a unit."""
+
+
+def test_an_array_says_which_axis_are_the_assessors() -> None:
+    measures = ["alpha(nominal)", "alpha(ordinal)", "alpha(interval)", "alpha(ratio)"]
+    observers = list("abcd")
+    frame = pl.DataFrame(dict(zip(observers, KRIPPENDORFF, strict=True)))
+    for data, options in (
+        (KRIPPENDORFF, {"axis": 0}),
+        (KRIPPENDORFF.T, {"axis": 1}),
+        (KRIPPENDORFF, {"names": observers}),
+        (KRIPPENDORFF.T, {"names": observers}),
+        (KRIPPENDORFF, {"topics": ["t"] * 12}),
+        (KRIPPENDORFF.tolist(), {"axis": 0}),
+        (frame, {}),
+        (frame.to_pandas(), {}),
+        (pd.DataFrame(KRIPPENDORFF), {"axis": 0}),
+    ):
+        found = agreement_of(data, measures, interval="none", **options)
+        # Krippendorff's own results.
+        np.testing.assert_allclose(found.value[0], [0.743, 0.815, 0.849, 0.797], atol=5e-4)
+    square = KRIPPENDORFF[:, :4]
+    for data, options in (
+        (KRIPPENDORFF, {}),
+        (KRIPPENDORFF.T, {}),
+        (KRIPPENDORFF.T.tolist(), {}),
+        (pd.DataFrame(KRIPPENDORFF), {}),
+        (pl.DataFrame(KRIPPENDORFF), {}),
+        (square, {"names": observers}),
+        (KRIPPENDORFF, {"axis": 2}),
+        (frame, {"axis": 0}),
+    ):
+        with pytest.raises(PolicyError, match="axis"):
+            agreement_of(data, measures, **options)
 
 
 REFUSED = [
@@ -236,14 +285,14 @@ REFUSED = [
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
 def test_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(CranfieldError, match=reason) as caught:
-        agreement_of(**options)
+        agreement_of(**options if isinstance(options["given"], dict) else {"axis": 1} | options)
     assert "\n" not in str(caught.value)
 
 
 def test_too_many_grades_are_refused_before_memory_is_gone() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(CranfieldError, match="too many"):
-        agreement_of(rng.random((20_000, 2)))
+        agreement_of(rng.random((20_000, 2)), axis=1)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -108,7 +108,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.txt", "q1 0 a 1.5\n", "x.txt:1: grade '1.5' is not an integer"),
         ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
         ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
-        ("x.txt", "q1 a 1\n", "x.txt:1: 3 columns"),
+        ("x.txt", "q1 a\n", "x.txt:1: 2 columns"),
         ("x.txt", "q7 0 a 1\n", "has no label for any pair that people judged"),
         ("x.txt", "", "x.txt: is empty"),
         ("x.csv", ",,,\n", "x.csv: is empty"),

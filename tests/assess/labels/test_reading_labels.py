@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield import CranfieldError, InputError, PolicyError, read_qrels
+from cranfield import CranfieldError, CranfieldWarning, InputError, PolicyError, read_qrels
 from cranfield.assess import Labels, dawid_skene, majority, read_labels
 
 ROWS = [("q1", "d1", "ann", 1, 3), ("q1", "d1", "bob", 0, 1), ("q2", "d1", "ann", 2, 2)]
@@ -118,9 +118,9 @@ def test_missing_grades(tmp_path: Path) -> None:
         ("q,b,w,relevant", r"x.csv:3: grade 'relevant' is not an integer"),
         ("q,b,w,inf", r"x.csv:3: grade 'inf' is not an integer"),
         ("q,b,w,9", r"x.csv:3: grade 9 is off the scale \(0, 1\)"),
-        ("q,b,,1", r"x.csv:3: worker '' is not text"),
+        ("q,b,,1", r"x.csv:3: has no worker"),
         ("q,b,  ,1", r"x.csv:3: has no worker"),
-        (",b,w,1", r"x.csv:3: topic '' is not text"),
+        (",b,w,1", r"x.csv:3: has no topic"),
         ("q,b,w", r"x.csv:3: 3 cells where the head has 4"),
     ],
 )
@@ -146,9 +146,10 @@ def test_lines_of_text_name_the_line(tmp_path: Path) -> None:
 
 
 def test_blanks_around_ids_are_counted() -> None:
-    labels = read_labels([("q ", "d", "w", 1), ("q", " e", "w", 0)])
+    with pytest.warns(CranfieldWarning, match="blanks around 1 id were removed"):
+        labels = read_labels([("q ", "d", "w", 1), ("q", " e", "w", 0)])
     assert labels.topics == ("q",)
-    assert labels.notes == ("blanks around 2 ids were taken away",)
+    assert labels.docs.to_list() == ["d", "e"]
 
 
 def test_restricted_keeps_topics_workers_and_scale() -> None:

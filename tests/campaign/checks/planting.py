@@ -356,14 +356,8 @@ class Planter:
         readable = not any(
             one.code in {"encoding", "score", "document-twice"} for one in expected
         ) and all(
-            len(row.fields) >= 6
-            and (
-                self.form == "trec"
-                or (
-                    len(row.fields) == 6
-                    and all(field for k, field in enumerate(row.fields) if k != 1)
-                )
-            )
+            len(row.fields) == 6
+            and (self.form == "trec" or all(field for k, field in enumerate(row.fields) if k != 1))
             for row in self.rows
         )
         return Planted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -116,7 +115,7 @@ def test_damaged_bytes_are_named(tmp_path: Path) -> None:
     path = campaign.folder / "objects" / record.object[:2] / record.object
     path.unlink()
     with (
-        warnings.catch_warnings(),
+        pytest.warns(CranfieldWarning, match="run 'a': is missing from objects/"),
         pytest.raises(InputError, match="run 'a': is missing from objects/"),
     ):
         campaign.pool()

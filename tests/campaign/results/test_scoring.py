@@ -13,6 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.campaign.results import kept_scores, scoring
+from cranfield.campaign.store.records import Submission
 from tests.campaign.results.made import RULES, Rankings, handed_in, judged, made
 
 TOPICS = 4
@@ -61,9 +62,11 @@ def test_one_run_more_scores_that_run_alone(
     asked: list[list[str]] = []
     one_by_one = scoring.Scoring._evaluated
 
-    def noted(self: scoring.Scoring, tags: list[str], measures: list[cf.Measure]) -> cf.Evaluation:
-        asked.append(tags)
-        return one_by_one(self, tags, measures)
+    def noted(
+        self: scoring.Scoring, runs: list[Submission], measures: list[cf.Measure]
+    ) -> cf.Evaluation | None:
+        asked.append([one.tag for one in runs])
+        return one_by_one(self, runs, measures)
 
     monkeypatch.setattr(scoring.Scoring, "_evaluated", noted)
     runs: dict[str, Rankings] = {}
@@ -205,5 +208,8 @@ def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
         campaign.score(judgments="2")
     path = campaign.folder / "objects" / record.object[:2] / record.object
     path.write_bytes(path.read_bytes().replace(b"d00", b"d01"))
-    with pytest.raises(InputError, match="run 'a': is not what was handed in"):
+    with (
+        pytest.warns(CranfieldWarning, match="run 'a': is not what was handed in"),
+        pytest.raises(InputError, match="run 'a': is not what was handed in"),
+    ):
         campaign.score()

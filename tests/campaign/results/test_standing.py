@@ -175,8 +175,10 @@ def test_runs_of_other_types_where_they_are_asked_for(
 ) -> None:
     path = written(tmp_path, "new", planted(10, 40))
     assert campaign.standing(path, kind="manual").of == 2
-    found = campaign.standing(path, kind="hybrid")
+    found = campaign.standing(path, kind=None)
     assert (found.of, found.notes[0]) == (7, "compared with the 6 accepted runs")
+    with pytest.raises(PolicyError, match="no run is of type 'hybrid'"):
+        campaign.standing(path, kind="hybrid")
 
 
 def test_a_file_called_as_a_run_of_the_campaign_stands_in_its_place(

@@ -106,7 +106,7 @@ def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
     table.write_text("tag,team\n1,ghent\n01,ghent\n")
     (runs / "1").write_text("q1 Q0 d1 1 nan 1\n")
     before = opened.registry.events()
-    listed = table_of(opened, table, runs)
+    listed = table_of(opened, table, runs, team="")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
     assert [one.accepted for one in done] == [False, False]
     assert done[1].wrong == "not entered, because others are refused"
@@ -144,12 +144,20 @@ def test_threads_change_nothing(news: News, runs: Path, tmp_path: Path) -> None:
 def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     opened = news(RULES)
     table = tmp_path / "runs.json"
-    table.write_text(json.dumps([{"run": "01", "group": "delft", "kind": "manual", "team": 3}]))
+    table.write_text(
+        json.dumps(
+            [
+                {"run": "01", "group": "delft", "kind": "manual", "team": 3},
+                {"run": "x", "group": "delft"},
+            ]
+        )
+    )
     named = {"tag": "run", "team": "group", "type": "kind"}
-    listed = table_of(opened, table, runs, columns=named)
+    listed = table_of(opened, table, runs, team="", columns=named)
     assert listed.unused == ("team",)
-    [row] = listed.rows
+    row, other = listed.rows
     assert (row.declared.tag, row.declared.team, row.declared.type) == ("01", "delft", "manual")
+    assert other.declared.type == "automatic"
     with pytest.raises(InputError, match="has no column 'grp'"):
         table_of(opened, table, runs, columns={"tag": "run", "team": "grp"})
     with pytest.raises(PolicyError, match="--column: 'kind' is none of tag, team"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.base.errors import CranfieldWarning, PolicyError
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.campaign import Campaign, CheckReport
 from cranfield.campaign.checks import checking
 from cranfield.campaign.store import objects
@@ -241,3 +241,47 @@ def test_a_tag_that_can_be_no_file_is_refused_whatever_the_rules_say(
         assert "tag error" in codes(done), tag
     assert opened.submit(write("a", "ab"), team="padua").accepted
     assert not opened.submit(write("A", "ba"), team="padua").accepted
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "1 Q0 c 3 0.5 ",
+        "1 Q0 c 3 0.5\t",
+        "1 Q0 c 3 0.",
+        "1 Q0 c 3 ",
+        "1 Q0 c ",
+        "1 ",
+        "1 Q0 c 3 0.5",
+    ],
+)
+def test_a_run_that_was_cut_off_in_its_last_line_is_refused(
+    news: News, write: Write, end: str
+) -> None:
+    path = write()
+    path.write_text(path.read_text() + end)
+    done = news("").submit(path, team="padua")
+    assert not done.accepted
+    [fault] = done.report.errors
+    assert (fault.code, fault.line) == ("columns", 3)
+
+
+@pytest.mark.parametrize("end", [" ", "\t", "  ", " \t", "\r", "\n \n", "\n\t"])
+def test_blanks_at_the_end_of_a_run_are_no_column(news: News, write: Write, end: str) -> None:
+    path = write()
+    path.write_text(path.read_text().removesuffix("\n") + end, newline="")
+    done = news("").submit(path, team="padua")
+    assert done.accepted and not done.report.faults
+
+
+def test_what_the_reader_of_scores_refuses_is_refused(
+    news: News, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise InputError("is no run for this reader", line=2)
+
+    monkeypatch.setattr("cranfield.campaign.checks.checking.read_run", refuse)
+    done = news("").submit(write(), team="padua")
+    [fault] = done.report.errors
+    assert (fault.code, fault.line) == ("unreadable", 2)
+    assert fault.message == "is no run for this reader"

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import cranfield as cf
 from tests.campaign.results.made import handed_in, judged, lines, made
 from tests.campaign.results.test_scoring import qrels, rankings
 from tests.cli.running import cranfield
@@ -108,3 +109,71 @@ def test_history(folder: Path) -> None:
     assert out.startswith("AP: 1 record\n")
     _, err = command(folder, "history", "news", str(BOARD), "-m", "AP", status=2)
     assert "has no column of 'AP'" in err
+
+
+def pooled(folder: Path) -> Path:
+    campaign = made(folder / "news")
+    judged(campaign, qrels())
+    for k, tag in enumerate(("bm25", "dense", "hybrid")):
+        handed_in(campaign, tag, rankings(k))
+    return folder
+
+
+def test_a_run_is_kept_out_of_the_pool(tmp_path: Path) -> None:
+    pooled(tmp_path)
+    _, err = command(tmp_path, "pool", "news", "--without", "BM25", status=2)
+    assert err.endswith("got 'BM25'; expected any of: bm25, dense, hybrid\n")
+    every = (f"--without={tag}" for tag in ("bm25", "dense", "hybrid"))
+    _, err = command(tmp_path, "pool", "news", *every, status=2)
+    assert "at least one run" in err
+    command(tmp_path, "pool", "news", "--format", "tsv", "-o", "all.tsv")
+    start = ("pool", "news", "--without", "bm25", "--mark")
+    out, _ = command(tmp_path, *start, "--format", "tsv", "-o", "less.tsv")
+    assert "2 runs, depth 10, runs marked\nkept out of the pool: bm25\n" in out
+    every_doc, fewer = (
+        {*(tmp_path / f"{name}.tsv").read_text().split("\n")} for name in ("all", "less")
+    )
+    assert fewer < every_doc
+    listed, _ = command(tmp_path, "list", "news", "--format", "json")
+    assert {row["tag"]: row["pooled"] for row in json.loads(listed)} == {
+        "bm25": False,
+        "dense": True,
+        "hybrid": True,
+    }
+    shown, _ = command(tmp_path, "show", "news", "bm25")
+    assert "pool without it by " in shown
+    board, _ = command(tmp_path, "score", "news")
+    assert "not pooled: 'bm25'" in board
+    command(tmp_path, "verify", "news")
+
+
+def test_the_leaderboard_in_python_is_that_of_the_command(folder: Path) -> None:
+    board = cf.campaign.open(folder / "news").leaderboard(measures=["P@5"], alpha=0.1)
+    out, _ = command(folder, "score", "news", "-m", "P@5", "--alpha", "0.1", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["tag"] for row in rows] == board.to_polars()["tag"].to_list()
+    assert [float(row["P@5"]) for row in rows] == pytest.approx(board.to_polars()["P@5"].to_list())
+
+
+def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) -> None:
+    [row], _ = [json.loads(command(folder, "judgments", "news", "--format", "json")[0]), ""]
+    assert row["version"] == "1" and row["note"] == "" and row["rows"] > 0
+    text, _ = command(folder, "judgments", "news", "--format", "csv")
+    assert next(csv.DictReader(io.StringIO(text)))["object"] == row["object"]
+    _, err = command(folder, "judgments", "news", "q.txt", "--version", "2", "-f", "csv", status=2)
+    assert "--format and --output are for the list" in err
+    campaign = made(tmp_path / "none")
+    assert json.loads(command(tmp_path, "judgments", "none", "--format", "json")[0]) == []
+    campaign.add_team("padua", "Padua, Italy", contact="a@b.c", anonymous_until="2027-01-31")
+    listed = ("team", "list", "none")
+    rows = json.loads(command(tmp_path, *listed, "--format", "json")[0])
+    assert rows[0] == {
+        "id": "padua",
+        "name": "Padua, Italy",
+        "runs": 0,
+        "anonymous until": "2027-01-31",
+    }
+    assert rows[1]["anonymous until"] is None
+    command(tmp_path, *listed, "--contacts", "--format", "csv", "-o", "teams.csv")
+    table = list(csv.DictReader((tmp_path / "teams.csv").read_text().splitlines()))
+    assert table[0]["contact"] == "a@b.c" and table[0]["name"] == "Padua, Italy"

@@ -27,7 +27,7 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
         ('{"a": [1, 2], "b": null}', "system 'b' has null where"),
         ('{"a": "12"}', r"system 'a' has '12' .str. where"),
         ('{"a": {"q1": {"AP": 1}, "q2": 1}}', r"system 'a' has '1' .int. where {measure: score}"),
-        ('{"q1": {"map": 1, "P_5": 0}}', r"'q1' holds measures .map, P_5. where topics"),
+        ('{"q1": {"map": 1, "P_5": 0}}', "name the measure: there are map, P_5"),
         ('{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
         ('{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),
         (f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),

@@ -120,7 +120,7 @@ def test_shards(tmp_path: Path) -> None:
         ("topic,a\nq1,x\n", r":2: score 'x' is not a finite number \(topic 'q1'\)"),
         ("topic,a\n\nq1,inf\n", r":3: score 'inf' is not a finite number"),
         ("topic,a\nq1,1,2\n", ":2: 3 columns where the head has 2"),
-        ("topic,a,a\nq1,1,2\n", "two systems are called 'a'"),
+        ("topic,a,a\nq1,1,2\n", "two columns are called 'a'"),
         ("topic,a\nq1,1\nq1,2\n", "two rows for one topic .topic 'q1'"),
         ("topic\nq1\n", "has no column of scores"),
         ("topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),

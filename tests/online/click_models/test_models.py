@@ -187,12 +187,44 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     assert few.shown.filter(pl.col("page") < 10)["clicks"].equals(same)
 
 
-def test_models_deeper_than_training_take_the_prior() -> None:
-    model = cf.online.train(log_of([("q", ("a", "b"), (1, 0))] * 3), "PBM")
-    deep = model.chances(log_of([("q", ("b", "a", "a"), (0, 0, 0))]))
-    attract = model.parameters["attractiveness"]["value"][0]
-    assert deep["chance"][2] == pytest.approx(attract * 0.5)
-    assert deep["unseen"].to_list() == [False, False, True]
+@pytest.mark.parametrize("name", ["RCTR", "PBM", "DCM"])
+def test_ranks_beyond_training_have_the_value_of_the_last_rank(name: str) -> None:
+    """Each page repeats one document; its chance depends on the rank alone."""
+    pages = [("q", ("a",) * 3, clicks) for clicks in [(1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 0)]]
+    model = cf.online.train(log_of(pages), name)
+    deep = model.chances(log_of([("q", ("a",) * 6, (0,) * 6)]))
+    kept = model.parameters[[*model.model.by][-1]]["value"].to_list()
+    kept += [kept[-1]] * 3
+    attract = 1.0 if name == "RCTR" else model.parameters["attractiveness"]["value"][0]
+    if name == "DCM":
+        stays = np.cumprod([1, *(1 - attract + attract * one for one in kept)])
+        kept = stays[:6].tolist()
+    assert deep["chance"].to_list() == pytest.approx([attract * one for one in kept])
+    assert deep["unseen"].to_list() == [False] * 3 + [True] * 3
+
+
+def test_ubm_beyond_training_goes_by_the_distance_from_the_last_click() -> None:
+    model = cf.online.train(LOG, "UBM")
+    frame = model.parameters["examination"]
+    rows = frame.select("rank", "last", "value").iter_rows()
+    seen = {(rank, last): value for rank, last, value in rows}
+    docs = ("d0", "d1", "d2", "d0", "d1", "d2", "d0", "d1", "d2")
+    deepest = max(rank for rank, _ in seen)
+    assert deepest == 6
+    worth = {
+        doc: value
+        for query, doc, value in model.relevance().select("query", "doc", "relevance").iter_rows()
+        if query == "q0"
+    }
+    for clicked in range(10):
+        clicks = tuple(int(rank == clicked) for rank in range(1, 10))
+        given = model.conditional(log_of([("q0", docs, clicks)]))["chance"].to_list()
+        for rank in range(1, 10):
+            last = clicked if clicked < rank else 0
+            at = min(rank, deepest)
+            above = 0 if not last else max(last - (rank - at), 1)
+            chance = worth[docs[rank - 1]] * seen[at, above]
+            assert given[rank - 1] == pytest.approx(chance if rank == clicked else 1 - chance)
 
 
 def test_tied_by_grade_unjudged_is_a_class() -> None:

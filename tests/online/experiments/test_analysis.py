@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from math import comb
 from pathlib import Path
@@ -15,12 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.cluster_bootstrap import resampled_means
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.metrics import Metric, Placed, arm_means
 from cranfield.online.experiments.moments import Moments, moments
+from cranfield.online.experiments.replays import replay_aa
+from cranfield.online.log.query_log import QueryLog
 from cranfield.online.log.simulated import simulated_log
+from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.significance.difference_by_error import t_quantile
 
 DATA = Path(__file__).parents[2] / "data" / "online"
@@ -470,14 +475,60 @@ def test_pages_without_a_variant_are_counted() -> None:
     assert f"{none} pages without a variant left out" in found.notes
 
 
+def anonymous(every: int) -> QueryLog:
+    """Return the simulated log without the user of some pages of both variants."""
+    log = simulated_log()
+    nobody = pl.int_range(pl.len()) % every == 0
+    user = pl.when(~nobody).then("user")
+    return replace(log, pages=log.pages.with_columns(user=user))
+
+
+def test_pages_without_a_user_are_excluded_and_counted() -> None:
+    log = anonymous(10)
+    assigned = log.pages["variant"].is_not_null()
+    number = int((assigned & log.pages["user"].is_null()).sum())
+    share = number / assigned.sum()
+    found = analyse_experiment(log, ["CTR", "UCTR"])
+    known = analyse_experiment(log.where(pl.col("user").is_not_null()), ["CTR", "UCTR"])
+    np.testing.assert_array_equal(found.units, known.units)
+    np.testing.assert_array_equal(found.means, known.means)
+    assert f"{number} pages ({share:.1%}) without a user excluded" in found.notes
+    assert not any("more than one variant" in note for note in found.notes)
+    all_pages = log.pages["user"].null_count()
+    past = f"{all_pages} pages before the experiment ({all_pages / log.pages.height:.1%})"
+    assert f"{past} without a user excluded" in analyse_experiment(log, "CTR", before=log).notes
+    analyse_experiment(log, "CTR", mixed="error")
+
+
+def test_sums_and_replays_count_pages_without_a_user() -> None:
+    log = anonymous(7)
+    nobody = log.pages["user"].null_count()
+    for source in (log, {"pages": log.pages.with_row_index("page"), "clicks": log.clicks}):
+        sums = sums_by_unit(source, "UCTR")
+        assert (sums.unassigned, sums.pages) == (nobody, log.pages.height)
+    assert sums_by_unit(log, "UCTR", unit="query").unassigned == 0
+    with pytest.warns(CranfieldWarning, match=f"{nobody} pages .* without a user excluded"):
+        replay_aa(log, "UCTR", replays=2)
+
+
+def test_a_log_of_which_no_page_has_a_user() -> None:
+    log = anonymous(1)
+    for unit in (log, {"pages": log.pages.with_row_index("page"), "clicks": log.clicks}):
+        with pytest.raises(CranfieldError, match="no page has a user"):
+            sums_by_unit(unit, "UCTR")
+    with pytest.raises(CranfieldError, match="no page has a user"):
+        analyse_experiment(log, "CTR")
+
+
 def test_no_metric_is_named_as_the_overall_criterion() -> None:
     table = {"variant": ["a", "b"] * 3, "x": [1, 2, 3, 5, 4, 4]}
     with pytest.raises(PolicyError, match="OEC"):
         analyse_experiment(table, {"OEC": "x"}, oec={"OEC": 1})
 
 
-def test_the_bootstrap_of_few_units_has_limits() -> None:
-    """A resample without any unit would have no mean: of 5 units every 150th."""
-    table = {"variant": ["a", "b"] * 5, "x": [5, 1, 3, 2, 6, 3, 4, 2, 5, 1]}
-    found = analyse_experiment(table, "x", errors="bootstrap")
-    assert np.isfinite([found.low, found.high, found.pvalues]).all()
+def test_resamples_without_any_unit_of_a_variant_are_not_drawn() -> None:
+    """Poisson weights of 5 units are all 0 in one sample of 150, which would have no mean."""
+    values = np.array([[1, 5], [1, 3], [1, 6], [1, 4], [1, 5], [1, 1], [1, 2], [1, 3], [1, 2]])
+    arm = np.array([0] * 5 + [1] * 4)
+    drawn = resampled_means(values, arm, 2, resamples=2000, weights="poisson", seed=0)
+    assert np.isfinite(drawn).all()

@@ -11,6 +11,7 @@ from scipy.stats import fisher_exact, skew, ttest_ind
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
+from cranfield.online.experiments import permutation
 from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.metrics import Metric, Placed, arm_means
@@ -34,7 +35,10 @@ def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permu
     return permuted(columns, inside, Placed(1), resamples=resamples, seed=seed, **how)
 
 
-def test_tails_are_those_of_all_assignments() -> None:
+@pytest.mark.parametrize("exact", [True, False])
+def test_tails_are_those_of_all_assignments(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not exact:
+        monkeypatch.setattr(permutation, "ENUMERATED", 119)
     values = np.array([9.1, 4.2, 7.7, 0.3, 1.2, 2.5, 3.9, 0.8, 5.6, 1.1])
     found = of_values(values, 3, 20_000)
     every = []
@@ -44,14 +48,19 @@ def test_tails_are_those_of_all_assignments() -> None:
     known = np.array(every)
     observed = ttest_ind(values[:3], values[3:], equal_var=False).statistic
     assert found.observed == pytest.approx(observed, rel=1e-9)
-    unique, count = np.unique(found.statistics.round(9), return_counts=True)
-    assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
-    # Each of the 120 assignments is drawn with the same probability.
-    assert count.min() > 100
+    assert found.exact == exact
+    if exact:
+        assert found.statistics == pytest.approx(np.sort(known)[np.sort(known) != observed])
+    else:
+        unique, count = np.unique(found.statistics.round(9), return_counts=True)
+        assert unique == pytest.approx(np.unique(known.round(9)), abs=1e-8)
+        # Each of the 120 assignments is drawn with the same probability.
+        assert count.min() > 100
+    some = 1e-12 if exact else 0.012
     for side, reached in (("greater", known >= observed), ("less", known <= observed)):
-        assert found.tail(found.observed, side) == pytest.approx(reached.mean(), abs=0.012)
+        assert found.tail(found.observed, side) == pytest.approx(reached.mean(), abs=some)
     two = 2 * min((known >= observed).mean(), (known <= observed).mean())
-    assert found.pvalue() == pytest.approx(two, abs=0.024)
+    assert found.pvalue() == pytest.approx(two, abs=2 * some)
 
 
 @pytest.mark.parametrize("theta", ["pooled", "within"])

@@ -202,7 +202,9 @@ def test_expected_share_has_no_sign_test_by_unit() -> None:
     low, high = found.outcome_limits
     assert (not low <= 0.3 <= high) == (found.outcome_pvalue <= 0.05)
     assert np.isnan(found.delta_pvalue)
-    assert "not tested" in found.summary()
+    significant = found.outcome_pvalue <= 0.05
+    assert ("Users prefer" in found.summary()) == significant
+    assert "bootstrap by user" in found.summary()
 
 
 def test_ties_only_and_one_impression() -> None:
@@ -268,3 +270,39 @@ def test_wrong_resamples() -> None:
 def test_policy_errors_are_policy_errors() -> None:
     with pytest.raises(PolicyError):
         preference_of(1, 1, names=("a",))
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected", "preferred"),
+    [
+        ((60, 89, 0), 0.28, "A"),
+        ((20, 129, 0), 0.28, "B"),
+        ((60, 89, 0), 0.5, "B"),
+        ((40, 109, 374), 0.28, None),
+        ((80, 69, 5), 0.72, "B"),
+    ],
+)
+def test_the_sentence_goes_by_the_expected_share(
+    counts: tuple[int, int, int], expected: float, preferred: str | None
+) -> None:
+    found = preference_of(*counts, expected=expected)
+    p = binomtest(counts[0], counts[0] + counts[1], expected).pvalue
+    assert (p <= 0.05) == (preferred is not None)
+    said = found.summary()
+    assert ("Users prefer" in said) == (preferred is not None)
+    assert preferred is None or f"Users prefer {preferred} " in said
+    assert (f"{100 * expected:g}% if rankers are equal" in said) == (expected != 0.5)
+    # The interval of the outcome excludes the expected share where the test rejects.
+    low, high = found.outcome_limits
+    assert (not low <= expected <= high) == (preferred is not None)
+
+
+def test_the_sentence_of_users_goes_by_the_bootstrap_if_half_is_not_expected() -> None:
+    random = np.random.default_rng(2)
+    units = np.repeat(np.arange(60), 4)
+    wins = random.random(240) < 0.4
+    outcomes = np.where(wins, 1.0, -1.0)
+    by_half = preference_by_credits(outcomes, units, unit="user", resamples=500)
+    other = preference_by_credits(outcomes, units, unit="user", expected=0.2, resamples=500)
+    assert "Users prefer B (sign test by user" in by_half.summary()
+    assert "Users prefer A (bootstrap by user" in other.summary()

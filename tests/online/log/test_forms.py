@@ -178,6 +178,9 @@ def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
     queries.write_text('{"query_id": "q", "user_query": "a", "query_response_hit_ids": ["x"]}\n')
     click = '{"action_name": "click", "event_attributes": {"object": {"object_id": "x"}}'
     events.write_text(click + "}\n" + click + ', "query_id": "z"}\n')
+    with pytest.raises(InputError, match="e.jsonl: expected clicks .* such as page 'q', got none"):
+        cf.online.read_log(queries, clicks=events)
+    events.write_text(events.read_text() + click + ', "query_id": "q"}\n')
     with pytest.warns(CranfieldWarning) as said:
         cf.online.read_log(queries, clicks=events)
     assert [str(one.message) for one in said] == [f"{events}: 2 clicks on no page, left out"]
@@ -229,4 +232,38 @@ def test_results_before_the_first_session(tmp_path: Path) -> None:
     result = '<results><result rank="1"><docno>d</docno></result></results>'
     asked = f'<interaction num="1"><query>q</query>{result}</interaction>'
     path.write_text(f'<log>{asked}<session num="1">{asked}</session></log>')
-    assert cf.online.read_log(path).results.rows() == [(0, 1, "d")]
+    with pytest.warns(CranfieldWarning, match="log.xml: has no clicks"):
+        assert cf.online.read_log(path).results.rows() == [(0, 1, "d")]
+
+
+ACTIONS = ['{"index":{"_index":"ubi_queries","_id":"1"}}', '{ "create" : {} }']
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize(
+    ("record", "form"),
+    [
+        ('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}', "ubi"),
+        ('{"sid":"s","qid":"q","ranking":[{"docid":"a"}]}', "living-labs"),
+        ('{"page":1,"query":"x","doc":"a","rank":1}', "flat"),
+    ],
+)
+def test_bulk_files_and_hits(tmp_path: Path, action: str, record: str, form: str) -> None:
+    path = tmp_path / "bulk.jsonl"
+    for given in (form, "auto"):
+        path.write_text(f"{action}\n{record}\n")
+        with pytest.raises(
+            InputError, match=r"bulk.jsonl: .*got an OpenSearch bulk file, .* jq -c"
+        ):
+            cf.online.read_log(path, format=given)
+        path.write_text(f'{{"_index":"x","_id":"1","_source":{record}}}\n')
+        with pytest.raises(InputError, match="got OpenSearch hits, .* jq -c ._source"):
+            cf.online.read_log(path, format=given)
+
+
+def test_events_in_a_bulk_file(tmp_path: Path) -> None:
+    queries, events = tmp_path / "q.jsonl", tmp_path / "e.ndjson"
+    queries.write_text('{"query_id":"p","user_query":"x","query_response_hit_ids":["a"]}\n')
+    events.write_text(ACTIONS[0] + '\n{"action_name":"click","query_id":"p"}\n')
+    with pytest.raises(InputError, match="e.ndjson: expected UBI events, .*got an OpenSearch bulk"):
+        cf.online.read_log(queries, clicks=events)

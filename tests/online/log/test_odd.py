@@ -42,7 +42,7 @@ def test_what_is_left_out_is_told_of_the_file_in_which_it_is(tmp_path: Path) -> 
     tables = {
         "pages.csv": "page,query\np,cats\n",
         "results.csv": "page,rank,doc\np,1,a\nx,1,a\n",
-        "clicks.csv": "page,rank\np,9\nx,1\n",
+        "clicks.csv": "page,rank\np,9\nx,1\np,1\n",
     }
     for name, rows in tables.items():
         (tmp_path / name).write_text(rows)
@@ -75,7 +75,7 @@ def test_pages_twice() -> None:
         cf.online.read_log(pages, RESULTS)
     log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, odd="count")
     assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
-    assert log.odd == {"pages twice": 1, "results twice": 1}
+    assert log.odd == {"pages twice": 1, "results of a repeated record of their page": 1}
 
 
 def test_clicks_before_their_page() -> None:
@@ -196,6 +196,10 @@ def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
         schema=dict(zip(names, (pl.String, pl.Int64, pl.String, pl.Int64, pl.Int64), strict=True)),
     )
     results = [{"page": page, "rank": rank, "doc": doc} for (page, rank), doc in shown.items()]
+    if clicked and not rows:
+        with pytest.raises(InputError, match="expected clicks on results on pages"):
+            log_of({"page": ids, "query": ids}, results, frame)
+        return
     log = log_of({"page": ids, "query": ids}, results, frame)
     assert log.odd.get("clicks on no page", 0) == odd["page"]
     assert log.odd.get("clicks on no result", 0) == odd["result"]

@@ -113,7 +113,7 @@ def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="flat.csv: has ranks, and no doc column"):
         cf.online.read_log(path)
     flat = {"page": [1], "query": ["cats"], "rank": [1], "sku": ["a"]}
-    with pytest.warns(CranfieldWarning, match="has no column of clicks, and is taken as a log wi"):
+    with pytest.warns(CranfieldWarning, match="has no column of clicks with values"):
         cf.online.read_log(flat)
     assert cf.online.read_log(flat | {"n_clicks": [2]}).clicks.height == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -101,7 +102,26 @@ def success(of: list[Page]) -> float | None:
 
 
 def to_sat(of: list[Page]) -> float | None:
-    return next((k for k, page in enumerate(of, 1) if sat_clicks(page)), None)
+    for number, page in enumerate(of, 1):
+        if sat_clicks(page):
+            return number
+        if any(known(click, 30) is None for click in page.clicks):
+            return None
+    return None
+
+
+def sure_wait(page: Page, limit: float = 30) -> float | None:
+    """Seconds to the first satisfied click; None if one of unknown dwell came before."""
+    unsure = [page.waited(click) for click in page.clicks if known(click, limit) is None]
+    first = wait_to(page, sat_clicks(page, limit))
+    late = first is not None and any(one < first for one in unsure)
+    return None if late else first
+
+
+def number_known(page: Page, limit: float, value: bool) -> float | None:
+    """Number of clicks of a dwell above or below a limit; None if one is not known."""
+    said = [known(click, limit) for click in page.clicks]
+    return None if None in said else said.count(value)
 
 
 def absences(pages: list[Page]) -> Values:
@@ -161,15 +181,17 @@ REFERENCE: dict[str, Callable[[list[Page]], float]] = {
     ),
     "TimeToClick": lambda ps: mean(wait_to(p, p.clicks) for p in ps),
     "TimeToClick(click='last')": lambda ps: mean(wait_to(p, p.clicks[-1:]) for p in ps),
-    "TimeToSAT": lambda ps: mean(wait_to(p, sat_clicks(p)) for p in ps),
+    "TimeToSAT": lambda ps: mean(map(sure_wait, ps)),
+    "TimeToSAT(unknown='not')": lambda ps: mean(wait_to(p, sat_clicks(p)) for p in ps),
     "TimeToSAT(unknown='sat')": lambda ps: mean(
         wait_to(p, [c for c in p.clicks if known(c, 30) is not False]) for p in ps
     ),
     "Dwell": lambda ps: mean(
         c["dwell"] for p in ps for c in p.clicks if c["dwell"] is not None and not c["censored"]
     ),
-    "SATClicks": lambda ps: mean(len(sat_clicks(p)) for p in ps),
-    "SATClicks(seconds=10)": lambda ps: mean(len(sat_clicks(p, 10)) for p in ps),
+    "SATClicks": lambda ps: mean(number_known(p, 30, True) for p in ps),
+    "SATClicks(seconds=10)": lambda ps: mean(number_known(p, 10, True) for p in ps),
+    "SATClicks(unknown='not')": lambda ps: mean(len(sat_clicks(p)) for p in ps),
     "SATRate": lambda ps: share_of_clicks(ps, 30, True),
     "SATRate(unknown='sat')": lambda ps: mean(
         float(known(c, 30) is not False) for p in ps for c in p.clicks
@@ -177,7 +199,10 @@ REFERENCE: dict[str, Callable[[list[Page]], float]] = {
     "SATRate(unknown='not')": lambda ps: mean(
         float(known(c, 30) is True) for p in ps for c in p.clicks
     ),
-    "DSAT": lambda ps: mean(sum(known(c, 15) is False for c in p.clicks) for p in ps),
+    "DSAT": lambda ps: mean(number_known(p, 15, False) for p in ps),
+    "DSAT(unknown='sat')": lambda ps: mean(
+        sum(known(c, 15) is False for c in p.clicks) for p in ps
+    ),
     "DSATRate": lambda ps: share_of_clicks(ps, 15, False),
     "Abandonment": lambda ps: mean(float(not p.clicks) for p in ps),
     "ZeroResults": lambda ps: mean(float(not p.ranks) for p in ps),
@@ -292,6 +317,56 @@ def test_times_that_are_not_known_are_not_censored() -> None:
     assert cf.online.survival(log, "TimeToSAT").table["without"].to_list() == [1]
     # On how many days v asked is not known; on some.
     assert told[4:] == [(1.0, 1, 0, 1), (2.0, 1, 0, 1)]
+
+
+UNKNOWN = [
+    "SATClicks",
+    "DSAT",
+    "SATRate",
+    "DSATRate",
+    "SessionSuccess",
+    "QueriesToSAT",
+    "TimeToSAT",
+    "Dwell",
+]
+
+
+def test_dwell_that_is_never_known_is_no_zero() -> None:
+    """No value is told of a click of unknown dwell, and pages without a click keep theirs."""
+    pages = {"page": list("pqrs"), "query": list("abcd"), "session": list("uuvw")}
+    shown = {"page": list("pqrs"), "rank": [1] * 4, "doc": list("xyzw")}
+    clicks = {"page": list("pqr"), "rank": [1] * 3, "time": [15, 25, 35], "dwell": [0, None, -1]}
+    times = {"time": [10, 20, 30, 40]}
+    log = cf.online.read_log(pages | times, shown, clicks)
+    log = replace(log, clicks=log.clicks.with_columns(dwell=pl.lit(None, pl.Float64)))
+    found = cf.online.measure(log, UNKNOWN).to_polars()
+    told = dict(
+        zip(found["measure"], found.select("value", "values", "censored").rows(), strict=True)
+    )
+    assert told["SATClicks"] == told["DSAT"] == (0.0, 1, 0)
+    assert told["SATRate"] == told["DSATRate"] == (None, 0, 0)
+    assert told["SessionSuccess"] == (0.0, 1, 0)
+    assert told["QueriesToSAT"] == told["TimeToSAT"] == (None, 0, 1)
+    clicked = log.where(pl.col("id") != "s")
+    assert cf.online.measure(clicked, UNKNOWN).values.sum() == 0
+
+
+def test_sessions_of_users_that_are_not_known() -> None:
+    pages = {
+        "page": [1, 2, 3],
+        "query": ["a"] * 3,
+        "user": list("uvv"),
+        "session": [None, "s", None],
+    }
+    found = cf.online.measure(cf.online.read_log(pages), "SessionsPerUser")
+    assert (found["SessionsPerUser"].item(), found.values.item(), found.without.item()) == (1, 1, 1)
+
+
+def test_a_label_that_no_page_has() -> None:
+    log = random_log(5, 40)
+    labels = dict.fromkeys(log.pages["id"].to_list()[:5], "Good")
+    with pytest.raises(cf.InputError, match="no page has the label 'good'; labels: 'Good'"):
+        cf.online.measure(log, "GoodAbandonment", labels=labels)
 
 
 def test_a_log_of_no_page_or_no_user_has_no_values() -> None:

@@ -278,7 +278,7 @@ def test_limits_of_a_mean() -> None:
 def test_limits_by_user() -> None:
     """A linearised ratio of sums by user, written out."""
     rows = logged().with_columns(w=pl.col("chance") / pl.col("propensity"))
-    made = policy_value(rows, None, "SNIPS", unit="user", confidence=0.9)
+    made = policy_value(rows.drop("w"), None, "SNIPS", unit="user", confidence=0.9)
     weights, reward = rows["w"].to_numpy(), rows["reward"].to_numpy()
     value = (weights * reward).sum() / weights.sum()
     users = rows["user"].to_numpy()

@@ -180,11 +180,30 @@ def test_propensities_of_the_log_itself() -> None:
     run = cf.read_run({"q": {"b": 3.0, "a": 2.0}})
     assert run_value(log, run, "DCG@2").estimate == pytest.approx(2.0)
     bad = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.0]))
-    with pytest.raises(cf.InputError, match="the chance 0 to look at rank 2 does not lie above 0"):
+    with pytest.raises(cf.InputError, match="log: expected the probability .*, got 0 at rank 2"):
         run_value(bad, run, "DCG@2")
     with pytest.raises(cf.InputError, match="needs the propensity of results"):
         run_value(log_of([("q", "ab", "b")]), run)
     with pytest.raises(cf.MeasureError, match="nDCG@2 is no sum over documents"):
         run_value(log, run, "nDCG@2")
-    with pytest.raises(cf.InputError, match="the chance 1.2 to look at rank 1"):
-        run_value(log, run, "DCG@2", [1.2, 0.5])
+    for given in ([1.2, 0.5], {1: 1.2, 2: 0.5}, np.array([1.2, 0.5])):
+        with pytest.raises(cf.InputError, match="examination: expected .*, got 1.2 at rank 1"):
+            run_value(log, run, "DCG@2", given)
+
+
+@pytest.mark.parametrize("method", ["swaps", "AllPairs", "EM"])
+@pytest.mark.parametrize("looks", [[0.25, 1.0, 0.5], [0.5, 0.25, 1.0], [0.5, 1.0, 0.0]])
+def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> None:
+    """They are relative: the ratio of two values is the same as by the true probabilities."""
+    log = exact_log(looks, {"a": 0.75, "b": 0.5, "c": 0.25}, ["abc", "bac", "cba"])
+    run = cf.read_run({query: {"b": 3.0, "a": 2.0, "c": 1.0} for query in ("q1", "q2")})
+    found = rank_propensities(log, method, depth=3)
+    assert found.values[1:].max() > 1.5
+    value = run_value(log, run, "DCG@3", found)
+    assert any("look more than at rank 1" in note for note in value.warnings)
+    if method != "EM":  # It has priors.
+        true = run_value(log, run, "DCG@3", {k: x for k, x in enumerate(looks, 1) if x})
+        ratio = value.means.estimate[0] / value.means.estimate[1]
+        assert ratio == pytest.approx(true.means.estimate[0] / true.means.estimate[1])
+        scale = found.values[: len(looks)] * looks[0]
+        np.testing.assert_allclose(scale, looks, atol=1e-9)

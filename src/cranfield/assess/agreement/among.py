@@ -35,6 +35,7 @@ def agreement_of(
     grades: Iterable[Any] | None = None,
     topics: Labels = None,
     names: Labels = None,
+    axis: int | None = None,
     interval: str = "jackknife",
     confidence: float = 0.95,
     resamples: int = 10_000,
@@ -46,8 +47,8 @@ def agreement_of(
     ----------
     given
         :class:`Labels`, or anything that :func:`read_labels` reads, such as a dict of judgments by
-        the assessor's name; or an array of ratings, shape (units, assessors), NaN where there is
-        none.
+        the assessor's name; or ratings, NaN where there is none: an array with `axis` or `names`,
+        or a data frame with a row for each unit and a column of numbers for each assessor.
     measures
         Text forms of coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
         assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
@@ -63,7 +64,11 @@ def agreement_of(
     grades
         The scale, where not all of its grades occur: AC1 and AC2 depend on it.
     topics, names
-        With an array: the topic of each unit, and the names of the assessors.
+        With ratings: the topic of each unit. With an array: the names of the assessors.
+    axis
+        With an array: which axis are the assessors. 0 if each row is one, as in the package
+        `krippendorff`; 1 if each column is one. It is required, unless `names` are as many as the
+        rows or the columns, and there are not as many rows as columns.
     interval
         `jackknife`: t intervals from the values without each topic, on the scale of
         :math:`\ln(1 - \theta)`, cut at -1; of shares, of their log odds. `bootstrap`: percentiles
@@ -107,7 +112,7 @@ def agreement_of(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
-    found = labelled(given, topics=topics, grades=grades, names=names)
+    found = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
     if len(found.assessors) < 2:
         raise CranfieldError("agreement is of two assessors or more; there is one")
     by_pair = pairs or against is not None

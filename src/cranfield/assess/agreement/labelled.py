@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,15 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.tables import Tables, of_joint, of_labels, on_scale, ratings_of
+from cranfield.assess.labels.columns import LABELS
 from cranfield.assess.labels.reading import read_labels
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.sources.columns import is_frame
+from cranfield.sources.schemas import spelt
 
 MOST_PAIRS = 2**25
 """Pairs of labels of one unit that are looked at one by one, at most."""
@@ -110,13 +115,38 @@ class Labelled:
         return self.assessors.index(name)
 
 
-def labelled(given: Any, *, topics: Any = None, grades: Any = None, names: Any = None) -> Labelled:
-    """Take labels, judgments by name, or ratings of shape (units, assessors)."""
+def labelled(
+    given: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
+) -> Labelled:
+    """Take labels, judgments by name, or ratings: an array, or a frame of a column an assessor."""
+    if is_frame(given) and (of_frame := _of_ratings_only(given)) is not None:
+        columns, ratings = of_frame
+        if all(re.fullmatch(r"(column_)?\d+", name) for name in columns):
+            # Names that a frame was given by its library say nothing.
+            return _of_ratings(ratings, topics, grades, names, axis)
+        if names is not None or axis is not None:
+            raise PolicyError("names and axis are for arrays, got a data frame, which has names")
+        return _of_ratings(ratings, topics, grades, columns, 1)
     if isinstance(given, (np.ndarray, list)) and not _has_rows(given):
-        return _of_ratings(given, topics, grades, names)
-    if topics is not None or names is not None:
-        raise PolicyError("topics and names go with an array of ratings; labels have their own")
+        return _of_ratings(given, topics, grades, names, axis)
+    if topics is not None or names is not None or axis is not None:
+        raise PolicyError("topics, names and axis go with ratings; labels have their own")
     return _of_labels(read_labels(given, grades=None if isinstance(given, Labels) else grades))
+
+
+def _of_ratings_only(data: Any) -> tuple[list[str], Any] | None:
+    """Return names and values of a frame of numbers without any usual column of labels, or None."""
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names = [str(name) for name in frame.columns]
+    usual = {spelt(name) for column in LABELS.columns for name in column.names}
+    numeric = all(dtype.is_numeric() for dtype in frame.schema.values())
+    if not numeric or not usual.isdisjoint(map(spelt, names)):
+        return None
+    return names, frame.to_numpy()
 
 
 def _has_rows(given: Any) -> bool:
@@ -150,8 +180,21 @@ def _of_labels(labels: Labels) -> Labelled:
     )
 
 
-def _of_ratings(given: Any, topics: Any, grades: Any, names: Any) -> Labelled:
+def _of_ratings(given: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Labelled:
     ratings = ratings_of(given)
+    if axis is None and ratings.shape[0] != ratings.shape[1]:
+        # As many names, or topics, as there are rows or columns say which are the assessors.
+        ways = [ratings.shape[0] == len(known) for known in (names,) if known is not None]
+        ways += [ratings.shape[1] == len(known) for known in (topics,) if known is not None]
+        axis = None if not ways else 0 if all(ways) else 1
+    if axis is None:
+        rows, columns = ratings.shape
+        raise PolicyError(
+            f"expected axis, or names of the assessors, got an array of {rows} rows and {columns}"
+            " columns; axis=0 if each row is an assessor, axis=1 if each column is"
+        )
+    check_whole("axis", axis, 0, 1)
+    ratings = ratings.T if axis == 0 else ratings
     scale, codes = on_scale(ratings, grades)
     unit, assessor = np.nonzero(codes >= 0)
     if not unit.size:

@@ -16,8 +16,8 @@ from cranfield.sources.values import ID
 _FAMILIES = Schema(
     "table of families",
     (
-        Column("name", ID, "judge system tag run_tag run run_id runid"),
-        Column("family", ID, "team group participant system"),
+        Column("name", ID, "judge"),
+        Column("family", ID),
     ),
     called="the families",
     formats=FRAMES,

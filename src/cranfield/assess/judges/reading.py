@@ -15,35 +15,38 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.collection.files.many_runs import files_of
+from cranfield.collection.files.named_columns import Called, called
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import Qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
+from cranfield.collection.repeats import DUPLICATES, without_repeats
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
 from cranfield.sources.schemas import NAMED, Column, Schema, optional, spelt
 from cranfield.sources.tables import fitted
-from cranfield.sources.values import GRADE, ID, absent
+from cranfield.sources.text import in_encoding
+from cranfield.sources.values import GRADE_OR_NONE, ID
 
 _NAMES = ("qid", "docid", "judgment")
 _LABELS = Schema(
     "label set",
     (
-        # In UMBRELA's records `query` is a text, and `doc` may be one.
-        Column("qid", ID, "topic query_id q_id topic_id queryid query", called="topic"),
-        Column("docid", ID, "doc_id docno document_id document doc pid", called="document"),
-        Column(
-            "judgment",
-            replace(GRADE, missing=absent),
-            "grade relevance label rel judgement",
-            called="grade",
-        ),
-        optional("result_status", replace(GRADE, missing=absent), "status"),
+        # In UMBRELA's records `query` is a text, and so is `passage`; they have no ids.
+        Column("qid", ID, "topic", called="topic"),
+        Column("docid", ID, "doc", called="document"),
+        Column("judgment", GRADE_OR_NONE, "judgment", called="grade"),
+        optional("result_status", GRADE_OR_NONE),
     ),
     called="labels",
+    decisive=("status",),
     tuples=_NAMES,
     mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
     numbered=True,
+    hint="; columns={{'{name}': ...}} says which it is",
 )
+_OWN = dict(zip(("topic", "doc", "grade"), _NAMES, strict=True))
+"""The columns by their names in judgments."""
+
 _OF_ROWS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
 """What a mapping has as a key that is one row."""
 
@@ -75,7 +78,15 @@ class Judge:
         return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{more})"
 
 
-def read_judges(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> tuple[Judge, ...]:
+def read_judges(
+    data: Any,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    columns: Mapping[str, str] | Called | None = None,
+    separator: str = "auto",
+    duplicates: str = "error",
+) -> tuple[Judge, ...]:
     """Read the labels of judges, such as large language models; no model is called.
 
     Parameters
@@ -84,10 +95,10 @@ def read_judges(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> 
         A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, as
         :func:`cranfield.read_qrels` takes them; a mapping `{judge: labels}`; or a list of these.
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
-        JSON lines, such as those of UMBRELA: `qid`, `docid`, `judgment`, and `result_status`, a
+        JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, a
         whole number, which is 0 where the answer of the model could not be parsed.
-    format, encoding
-        As for :func:`cranfield.read_qrels`.
+    format, encoding, columns, separator, duplicates
+        As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
     -------
@@ -112,7 +123,13 @@ def read_judges(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> 
     (Judge('llm': 1 label, 1 unparsed),)
     """
     check_choice("format", format, FORMATS)
-    judges = tuple(_read(name, one, format, encoding) for name, one in _items(data))
+    check_choice("duplicates", duplicates, DUPLICATES)
+    check_encoding(encoding)
+    asked = None if columns is None else called(columns, "qrels", None)
+    judges = tuple(
+        _read(name, one, format, encoding, asked, separator, duplicates)
+        for name, one in _items(data)
+    )
     if not judges:
         raise PolicyError("no judge was given")
     names = [one.name for one in judges]
@@ -164,23 +181,46 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == len(_NAMES))
 
 
-def _read(name: str | None, data: Any, form: str, encoding: str) -> Judge:
-    if isinstance(data, Judge):
-        return data if name is None else replace(data, name=name)
+def _read(
+    name: str | None,
+    data: Any,
+    form: str,
+    encoding: str,
+    asked: Called | None,
+    separator: str,
+    duplicates: str,
+) -> Judge:
     stem = "judge"
-    if isinstance(data, Qrels):
-        return Judge(name or stem, data.flat())
+    if isinstance(data, (Judge, Qrels)):
+        if asked is not None or encoding != "utf-8":
+            kind = type(data).__name__
+            raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
+        if isinstance(data, Qrels):
+            return Judge(name or stem, data.flat())
+        return data if name is None else replace(data, name=name)
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         stem = source.stem
         named = form if form != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if named not in NAMED or source.path.startswith("irds:"):
-            labels = read_qrels(source.path, format=form, encoding=encoding, subtopics=False)
+            labels = read_qrels(
+                source.path,
+                format=form,
+                encoding=encoding,
+                subtopics=False,
+                columns=asked,  # type: ignore[arg-type]
+                separator=separator,
+                duplicates=duplicates,
+            )
             return Judge(name or stem, labels)
-        columns = columns_of_file(source, _LABELS, named)
+        columns = columns_of_file(in_encoding(source, encoding, named), _LABELS, named)
+    elif encoding != "utf-8":
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
-    table = fitted(columns.matched(_LABELS), _LABELS, columns.source, columns.lines)
+    names = {} if asked is None else asked.of(columns.names)
+    own = {_OWN[column]: name for column, name in names.items() if column in _OWN}
+    table = fitted(columns.matched(_LABELS, own), _LABELS, columns.source, columns.lines)
     frame = table.frame.with_row_index("row")
     said = frame.filter(pl.col("judgment").is_not_null() & pl.col("result_status").ne_missing(0))
     if not said.height:
@@ -189,12 +229,11 @@ def _read(name: str | None, data: Any, form: str, encoding: str) -> Judge:
         )
     rows, coder = said["row"].to_numpy(), TopicCoder()
     lines = None if table.lines is None else LineMap.of(np.asarray(table.lines)[rows].tolist())
-    codes = coder.encode(said["qid"])
-    labels = Qrels(
-        tuple(coder.names),
-        codes,
-        said["docid"],
-        said["judgment"].to_numpy(),
-        origin=Origin(table.source, lines),
-    )
+    codes, docs, grades = coder.encode(said["qid"]), said["docid"], said["judgment"].to_numpy()
+    topics, origin = tuple(coder.names), Origin(table.source, lines)
+    if duplicates != "error":
+        kept = without_repeats(duplicates, grades, codes, docs, topics, origin)
+        if kept is not None:
+            codes, docs, grades, origin = codes[kept], docs[kept], grades[kept], Origin(origin.name)
+    labels = Qrels(topics, codes, docs, grades, origin=origin)
     return Judge(name or stem, labels, unparsed=frame.height - said.height)

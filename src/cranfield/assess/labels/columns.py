@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -13,31 +14,50 @@ from cranfield.collection.files.line_formats import peeked
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.sources.chunks import LineMap, Origin, Source, check_encoding
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, ID, NUMBER, Kind, absent
-
-_NONE = frozenset({"", "na", "n/a", "nan", "null", "none"})
-_LABEL = Kind(
-    GRADE.read, pl.Int32, GRADE.wanted, lambda cell: absent(cell, _NONE), exact=GRADE.exact
-)
+from cranfield.sources.values import GRADE_OR_NONE, ID, NUMBER
 
 LABELS = Schema(
     "table of labels",
     (
-        optional("topic", TOPIC.kind, TOPIC.others),
-        Column("doc", DOC.kind, f"{DOC.others} item item_id task task_id unit unit_id object"),
-        Column(
-            "worker",
-            ID,
-            "worker_id annotator annotator_id assessor assessor_id rater rater_id judge judge_id"
-            " observer coder user user_id performer",
-        ),
-        Column("grade", _LABEL, "label relevance rel judgment judgement rating vote answer"),
-        optional("order", NUMBER, "seq sequence position"),
+        optional("topic", TOPIC.kind),
+        DOC,
+        Column("worker", ID),
+        Column("grade", GRADE_OR_NONE, "judgment"),
+        optional("order", NUMBER, "order"),
     ),
     called="labels",
+    decisive=("status", "count", "weight"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
+    hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
+    " given as NAME=FILE, a table with a column for each worker must be unpivoted first)",
 )
+
+OF_WORKER = replace(
+    LABELS,
+    kind="table of judgments",
+    called="judgments",
+    columns=tuple(column for column in LABELS.columns if column.name != "worker"),
+    tuples=("topic", "doc", "grade"),
+    hint="; columns={{'{name}': ...}} says which it is",
+)
+"""Judgments of one worker, whose name is known."""
+
+
+def renamed(columns: Mapping[str, str], schema: Schema) -> dict[str, str]:
+    """Take names of the columns of a table, `{"worker": "annotator"}`, by any usual name."""
+    names: dict[str, str] = {}
+    for asked, name in columns.items():
+        column = next(
+            (one.name for one in schema.columns if spelt(asked) in map(spelt, one.names)), None
+        )
+        if column is None or column in names:
+            listed = ", ".join(one.name for one in schema.columns)
+            reason = f"expected one of: {listed}" if column is None else f"a second {column}"
+            raise PolicyError(f"unknown column {quoted(asked)} in columns; {reason}")
+        names[column] = str(name)
+    return names
+
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
 ITERATIONS = ("0", "Q0")

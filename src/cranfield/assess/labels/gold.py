@@ -25,8 +25,8 @@ from cranfield.sources.values import GRADE
 
 _ITEMS = schema_of_lines(
     "table of gold grades",
-    Column("doc", DOC.kind, f"{DOC.others} item item_id task task_id unit unit_id object"),
-    Column("grade", GRADE, "label relevance rel gold answer"),
+    Column("doc", DOC.kind, "doc"),
+    Column("grade", GRADE, "judgment"),
     mapping=two_columns("doc", "grade"),
 )
 

@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.columns import LABELS, of_lines
+from cranfield.assess.labels.columns import (
+    LABELS,
+    OF_WORKER,
+    of_lines,
+    renamed,
+)
 from cranfield.assess.labels.table import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.collection.files.line_formats import form_of_lines
 from cranfield.collection.files.reading import read_qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
-from cranfield.sources.tables import read_table
+from cranfield.collection.qrels import Qrels
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+from cranfield.sources.columns import columns_of_file, read_columns
+from cranfield.sources.schemas import Schema
+from cranfield.sources.tables import fitted
+from cranfield.sources.text import in_encoding
 from cranfield.sources.values import GRADE, ID
 
 REPEATS = {
@@ -36,7 +46,7 @@ NO_TOPIC = "all"
 def read_labels(
     data: Any,
     *,
-    columns: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | Mapping[str, str] | None = None,
     grades: Iterable[int] | None = None,
     repeats: str = "error",
     missing: str = "error",
@@ -54,18 +64,20 @@ def read_labels(
         Or a dict `{worker: judgments}`, the judgments being anything that `read_qrels` takes.
         Without a topic, all items are of one topic, `all`, and this is noted.
     columns
-        What the fields of a line without a head are, such as `"worker doc grade"`; `-` is a field
-        that is not read. By default lines of four or five fields are topic, doc, worker, grade and
-        order; those of any other number are refused.
+        Of lines without a header, their fields in order, such as `"worker doc grade"`; `-` is a
+        field that is not read. By default lines of four or five fields are topic, doc, worker,
+        grade and order; those of any other number are refused. Of a table, the names of its
+        columns, where these are none of the usual ones: `{"worker": "rated_by"}`.
     grades
         The scale, whole numbers; a label off it is an error. By default the grades that occur.
     repeats
         What becomes of several labels of a worker for a pair: `error`; `last`, by order where there
         is one, else by row; `keep`.
     missing
-        Of a label whose grade is empty, null, NaN or `NA` in a table: `error`, or `drop` it.
+        How to treat a label whose grade is empty, null, NaN or `NA`: `error`, or `drop`, where the
+        worker has not labelled the document yet. They are counted, in the notes.
     encoding
-        Of lines of text.
+        Of files of text.
 
     Raises
     ------
@@ -84,32 +96,117 @@ def read_labels(
     """
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
+    check_encoding(encoding)
     scale = None if grades is None else _scale(grades)
     if isinstance(data, Labels):
+        asked = {"columns": columns, "grades": grades}
+        if given := next((name for name, value in asked.items() if value is not None), None):
+            raise PolicyError(f"{given} is for labels that are not read yet, got Labels")
         return data
-    if isinstance(data, Mapping):
-        frame, origin = _by_worker(data), Origin("labels")
-    elif _is_text(data):
-        frame, origin = of_lines(Source(fspath(data)), columns, encoding)
+    if not isinstance(data, Mapping):
+        rows = _read(data, LABELS, columns, encoding)
+        return rows.cleaned(scale, repeats, missing).labels(scale)
+    if not data:
+        raise LABELS.empty("labels")
+    parts = []
+    for worker, judgments in data.items():
+        name = ID.read(worker)
+        if name is None:
+            raise InputError(f"worker {quoted(worker)} is not text or an integer", source="labels")
+        part = _of_worker(judgments, columns, encoding, repeats, missing)
+        part.frame = part.frame.with_columns(worker=pl.lit(name))
+        parts.append(part.cleaned(scale, repeats, missing))
+    frame = pl.concat([part.frame for part in parts], how="diagonal")
+    notes = [
+        f"{name}: {note}" for name, part in zip(data, parts, strict=True) for note in part.notes
+    ]
+    return _Rows(frame, Origin("labels"), notes).labels(scale)
+
+
+def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
+    """Read lines of text, or a table, as the columns of a schema."""
+    listed = columns is not None and not isinstance(columns, Mapping)
+    if _is_text(data):
+        if columns is not None and not listed:
+            raise PolicyError(
+                "expected the fields of lines without a header in order, such as"
+                f" columns='worker doc grade', got {quoted(dict(columns))}"
+            )
+        return _Rows(*of_lines(Source(fspath(data)), columns, encoding))
+    if listed:
+        raise PolicyError(
+            "expected what columns of a table with a header are called, as in"
+            f" columns={{'worker': ...}}, got {quoted(columns)}"
+        )
+    called = renamed(columns or {}, schema)
+    if isinstance(data, (str, PathLike)):
+        source = Source(fspath(data))
+        form = FORMAT_OF_SUFFIX[source.suffix]
+        table = columns_of_file(in_encoding(source, encoding, form), schema, form)
+    elif encoding != "utf-8":
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
-        table = read_table(data, LABELS)
-        frame, origin = table.frame, Origin(table.source, LineMap.of(table.lines))
-    return _Rows(frame, origin).labels(scale, repeats, missing)
+        table = read_columns(data, schema)
+    read = fitted(table.matched(schema, called), schema, table.source, table.lines)
+    return _Rows(read.frame, Origin(read.source, LineMap.of(read.lines)))
+
+
+def _of_worker(judgments: Any, columns: Any, encoding: str, repeats: str, missing: str) -> _Rows:
+    """Read the judgments of one worker."""
+    if not _is_judgments(judgments):
+        return _read(judgments, OF_WORKER, columns, encoding)
+    if columns is not None:
+        raise PolicyError(
+            "columns is for tables and lines of labels, got judgments without names of columns"
+        )
+    if repeats == "keep" and isinstance(judgments, (str, PathLike)):
+        raise PolicyError(
+            "repeats='keep' is for tables, got judgments in which a document has one grade"
+        )
+    try:
+        qrels = read_qrels(
+            judgments,
+            encoding=encoding,
+            duplicates="last" if repeats == "last" else "error",
+            ungraded=missing,
+        )
+    except InputError as error:
+        error.args = (str(error).replace("ungraded=", "missing="),)
+        raise
+    if qrels.subtopics is not None:
+        raise InputError("judgments by subtopic are no labels", source=qrels.origin.name)
+    frame = qrels.to_polars().select("topic", "doc", "grade")
+    return _Rows(frame.with_columns(order=pl.lit(None, pl.Float64)), qrels.origin)
+
+
+def _is_judgments(data: Any) -> bool:
+    """Whether this is read as judgments: lines of TREC text, a mapping, an id of ir_datasets."""
+    if isinstance(data, (str, PathLike)):
+        path = fspath(data)
+        source = Source(path)
+        form = FORMAT_OF_SUFFIX.get(source.suffix)
+        headless = form == "tsv" and form_of_lines(source, form, "qrels", "auto")[1] != form
+        return path.startswith("irds:") or form is None or headless
+    return isinstance(data, (Qrels, Mapping))
 
 
 class _Rows:
     """Rows on their way to labels: what is wrong is refused, what is left out is noted."""
 
-    def __init__(self, frame: pl.DataFrame, origin: Origin) -> None:
-        self.frame = frame.with_row_index("row")
+    def __init__(self, frame: pl.DataFrame, origin: Origin, notes: Sequence[str] = ()) -> None:
+        self.frame = frame.drop("row", strict=False).with_row_index("row")
         self.origin = origin
-        self.notes: list[str] = []
+        self.notes = [*notes]
 
-    def labels(self, scale: np.ndarray[Any, Any] | None, repeats: str, missing: str) -> Labels:
+    def cleaned(self, scale: np.ndarray[Any, Any] | None, repeats: str, missing: str) -> _Rows:
+        """Apply the policies."""
         self._name()
         self._missing(missing)
         self._off(scale)
         self._repeats(repeats)
+        return self
+
+    def labels(self, scale: np.ndarray[Any, Any] | None) -> Labels:
         frame = self.frame
         topics = frame["topic"].unique(maintain_order=True)
         workers = frame["worker"].unique(maintain_order=True)
@@ -138,18 +235,10 @@ class _Rows:
             raise self.origin.wrong(reason(row), row["row"], row["topic"], row["doc"])
 
     def _name(self) -> None:
-        """Give items without a topic one, and take the blanks around names away."""
+        """Give items without a topic one, and refuse what is no order."""
         if self.frame["topic"].null_count() == self.frame.height:
             self.frame = self.frame.with_columns(topic=pl.lit(NO_TOPIC))
             self.notes.append(f"no topics: all items are of one topic, {quoted(NO_TOPIC)}")
-        ids = ("topic", "doc", "worker")
-        bare = self.frame.with_columns(pl.col(ids).str.strip_chars())
-        changed = sum(int((bare[name] != self.frame[name]).sum()) for name in ids)
-        if changed:
-            self.frame = bare
-            self.notes.append(f"blanks around {counted(changed, 'id')} were taken away")
-        for name in ids:
-            self._refuse(pl.col(name) == "", lambda row, name=name: f"has no {name}")
         self._refuse(
             pl.col("order").is_not_null() & ~pl.col("order").is_finite(),
             lambda row: f"order {row['order']} is not a finite number",
@@ -218,23 +307,6 @@ def _scale(grades: Iterable[int]) -> np.ndarray[Any, Any]:
     if not read or None in read or len({*read}) < len(read):
         raise PolicyError(f"grades {quoted(listed)} are no scale of different whole numbers")
     return np.sort(np.array(read, dtype=np.int32))
-
-
-def _by_worker(data: Mapping[Any, Any]) -> pl.DataFrame:
-    """Put judgments of several workers together."""
-    frames = []
-    for worker, judgments in data.items():
-        name = ID.read(worker)
-        if name is None:
-            raise InputError(f"worker {quoted(worker)} is not text or an integer", source="labels")
-        qrels = read_qrels(judgments)
-        if qrels.subtopics is not None:
-            raise InputError("judgments by subtopic are no labels", source=qrels.origin.name)
-        frame = qrels.to_polars().select("topic", "doc", "grade")
-        frames.append(frame.with_columns(worker=pl.lit(name), order=pl.lit(None, pl.Float64)))
-    if not frames:
-        raise LABELS.empty("labels")
-    return pl.concat(frames)
 
 
 def _is_text(data: Any) -> bool:

@@ -130,7 +130,7 @@ def next_documents(
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
     made = pooled(runs, depth)
-    judgments = None if judged is None else read_qrels(judged).flat()
+    judgments = None if judged is None else read_qrels(judged, ungraded="drop").flat()
     grades = np.full(len(made), UNJUDGED, dtype=np.int32)
     outside = 0
     if judgments is not None:

@@ -136,7 +136,7 @@ class Pool(Framed, Rankings):
         [-2147483648, 1]
         """
         check_choice("negative", negative, NEGATIVE)
-        judgments = read_qrels(qrels).flat()
+        judgments = read_qrels(qrels, ungraded="drop").flat()
         asked, found = judgments.find(self)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         grades[asked] = judgments.grades[found]

@@ -235,7 +235,7 @@ def stopping_by_topic(
     made = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if judged is not None:
-        qrels = read_qrels(judged).flat()
+        qrels = read_qrels(judged, ungraded="drop").flat()
         asked, found = qrels.find(pool)
         in_order = asked[np.argsort(found)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(found)]

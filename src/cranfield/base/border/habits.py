@@ -20,7 +20,7 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
     ("measures", "k ks cutoff cutoffs top_k topk", _CUTOFF),
     ("unjudged", "judged_docs_only_flag judged_only judged_docs_only", "unjudged='condensed'"),
     ("topics", "make_comparable complete_rel_info", "topics='qrels'"),
-    ("runs", "format encoding", "runs=cf.read_runs(..., {name}=...)"),
+    ("runs", "format encoding separator numbers", "runs=cf.read_runs(..., {name}=...)"),
     ("test", "stat_test method", ""),
     ("alpha", "max_p level significance_level", ""),
     ("resamples", "n_permutations permutations n_resamples n_boot", ""),

@@ -130,7 +130,8 @@ def _of_qrels(
     with telling_order(run, qrels, "judgments come first, and then the run"):
         evaluation = evaluate(
             read_runs(run),
-            read_qrels(qrels),
+            # To trec_eval, a document in two iterations is judged twice.
+            read_qrels(qrels, subtopics=False),
             # Topics are matched even if nothing is asked for that needs them.
             every or "num_ret",
             compat="trec_eval-10",

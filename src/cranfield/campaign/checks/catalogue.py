@@ -42,6 +42,7 @@ CODES: dict[str, Code] = {
     "encoding": _unreadable(),
     "archive": _unreadable(),
     "empty": _unreadable(),
+    "unreadable": _unreadable(),
     "size": _unreadable("{what:s} has more than {limit} bytes"),
     "tag": Code("error", "tag {tag} is not {wanted:s}"),
     "tag-changes": Code("error", "tag {tag} where the run began with {first}"),

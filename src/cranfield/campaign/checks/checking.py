@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, cast
 
-from cranfield.base.errors import CranfieldError, InputError
+from cranfield.base.errors import CranfieldError, InputError, kept_warnings
 from cranfield.campaign.checks.collecting import Collected
 from cranfield.campaign.checks.lines import Lines
 from cranfield.campaign.checks.order import check_order
@@ -22,6 +22,7 @@ from cranfield.campaign.rules.patterns import matches
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
+from cranfield.collection.files.reading import read_run
 from cranfield.collection.metadata.header import HeaderError, header_of
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.archives import DAMAGED
@@ -115,6 +116,13 @@ def check_run(
     found.add_all(metadata_faults(replace(place, tag=lines.tag), task, lines.tag))
     check_topics(rows, task, topic_ids(task), found, to_end=whole)
     ranking = check_order(rows, check_documents(rows, task, found), task, found)
+    if whole and again and found.readable:
+        # The reader of the scores decides: what is accepted here is read there.
+        try:
+            with kept_warnings():
+                read_run(name, format=task.format)
+        except InputError as error:
+            found.add("unreadable", line=error.line, reason=error.reason)
     return CheckReport(
         source=Source(name).name,
         tag=lines.tag,

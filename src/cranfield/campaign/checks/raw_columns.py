@@ -14,7 +14,12 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.regular import made_regular, separator_of
+from cranfield.collection.files.regular import (
+    all_by_tabs,
+    columns_of_lines,
+    made_regular,
+    separator_of,
+)
 
 NAMES = tuple(RUN.columns)
 _BLANKS = " \t\v\f\r"
@@ -82,22 +87,25 @@ def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
 
 
 def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.DataFrame, Ints, Ints]:
+    schema = dict.fromkeys(names, pl.String)
+    if b"\t" in text and b" " in text and all_by_tabs(text, len(names)):
+        frame = _read(text, "\t", schema).with_columns(pl.all().str.strip_chars(_BLANKS))
+        frame = frame.with_columns(pl.col(names[-1]).str.extract("^[^ ]+", 0))
+        return frame, first_line + np.arange(frame.height), np.full(frame.height, len(names))
     separator = separator_of(text)
     numbers = None
     if separator is None:
         text, numbers = made_regular(text)
         separator = " "
-    data = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(data == ord("\n"))
-    if data.size and data[-1] != ord("\n"):
-        ends = np.append(ends, data.size)
-    blanks = np.flatnonzero(data == ord(separator))
-    widths = np.diff(np.searchsorted(blanks, ends), prepend=0) + 1
-    lines = first_line + (np.arange(ends.size) if numbers is None else numbers)
+    widths = columns_of_lines(text, separator.encode())
+    lines = first_line + (np.arange(widths.size) if numbers is None else numbers)
     short = widths < len(names)
-    schema = dict.fromkeys(names, pl.String)
     if not short.any():
         return _read(text, separator, schema), lines, widths
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    if data[-1] != ord("\n"):
+        ends = np.append(ends, data.size)
     in_short = np.repeat(short, np.diff(np.minimum(ends + 1, data.size), prepend=0))
     whole = _read(data[~in_short].tobytes(), separator, schema)
     topics = _read(data[in_short].tobytes(), separator, {"topic": pl.String})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -18,7 +19,7 @@ from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.judgments import check_lines_of_qrels
 from cranfield.campaign.checks.report import CheckReport, Fault
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.collection.files.many_runs import files_of
+from cranfield.collection.files.many_runs import named_files
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
 from cranfield.collection.judged.given import QRELS, RUN, looks_like
@@ -86,6 +87,8 @@ def check(
     *,
     format: str = "auto",
     encoding: str = "utf-8",
+    separator: str = "auto",
+    numbers: str = "auto",
     all_faults: bool = False,
 ) -> FileChecks:
     """Find every problem of files of judgments and runs, and between them, at once.
@@ -96,7 +99,7 @@ def check(
         A file of judgments.
     runs
         Files, folders or patterns of runs.
-    format, encoding
+    format, encoding, separator, numbers
         As for :func:`cranfield.read_run`.
     all_faults
         Whether to keep each fault; by default 25 of a kind are, and the others counted.
@@ -126,8 +129,8 @@ def check(
     >>> found.to_polars().select("line", "code").rows()
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
-    options: dict[str, Any] = {"format": format, "encoding": encoding}
-    by_line = format in {"auto", "trec"} and encoding == "utf-8"
+    options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
+    by_line = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
 
     def lines_of_run(path: str) -> CheckReport:
         return check_run(path, _RULES, all_faults=all_faults)
@@ -139,10 +142,15 @@ def check(
         fspath(qrels), lines_of_qrels if by_line else None, lambda path: read_qrels(path, **options)
     )
     given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
-    paths = [path for one in given for path in files_of(fspath(one))]
+    named = list(named_files([fspath(one) for one in given]))
+    paths = [path for _, path in named]
     checked = [
-        _checked(path, lines_of_run if by_line else None, lambda path: read_run(path, **options))
-        for path in paths
+        _checked(
+            path,
+            lines_of_run if by_line else None,
+            partial(read_run, name=name, numbers=numbers, **options),
+        )
+        for name, path in named
     ]
     of_qrels, checked = _in_place(fspath(qrels), of_qrels, paths, checked)
     found = [run for run, _ in checked if run is not None]
@@ -183,9 +191,12 @@ def _checked(
     except InputError as raised:
         error = raised
     faults = list(report.faults)
+    counts = report.counts()
+    if error is not None and error.line is None and counts.get("columns", 0) >= report.lines > 0:
+        # The lines are in another form, which the reader knows and refuses as a whole.
+        report, faults = replace(report, faults=()), []
     if error is None:
         # Readers decide: where all lines are in a form that they know, nothing is wrong with it.
-        counts = report.counts()
         faults = [
             replace(one, severity="warning") if one.severity == "error" else one
             for one in faults

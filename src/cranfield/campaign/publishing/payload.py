@@ -54,8 +54,10 @@ class Payload:
 
     Attributes
     ----------
+    arrived
+        The accepted runs as the registry has them, in order of arrival.
     runs
-        In order of the tags that they are shown by.
+        Those that can be read, in order of the tags that they are shown by.
     teams
         Names of the teams that are shown by name, by id.
     evaluation
@@ -66,6 +68,7 @@ class Payload:
 
     opened: Opened
     task: TaskRules
+    arrived: tuple[Submission, ...]
     runs: tuple[Disclosed, ...]
     teams: Mapping[str, str]
     judgments: Judgments
@@ -79,11 +82,6 @@ class Payload:
     def shown(self) -> tuple[Submission, ...]:
         """The runs as they are shown."""
         return tuple(one.run for one in self.runs)
-
-    @property
-    def arrived(self) -> tuple[Submission, ...]:
-        """The runs as the registry has them, in order of arrival."""
-        return tuple(sorted((one.kept for one in self.runs), key=lambda run: run.id))
 
     @property
     def about(self) -> dict[str, Any]:

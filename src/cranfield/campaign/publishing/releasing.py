@@ -182,12 +182,19 @@ def _chosen(
     """Choose runs, judgments and names, and have the runs scored."""
     from cranfield.campaign.publishing.payload import Payload
     from cranfield.campaign.results.judgments import version_of
+    from cranfield.campaign.results.run_bytes import intact_runs, none_readable
     from cranfield.campaign.results.scoring import scored
     from cranfield.campaign.results.sheets.making import measures_of
 
     rules = opened.rules.task(task)
     version = version_of(opened, rules.name, judgments)
-    runs = opened.registry.submissions(rules.name)
+    arrived = opened.registry.submissions(rules.name)
+    evaluation = scored(opened, rules.name, measures=measures_of(rules), judgments=version.version)
+    runs = [run for run in intact_runs(opened, arrived) if run.tag in evaluation.systems]
+    if len(runs) + sum(run.id in opened.unreadable for run in arrived) < len(arrived):
+        raise _changed(rules.name)
+    if not runs:
+        raise none_readable(opened, rules.name)
     teams = opened.registry.teams()
     today = opened.clock().astimezone(UTC).date().isoformat()
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
@@ -195,13 +202,13 @@ def _chosen(
     shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
     left_out = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
     left_out += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
+    if unreadable := len(arrived) - len(runs):
+        left_out.append(f"{counted(unreadable, 'run')} that cannot be read")
     left_out += ["runs and judgments: only what was computed from them"] if scores_only else []
-    evaluation = scored(opened, rules.name, measures=measures_of(rules), judgments=version.version)
-    if not {run.tag for run in runs} <= set(evaluation.systems):
-        raise _changed(rules.name)
     return Payload(
         opened=opened,
         task=rules,
+        arrived=arrived,
         runs=shown,
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,

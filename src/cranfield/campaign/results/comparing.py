@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cranfield.base.checks import check_share
 from cranfield.base.errors import CranfieldError
 from cranfield.scores import Scores
 
@@ -41,6 +42,7 @@ def compared_if_possible(
     scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED
 ) -> PairwiseComparison | str:
     """Compare all pairs, or say why they are not compared, such as for want of topics."""
+    check_share("alpha", alpha)
     if refused := not_compared(len(scores.systems), most):
         return refused
     try:

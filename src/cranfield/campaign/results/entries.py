@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike, fspath
 from pathlib import Path
@@ -35,7 +35,7 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import NUMBER, TAG, absent
 
 COLUMNS = {
-    "entry": ("tag", "run", "system", "description", "name", "model", "id"),
+    "entry": ("entry", "tag", "run", "system", "description", "name", "model", "id"),
     "date": ("date", "day", "submitted", "received", "time"),
     "team": ("team", "author", "authors", "participant"),
     "mark": ("mark", "own", ""),
@@ -77,6 +77,10 @@ class Asked:
         Marks of the organisers' own entries.
     retracted
         Whether retracted releases count.
+    unreadable
+        Filled with the reason for each run of a campaign that cannot be read.
+    used
+        Filled with those of `task`, `columns` and `own` that some source has used.
     """
 
     measure: str
@@ -85,6 +89,8 @@ class Asked:
     columns: Mapping[str, str]
     own: tuple[str, ...]
     retracted: bool = False
+    unreadable: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
 
 
 def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
@@ -105,12 +111,15 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
             continue
         if (path / REGISTRY).is_file():
             frame = _of_campaign(path, asked)
+            asked.used.add("task")
         elif (path / "data" / "about.json").is_file():
             frame = _of_release(path, asked)
+            asked.used.add("task")
         elif path.is_dir():
             raise InputError("is neither a campaign nor a release", source=str(path))
         else:
             frame = _of_table(path, asked)
+            asked.used.add("columns")
         frame = frame.with_columns(source=pl.lit(str(path)))
         parts.append(frame.select(pl.col(name).cast(kind) for name, kind in KINDS.items()))
     return pl.concat(parts) if parts else pl.DataFrame(schema=KINDS)
@@ -136,6 +145,7 @@ def _of_campaign(folder: Path, asked: Asked) -> pl.DataFrame:
     else:
         overall = scoring.overall()
         values = pl.DataFrame({"entry": overall["run"], "score": overall[overall.columns[-1]]})
+    asked.unreadable.extend(opened.unreadable.values())
     known = {one.tag: one for one in scoring.submissions}
     name = f"{opened.rules.id}/{scoring.rules.name}, judgments {scoring.judgments.version}"
     return values.with_columns(
@@ -209,14 +219,19 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
     for what in ("date", "entry"):
         if found[what] is None:
             have = ", ".join(quoted(name) for name in names)
-            reason = f"has no column of the {what}: name it; columns: {have}"
+            reason = (
+                f"has no column of the {what}; columns: {have}; columns={{'{what}': ...}} names it"
+            )
             raise InputError(reason, source=str(path))
+    if found["mark"] is not None:
+        asked.used.add("own")
     wanted = {what: name for what, name in found.items() if name is not None}
     number = replace(NUMBER, missing=absent)
     columns = tuple(
-        Column(name, number if what == "score" else TAG) for what, name in wanted.items()
+        Column(name, number if name == wanted["score"] else TAG, None)
+        for name in dict.fromkeys(wanted.values())
     )
-    schema = Schema(kind, columns)
+    schema = Schema(kind, columns, asked=True)
     table = fitted(given.matched(schema), schema, given.source, given.lines)
     read = {what: table.frame[name] for what, name in wanted.items()}
     days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]

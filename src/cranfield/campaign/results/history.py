@@ -38,12 +38,15 @@ class History(Framed):
         `record`, `source`, `collection`.
     notes
         What a reader should be told.
+    unreadable
+        The reason for each run of a campaign that cannot be read and is excluded.
     """
 
     measure: str
     standardised: bool
     frame: pl.DataFrame
     notes: tuple[str, ...]
+    unreadable: tuple[str, ...] = ()
 
     def records(self) -> pl.DataFrame:
         """Return the entries that beat all earlier ones.
@@ -151,6 +154,12 @@ def history(
     if not listed:
         raise PolicyError("no source is given")
     every = pl.concat(entries_of(one, asked) for one in listed)
+    given = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
+    for name, is_given in given.items():
+        if is_given and name not in asked.used:
+            sources_with = {"task": "campaigns and releases", "columns": "tables"}
+            needs = sources_with.get(name, "tables with a column of marks")
+            raise PolicyError(f"{name} is for {needs}, and no source is one")
     collections = every["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
@@ -168,7 +177,8 @@ def history(
     falls = lower_is_better or bool(every["falls"].any())
     if falls:
         notes.append(f"lower scores of {measure} are better")
-    return History(measure, standardised, with_records(scored, falls), tuple(notes))
+    frame = with_records(scored, falls)
+    return History(measure, standardised, frame, tuple(notes), tuple(asked.unreadable))
 
 
 def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from cranfield.base.arrays import places, without_noise
-from cranfield.base.words import counted
+from cranfield.base.errors import quoted
+from cranfield.base.words import counted, some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.comparing import (
     MOST_COMPARED,
@@ -212,10 +213,14 @@ def _board(
     frame = frame.sort("place", "tag").select(
         "place", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
+    unpooled = [quoted(tag) for tag in frame["tag"] if not known[tag].pooled]
+    notes = []
+    if len(unpooled) < frame.height and unpooled:
+        notes.append(f"not pooled: {some_of(unpooled, 10)}")
     if isinstance(found, str):
-        notes = (f"runs are not compared: {found}",)
-        return Leaderboard(tuple(names), frame, None, notes)
-    return Leaderboard(tuple(names), frame, found, found.notes)
+        notes.append(f"runs are not compared: {found}")
+        return Leaderboard(tuple(names), frame, None, tuple(notes))
+    return Leaderboard(tuple(names), frame, found, (*found.notes, *notes))
 
 
 def board(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.run_bytes import from_runs, none_readable
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.campaign.store.records import Submission
 
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from cranfield.assess import Pool
 
 
-def pooled_runs(opened: Opened, task: str | None = None) -> tuple[Submission, ...]:
+def pooled_runs(
+    opened: Opened, task: str | None = None, without: Sequence[str] = ()
+) -> tuple[Submission, ...]:
     """Return the runs that the rules choose: accepted, not late, of the priorities named.
+
+    Parameters
+    ----------
+    without
+        Tags of runs among these that are kept out of the pool.
 
     Raises
     ------
     CranfieldError
         Where there is none.
+    PolicyError
+        For a tag that is not of one of these runs.
     """
     rules = opened.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
@@ -36,7 +45,16 @@ def pooled_runs(opened: Opened, task: str | None = None) -> tuple[Submission, ..
             f"task {quoted(rules.name)} has no run to pool:"
             f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{of}"
         )
-    return tuple(chosen)
+    tags = [one.tag for one in chosen]
+    for tag in without:
+        if tag not in tags:
+            raise PolicyError(
+                f"without must name runs that the rules pool, got {quoted(tag)}; expected any of:"
+                f" {some_of(tags, 12)}"
+            )
+    if set(tags) <= set(without):
+        raise PolicyError("without must leave at least one run in the pool, got all of them")
+    return tuple(one for one in chosen if one.tag not in without)
 
 
 def pool(
@@ -46,6 +64,7 @@ def pool(
     depth: int | None = None,
     ties: str = "trec",
     mark: bool = False,
+    without: Sequence[str] = (),
 ) -> Pool:
     """Pool the runs that the rules choose.
 
@@ -60,6 +79,8 @@ def pool(
     ties
         Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
         scores, whatever the rank column says; `rank` goes by that column.
+    without
+        Tags of runs that are kept out of the pool; with `mark`, the event names them.
     mark
         Record that these runs were pooled. Those that were pooled before stay marked: what was
         judged of them is judged.
@@ -74,24 +95,29 @@ def pool(
     CranfieldError
         Where the rules choose no run.
     InputError
-        For a run whose bytes are not those that were handed in.
+        If no run can be read. If only some cannot, they are excluded with a warning.
     """
     from cranfield.assess import pool as made_of
 
     rules = opened.rules.task(task)
-    chosen = pooled_runs(opened, rules.name)
+    chosen = pooled_runs(opened, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    made = made_of(runs_of(opened, rules, chosen), depth, ties=ties)
+    made = from_runs(opened, rules, chosen, lambda runs: made_of(runs, depth, ties=ties))
+    if made is None:
+        raise none_readable(opened, rules.name)
     if mark:
-        _mark(opened, chosen, rules.name, depth)
+        read = [one for one in chosen if one.id not in opened.unreadable]
+        _mark(opened, read, rules.name, depth, without)
     return made
 
 
-def _mark(opened: Opened, chosen: Sequence[Submission], task: str, depth: int) -> None:
+def _mark(
+    opened: Opened, chosen: Sequence[Submission], task: str, depth: int, without: Sequence[str]
+) -> None:
     new = [one for one in chosen if not one.pooled]
-    if not new:
+    if not new and not without:
         return
-    details = {"depth": depth, "runs": [one.tag for one in new]}
+    details = {"depth": depth, "runs": [one.tag for one in new], "without": [*without]}
     with opened.registry.change("pool", task, details) as change:
         there = {one.id: one for one in change.submissions(task, None)}
         for one in new:

@@ -14,13 +14,13 @@ from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.judgments import qrels_of, version_of
 from cranfield.campaign.results.kept_scores import KeptScores
-from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.run_bytes import from_runs, none_readable
 from cranfield.campaign.results.score_files import digest
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
-from cranfield.campaign.store.records import Judgments
-from cranfield.collection.files.many_runs import Runs
+from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
+from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.scorable import Scorable, Scorer
@@ -61,8 +61,8 @@ class KeptRuns(Scorable):
         return [self.values[str(one)] for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies."""
-        return self.policies.describe()
+        """Return the policies, and the scale of grades."""
+        return judging_settings(self.policies, measure, self.max_grade)
 
 
 class Scoring:
@@ -88,11 +88,12 @@ class Scoring:
         self.policies = policies(self.compat, **chosen)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
         self.judgments: Judgments = version_of(opened, self.rules.name, judgments)
-        self.submissions = opened.registry.submissions(self.rules.name)
+        accepted = opened.registry.submissions(self.rules.name)
+        self.submissions = tuple(sorted(accepted, key=lambda one: one.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
         # SHA-256 of each run's bytes, by tag, in order of tag.
-        self.objects = dict(sorted((one.tag, one.object) for one in self.submissions))
+        self.objects = {one.tag: one.object for one in self.submissions}
 
     def only(self, measure: Measure) -> Scoring:
         """Return the same of one measure."""
@@ -113,7 +114,11 @@ class Scoring:
         )
 
     def kept(self) -> list[tuple[KeptScores, list[str]]]:
-        """Score what was not scored before; return all that is kept, and of which measures."""
+        """Score what was not scored before; return all that is kept, and of which measures.
+
+        Runs that cannot be read are no longer among the submissions then.
+        """
+        before = len(self.objects)
         found = []
         for together in (False, True):
             asked = [one for one in self.measures if one.info.others == together]
@@ -123,44 +128,60 @@ class Scoring:
                 here = KeptScores(self.opened, self.rules.name, self.judgments.version, basis)
                 self._complete(here, names)
                 found.append((here, names))
-        return found
+        # Measures of several runs together depend on which runs there are.
+        return found if len(self.objects) == before else self.kept()
 
     def _complete(self, kept: KeptScores, names: Sequence[str]) -> None:
         absent, by = kept.lacking(self.objects.values(), names)
-        if absent:
-            lacking = set(absent)
-            tags = [tag for tag, one in self.objects.items() if one in lacking]
-            chosen = [one for one in self.measures if str(one) in by]
-            kept.add(self._evaluated(tags, chosen), self.objects)
+        if not absent:
+            return
+        lacking = set(absent)
+        runs = [one for one in self.submissions if one.object in lacking]
+        found = self._evaluated(runs, [one for one in self.measures if str(one) in by])
+        unreadable = {one.tag for one in self.submissions if one.id in self.opened.unreadable}
+        self.submissions = tuple(one for one in self.submissions if one.tag not in unreadable)
+        self.objects = {tag: one for tag, one in self.objects.items() if tag not in unreadable}
+        if not self.objects:
+            raise none_readable(self.opened, self.rules.name)
+        if found is not None:
+            kept.add(found, self.objects)
 
-    def _evaluated(self, tags: Sequence[str], measures: Sequence[Measure]) -> Evaluation:
-        """Score some runs from their bytes."""
+    def _evaluated(
+        self, runs: Sequence[Submission], measures: Sequence[Measure]
+    ) -> Evaluation | None:
+        """Score some runs from their bytes; None if none of them can be read."""
         qrels = qrels_of(self.opened, self.rules, self.judgments)
+
+        def judged(some: Sequence[Submission]) -> JudgedRuns | None:
+            return from_runs(
+                *(self.opened, self.rules, some),
+                lambda read: judge(read, qrels, **self.policies.describe()),
+            )
+
         try:
-            judged = judge(self._runs(tags), qrels, **self.policies.describe())
+            found = judged(runs)
         except InputError:
-            if len(tags) == len(self.objects):
+            if len(runs) == len(self.objects):
                 raise
             # A run without a judged topic cannot be judged alone, but among others.
-            judged = judge(self._runs(self.objects), qrels, **self.policies.describe())
+            found = judged(self.submissions)
         # Scores are kept by text form, whatever a measure was called when it was asked for.
-        return score(judged, [one() for one in measures], compat=self.compat)
-
-    def _runs(self, tags: Iterable[str]) -> Runs:
-        known = {one.tag: one for one in self.submissions}
-        return runs_of(self.opened, self.rules, [known[tag] for tag in tags])
+        wanted = [one() for one in measures]
+        return None if found is None else score(found, wanted, compat=self.compat)
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
         values: dict[str, Floats] = {}
+        topics: list[str] = []
+        kept = self.kept()
         wanted = list(dict.fromkeys(self.objects.values()))
         # Two tags of the same bytes have the same scores.
         column = [wanted.index(one) for one in self.objects.values()]
-        topics: list[str] = []
-        kept = self.kept()
         for here, names in kept:
             while (read := here.values(wanted, names)) is None:
                 self._complete(here, names)
+                if len(self.objects) < len(column):
+                    return self.evaluation()
             topics, tables = read
             values |= {name: table[:, column] for name, table in tables.items()}
         first = kept[0][0]
@@ -179,8 +200,9 @@ class Scoring:
 
         A row a run: `run`, `coverage` and a column a measure.
         """
+        kept = self.kept()
         wanted = list(self.objects.values())
-        parts = [one.of_runs(wanted, names) for one, names in self.kept()]
+        parts = [one.of_runs(wanted, names) for one, names in kept]
         tags = pl.Series("run", list(self.objects), dtype=pl.String)
         values = [part.drop("object", "coverage") for part in parts]
         whole = pl.concat([parts[0].select("coverage"), *values], how="horizontal")
@@ -237,11 +259,12 @@ def scored(
     CranfieldError
         Where there is no accepted run, or there are no judgments.
     InputError
-        For a run whose bytes are not those that were handed in.
+        If no run can be read.
 
     Warns
     -----
     CranfieldWarning
+        For a run that was not scored before and cannot be read: it is excluded.
         For a file of scores that is damaged or missing; what it held is computed again.
     """
     return Scoring(opened, task, measures, judgments).evaluation()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -46,11 +46,15 @@ class Row:
 
 @dataclass(frozen=True)
 class ArchiveTable:
-    """A table of runs as it was read; `unused` are columns that say nothing to the campaign."""
+    """A table of runs as it was read.
+
+    `unused` are columns that say nothing to the campaign, `unnamed` files without a row.
+    """
 
     source: str
     rows: tuple[Row, ...]
     unused: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
 
 def read_archive_table(
@@ -88,7 +92,7 @@ def read_archive_table(
     read = read_columns(table, _TABLE)
     places, unused = _places(read.names, columns or {}, rules, read.source)
     cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
-    files = _by_tag(runs, set(cells["tag"]))
+    files, unnamed = _by_tag(runs, set(cells["tag"]))
     folder = Path(fspath(table)).parent
     rows = []
     for k, tag in enumerate(cells["tag"]):
@@ -100,7 +104,20 @@ def read_archive_table(
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=read.source, line=line) from None
         rows.append(Row(line, declared, row.get("task") or task, file, wrong))
-    return ArchiveTable(read.source, tuple(rows), unused)
+    _check_given(cells, given, task)
+    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
+
+
+def _check_given(cells: Mapping[str, Sequence[str]], given: Declared, task: str | None) -> None:
+    """Refuse what is given for runs of which the table does not say it, if it says it of all."""
+    said = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
+    said |= {"received": given.received, "task": task, **given.answers}
+    for name, value in said.items():
+        if value and name in cells and all(cells[name]):
+            raise PolicyError(
+                f"{quoted(name)} must not be given, as the table says it of all runs; got"
+                f" {quoted(value)}"
+            )
 
 
 def _places(
@@ -163,12 +180,17 @@ def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared
     )
 
 
-def _by_tag(runs: Iterable[str | PathLike[str]], tags: Collection[str]) -> dict[str, list[str]]:
+def _by_tag(
+    runs: Iterable[str | PathLike[str]], tags: Collection[str]
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """List files by their tag: their name, or its beginning without one or two suffixes.
+
+    The names of files of no tag come too, unless they were found in a folder.
 
     The archives of TREC put `input.` before it. Tags have dots: the longest one counts.
     """
     files: dict[str, list[str]] = {}
+    unnamed = []
     for run in runs:
         for file in _files(Path(fspath(run))):
             bare = file.stem if file.suffix.lower() in _PACKED else file.name
@@ -177,7 +199,10 @@ def _by_tag(runs: Iterable[str | PathLike[str]], tags: Collection[str]) -> dict[
             tag = next((one for one in called if one in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
-    return files
+            elif file == Path(fspath(run)):
+                # Folders may hold other files.
+                unnamed.append(file.name)
+    return files, tuple(unnamed)
 
 
 def _files(path: Path) -> list[Path]:

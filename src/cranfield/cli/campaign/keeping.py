@@ -8,16 +8,14 @@ import click
 
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.cli.campaign.arguments import folder_argument, form_option
+from cranfield.cli.campaign.arguments import folder_argument, listing_options, write_listing
 from cranfield.cli.options.declaring import WRITTEN, command, keep_inputs, option
-from cranfield.cli.options.output import output_option, write
 
 
 @command()
 @folder_argument
 @option("--repair", is_flag=True, help="Remove what a kill left over, and seal again.")
-@form_option(("text", "csv", "json"))
-@output_option
+@listing_options
 def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
     """Verify every byte of a campaign.
 
@@ -27,11 +25,7 @@ def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
 
     keep_inputs([output], map(str, Path(folder).rglob("*")))
     found = open(folder).verify(repair=repair)
-    if form == "text":
-        write(f"{found}\n", output)
-    else:
-        frame = found.to_polars()
-        write(frame.write_csv() if form == "csv" else frame.write_json() + "\n", output)
+    write_listing(found.to_polars(), f"{found}\n", form, output)
     return 0 if found.ok else 1
 
 

@@ -57,10 +57,13 @@ def list_runs(
 ) -> None:
     """List runs in order of arrival."""
     from cranfield import campaign
+    from cranfield.campaign.submitting.teams import known_team
 
     opened = campaign.open(folder)
     if task is not None:
         opened.rules.task(task)
+    if team is not None:
+        known_team(opened.registry.team(team), team)
     everything = opened.registry.submissions(task, None, team=team)
     wanted = STATES if "all" in states else states
     runs = [one for one in everything if one.state in wanted]
@@ -143,9 +146,9 @@ def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -
             about["contact"] = "" if known is None else known.contact
         about["faults"] = [asdict(fault) for fault in registry.faults(one.id, private=True)]
         about["events"] = [
-            {"at": event.at, "actor": event.actor, "action": event.action}
+            {"at": event.at, "actor": event.actor, "action": action}
             for event in events
-            if _is_of(event, one)
+            if (action := _action(event, one))
         ]
         found.append(about)
     if form == "json":
@@ -154,9 +157,13 @@ def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -
         write("\n".join(_shown(about) for about in found), output)
 
 
-def _is_of(event: Event, run: Submission) -> bool:
-    rows = json.loads(event.details)["rows"]
-    return any(table == "submission" and row["id"] == run.id for table, row in rows)
+def _action(event: Event, run: Submission) -> str:
+    """Return what an event did with a run; empty for nothing."""
+    details = json.loads(event.details)
+    if event.subject == run.task and run.tag in details["about"].get("without", ()):
+        return f"{event.action} without it"
+    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
+    return event.action if changed else ""
 
 
 def _shown(about: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from cranfield.cli.campaign.arguments import (
     folder_argument,
     judgments_option,
     output_folder,
+    status_of,
     task_option,
 )
 from cranfield.cli.options.declaring import command, option
@@ -64,7 +65,7 @@ def release(
     scores_only: bool,
     date: str | None,
     note: str,
-) -> None:
+) -> int:
     """Release a task: runs, judgments, scores, sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
@@ -72,7 +73,8 @@ def release(
     """
     from cranfield import campaign
 
-    made = campaign.open(folder).release(
+    opened = campaign.open(folder)
+    made = opened.release(
         task,
         judgments=judgments,
         anonymous=anonymous,
@@ -85,6 +87,7 @@ def release(
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
     for one in made.left_out:
         print(f"not in it: {one}")
+    return status_of(opened)
 
 
 @command(epilog=RETRACT)

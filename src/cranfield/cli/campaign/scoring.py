@@ -11,6 +11,7 @@ from cranfield.cli.campaign.arguments import (
     folder_argument,
     form_option,
     judgments_option,
+    status_of,
     task_option,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
@@ -82,26 +83,27 @@ def score(
     by_topic: str | None,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """Score the accepted runs, and print the board.
 
-    What was scored before is not scored again.
+    What was scored before is not scored again. The exit status is 1 if a run cannot be read and is
+    excluded.
     """
     from cranfield import campaign
-    from cranfield.campaign.results.leaderboard import board
 
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
         raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
     opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
     asked = measures or None
-    made = board(opened, rules.name, measures=asked, judgments=judgments, alpha=alpha)
+    made = opened.leaderboard(rules.name, measures=asked, judgments=judgments, alpha=alpha)
     if by_topic is not None:
         evaluation = opened.score(rules.name, measures=asked, judgments=judgments)
         kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet
         kind(by_topic)
     most = None if every or form != "text" else SHOWN
     write_findings(made.findings(rules.title or rules.name, most), form, None, output)
+    return status_of(opened)
 
 
 @command(epilog=STANDING)
@@ -121,7 +123,7 @@ def score(
     "kind",
     default="automatic",
     show_default=True,
-    help="Type of the runs it is compared with; all where none is of it.",
+    help="Type of the runs it is compared with; all if none is automatic.",
 )
 @alpha_option
 @option(
@@ -144,7 +146,7 @@ def standing(
     pooling: bool,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """Say where a run stands among those of the campaign.
 
     It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
@@ -164,6 +166,7 @@ def standing(
         pooling=pooling,
     )
     write_findings(found.findings(), form, None, output)
+    return status_of(opened)
 
 
 @command(epilog=HISTORY)
@@ -177,6 +180,7 @@ def standing(
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
+    stands_for="columns",
     help="Of tables: what score, date, entry, team or mark is called.",
 )
 @option(
@@ -196,7 +200,7 @@ def history(
     lower_is_better: bool,
     form: str,
     output: str | None,
-) -> None:
+) -> int:
     """List the records: entries that beat all before them.
 
     SOURCE is a campaign's folder, a release's folder, or a table of a board.
@@ -214,6 +218,7 @@ def history(
         lower_is_better=lower_is_better,
     )
     write_findings(found.findings(every), form, None, output)
+    return int(bool(found.unreadable))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +14,13 @@ from cranfield.cli.campaign.arguments import (
     folder_argument,
     judgments_option,
     output_folder,
+    status_of,
     task_option,
 )
 from cranfield.cli.options.declaring import WRITTEN, command, option
+
+if TYPE_CHECKING:
+    from cranfield.campaign import Campaign
 
 SHEETS = """\b
 Examples:
@@ -54,7 +59,7 @@ def sheets(
     measure: str | None,
     others: str,
     output: str,
-) -> None:
+) -> int:
     """Write a sheet for each accepted run, as TREC's.
 
     Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
@@ -62,10 +67,9 @@ def sheets(
     """
     from cranfield import campaign
 
-    made = campaign.open(folder).sheets(
-        task, output, judgments=judgments, measure=measure, others=others
-    )
-    _said(made, output)
+    opened = campaign.open(folder)
+    made = opened.sheets(task, output, judgments=judgments, measure=measure, others=others)
+    return _said(opened, made, output)
 
 
 @command()
@@ -84,12 +88,13 @@ def sheets(
 @output_folder("Where to write.")
 def overview(
     folder: str, task: str | None, judgments: str | None, forms: tuple[str, ...], output: str
-) -> None:
+) -> int:
     """Write the overview of a task: board, topics, charts, report."""
     from cranfield import campaign
 
-    made = campaign.open(folder).overview(task, output, judgments=judgments, forms=forms)
-    _said(made, output)
+    opened = campaign.open(folder)
+    made = opened.overview(task, output, judgments=judgments, forms=forms)
+    return _said(opened, made, output)
 
 
 @command(epilog=PACKETS)
@@ -112,7 +117,7 @@ def packet(
     task: str | None,
     judgments: str | None,
     output: str,
-) -> None:
+) -> int:
     """Write what one team gets before the release.
 
     Its sheets, the statistics of categories, and nothing of others.
@@ -125,9 +130,10 @@ def packet(
     if team is not None:
         opened.packet(team, output, task, judgments=judgments)
         click.echo(output)
-    else:
-        _said(opened.packets(output, task, judgments=judgments), output)
+        return status_of(opened)
+    return _said(opened, opened.packets(output, task, judgments=judgments), output)
 
 
-def _said(made: Sequence[Path], folder: str) -> None:
+def _said(opened: Campaign, made: Sequence[Path], folder: str) -> int:
     click.echo(f"{counted(len(made), 'file')} in {folder}")
+    return status_of(opened)

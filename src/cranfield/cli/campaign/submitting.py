@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
+from cranfield.base.errors import CranfieldWarning, PolicyError, quoted, warn
 from cranfield.base.escape import plain
+from cranfield.base.words import counted, some_of
 from cranfield.cli.campaign.arguments import folder_argument, task_option
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.output import with_options
@@ -112,6 +113,9 @@ def submit(
         if listed.unused:
             unused = ", ".join(map(quoted, listed.unused))
             warnings.warn(CranfieldWarning(f"columns that are not used: {unused}"), stacklevel=1)
+        if listed.unnamed:
+            files = f"{counted(len(listed.unnamed), 'file')} without a row in the table"
+            warn(f"{files}: {some_of(map(quoted, listed.unnamed), 5)}")
     elif team is None:
         raise PolicyError("--team is missing: the id of the team")
     else:

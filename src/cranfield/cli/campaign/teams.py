@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.escape import plain
-from cranfield.cli.campaign.arguments import folder_argument
+from cranfield.cli.campaign.arguments import folder_argument, listing_options, write_listing
 from cranfield.cli.options.command_group import CommandGroup
 from cranfield.cli.options.declaring import option
 from cranfield.cli.options.output import with_options
@@ -63,9 +63,12 @@ def change(folder: str, id: str, **about: str | None) -> None:
 @team.command("list")
 @folder_argument
 @option("--contacts", is_flag=True, help="Show contacts too.")
-def listed(folder: str, contacts: bool) -> None:
+@listing_options
+def listed(folder: str, contacts: bool, form: str, output: str | None) -> None:
     """List teams, and how many runs of theirs are accepted."""
     from collections import Counter
+
+    import polars as pl
 
     from cranfield import campaign
     from cranfield.tabular.text import text_table
@@ -80,4 +83,7 @@ def listed(folder: str, contacts: bool) -> None:
         ]
         for one in opened.teams()
     ]
-    print(text_table(head, rows, left=(0, 1, 3, 4)))
+    kinds = [pl.Int64 if name == "runs" else pl.String for name in head]
+    values = [[row[0], row[1], runs[row[0]], row[3] or None, *row[4:]] for row in rows]
+    frame = pl.DataFrame(values, dict(zip(head, kinds, strict=True)), orient="row")
+    write_listing(frame, f"{text_table(head, rows, left=(0, 1, 3, 4))}\n", form, output)

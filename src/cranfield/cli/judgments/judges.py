@@ -13,6 +13,7 @@ from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     POLICIES,
+    WORK,
     judging_options,
     measures_option,
     one_of,
@@ -69,7 +70,7 @@ RANKED = ("--runs", "--own-runs")
     show_default=True,
     help="Level of Krippendorff's alpha: ordinal, nominal, interval or ratio.",
 )
-@one_of("--label-format", FORMATS, "Format of JUDGE; auto looks at the suffix.", "auto")
+@one_of("--label-format", FORMATS, "Format of JUDGE, where it is not that of --input-format.")
 @option(
     "--runs",
     multiple=True,
@@ -107,7 +108,8 @@ RANKED = ("--runs", "--own-runs")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
-@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS))
+@going_with(("--runs",), ("system", "lower", "bad_runs"))
+@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
 @judging_options
 def judges(
     qrels: str,
@@ -115,7 +117,7 @@ def judges(
     cut: bool,
     scale: str | None,
     level: str,
-    label_format: str,
+    label_format: str | None,
     runs: tuple[str, ...],
     own_runs: bool,
     kin: str | None,
@@ -135,7 +137,6 @@ def judges(
     """
     from cranfield.assess.judges.beside import sampled_only
     from cranfield.assess.judges.comparison import compare_judges
-    from cranfield.assess.judges.reading import read_judges
 
     ranked = bool(runs) or own_runs
     if runs and own_runs:
@@ -149,10 +150,9 @@ def judges(
     there = [name for name in KEYS if not lacking.get(name)]
     if table is not None:
         check_table(table, there)
-    encoding = judging["encoding"]
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
-    people = Reading.of(judging).qrels(qrels, subtopics=False)
-    labels = read_judges(judges, format=label_format, encoding=encoding)
+    reading = Reading.of(judging)
+    people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
     if correct and scale is None and not cut:
         # Few judgments of people may lack the highest grade.
@@ -168,7 +168,9 @@ def judges(
     notes = [*found.notes]
     if ranked:
         more, of_runs = _of_runs(
-            qrels, people, labels, runs, wanted, (kin, correct, fixed_topics), on_scale, judging
+            *(reading, qrels, people, labels, runs, wanted),
+            (kin, correct, fixed_topics),
+            *(on_scale, judging),
         )
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
@@ -196,6 +198,7 @@ def judges(
 
 
 def _of_runs(
+    reading: Reading,
     qrels: str,
     people: Any,
     labels: tuple[Judge, ...],
@@ -211,7 +214,7 @@ def _of_runs(
     from cranfield.assess.judges.scoring import judges_as_runs
 
     cuts = {name: on_scale[name] for name in ("scale", "cut")}
-    reading, judging = Reading.of(judging), without_reading(judging)
+    judging = without_reading(judging)
     if judging.pop("aspects"):
         raise PolicyError("--aspect is not for judges")
     many: Any = reading.runs(qrels, runs) if runs else list(judges_as_runs(people, labels, **cuts))

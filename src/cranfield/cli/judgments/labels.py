@@ -10,9 +10,11 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write_findings
+from cranfield.cli.options.reading import names_of_columns
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table
 from cranfield.tabular import from_frame
@@ -51,6 +53,9 @@ KEYS = {
 }
 """The tables of numbers, and the columns that say what a row is of."""
 
+OF_AGREEMENT = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
+"""Parameters of measures of agreement."""
+
 SHOWN = 12
 """Workers that are printed; tables of numbers have all."""
 
@@ -66,12 +71,13 @@ COMPARED = 40
 @option(
     "--columns",
     metavar="NAMES",
-    help='Fields of lines without a head: "worker doc grade"; - skips.',
+    help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
+    " columns are called: worker=annotator,grade=rating.",
 )
 @option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
 @one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
 @one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
-@option("--encoding", default="utf-8", show_default=True, help="Of lines of text.")
+@option("--encoding", default="utf-8", show_default=True, help="Encoding of files of text.")
 @one_of("--method", METHODS, "How labels become one judgment.", "majority")
 @one_of("--tie", TIES, "What becomes of ties.", "low")
 @option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
@@ -90,13 +96,27 @@ COMPARED = 40
     multiple=True,
     help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
 )
-@option("--pairs", is_flag=True, help="Agreement of each two assessors.")
+@option("--pairs", is_flag=True, help="Agreement of each two assessors.", goes_with="!--against")
 @option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
 @option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
 @one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
-@option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence level of intervals.",
+    goes_with="!--interval=none",
+)
 @resamples_option(10_000, " of topics, with --interval bootstrap", goes_with="--interval=bootstrap")
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of random numbers.",
+    goes_with=("--tie=random", "--interval=bootstrap", "--method=mace"),
+)
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
@@ -135,7 +155,7 @@ def labels(
 
     read = assess.read_labels(
         _given(labels),
-        columns=columns,
+        columns=_columns(columns),
         grades=None if grades is None else read_scale(grades).grades,
         repeats=repeats,
         missing=missing,
@@ -160,6 +180,7 @@ def labels(
         if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
             tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
     else:
+        refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("one worker: there is nobody to agree with")
     if gold is not None:
         frames["gold"], lines = _beside_gold(found, gold)
@@ -183,6 +204,11 @@ def labels(
         from cranfield import write_qrels
 
         write_findings(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
+
+
+def _columns(columns: str | None) -> str | dict[str, str] | None:
+    """Take the fields of a line, or names of columns."""
+    return columns if columns is None or "=" not in columns else names_of_columns(columns)
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:

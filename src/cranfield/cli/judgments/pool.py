@@ -24,7 +24,7 @@ from cranfield.cli.options.pooling import (
     read_strata,
 )
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import Reading, reading_options
+from cranfield.cli.options.reading import UNGRADED, Reading, reading_options
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
@@ -54,6 +54,14 @@ KEYS = {
     "relevant": ("topic",),
 }
 """The tables of a report, and the columns that say what a row is of."""
+
+_UNGRADED = one_of(
+    "--ungraded",
+    UNGRADED,
+    "How to treat rows of --judged without a grade: an error, or not judged (drop).",
+    "drop",
+    goes_with="--judged",
+)
 
 NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
 
@@ -111,7 +119,7 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
-@gathered(Reading, "reading", reading_options)
+@gathered(Reading, "reading", (*reading_options, _UNGRADED))
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
 @option(
     "--format",

@@ -84,7 +84,7 @@ def assign(
     experiment = Experiment(name, weights_of(weights), layer, part, hash)
     schema = Schema(
         "table of units",
-        (Column(unit, ID, "unit id user_id"),),
+        (Column(unit, ID, "unit"),),
         lines=Lines((unit,), 1, cut=lambda line: [line.strip()] if line.strip() else []),
     )
     ids = read_table(units, schema).frame[unit]

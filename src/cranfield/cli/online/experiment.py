@@ -74,7 +74,7 @@ KEYS = {
     " a percentage such as 2% is relative to the mean of the control.",
 )
 @option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
-@option("--unit", help="Column of what was randomised; of a log user, session or query.")
+@option("--unit", help="Column of what was randomised, or row; of a log user, session or query.")
 @option(
     "--variant",
     default="variant",

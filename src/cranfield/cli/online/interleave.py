@@ -54,7 +54,7 @@ Examples:
 @option("--list", "listed", is_flag=True, help="List the methods there are.")
 @one_of(
     "--format",
-    ("auto", "jsonl", "tsv", "csv", "parquet", "trec"),
+    ("auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"),
     "A line a page (jsonl), a row a document, or a run with pages as topics; auto: by suffix.",
     "auto",
 )
@@ -79,9 +79,14 @@ def interleave(
     `cranfield online preference`.
     """
     from cranfield import online
+    from cranfield.collection.files.writing import write_table
 
     if listed:
-        write(str(from_frame(online.interleaving_methods(), "Methods of interleaving")), output)
+        methods = online.interleaving_methods()
+        if format in {"auto", "trec"}:
+            write(f"{from_frame(methods, 'Methods of interleaving')}\n", output)
+        else:
+            write_table(methods, output or "-", _form(format, output))
         return
     if len(runs) == 0:
         raise PolicyError("no RUN was given; --list lists the methods")
@@ -105,7 +110,7 @@ def _form(format: str, output: str | None) -> str:
     suffix = (output or "").rpartition(".")[2].lower()
     if format == "auto":
         form = {"run": "trec", "txt": "trec", "trec": "trec"}.get(suffix, suffix)
-        return form if form in {"jsonl", "tsv", "csv", "parquet", "trec"} else "jsonl"
+        return form if form in {"jsonl", "json", "tsv", "csv", "parquet", "trec"} else "jsonl"
     if format == "parquet" and output in {None, "-"}:
         raise PolicyError("--format parquet needs --output FILE")
     return format

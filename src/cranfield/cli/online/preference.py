@@ -25,6 +25,7 @@ Examples:
   cranfield online preference log.jsonl --unit user
   cranfield online preference pages.csv results.csv clicks.csv --rankers new,old --clicks sat
   cranfield online preference log.parquet --unit session --format json -o preference.json
+  cranfield online preference lists.jsonl clicks.csv --runs a.run --runs b.run --unit user
   cranfield online preference --counts 40,109,374 --expected 0.28
 """
 
@@ -56,6 +57,14 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
 @option("--counts", type=Counts(), metavar="W,L,T", help="Wins, losses and ties: no log.")
 @option("--unit", help="What is independent: user, session, query or impression.")
 @option("--rankers", help="The teams to compare, with commas between them; by default all.")
+@option(
+    "--runs",
+    multiple=True,
+    metavar="RUN",
+    type=READ,
+    help="Two runs that were interleaved: pages are compared as their method does, not by teams.",
+    goes_with="LOG",
+)
 @option(
     "--clicks",
     default="all",
@@ -105,6 +114,7 @@ def preference(
     counts: tuple[int, ...] | None,
     unit: str | None,
     rankers: str | None,
+    runs: tuple[str, ...],
     clicks: str,
     expected: float,
     correction: str,
@@ -118,9 +128,10 @@ def preference(
 ) -> None:
     """Tell which of two or more rankers users prefer, by pages that interleave them.
 
-    LOG is one file or folder in any form that is known, or its tables PAGES RESULTS CLICKS; results
-    have their team. Where users come again, --unit says what is independent. With --counts there is
-    no log.
+    LOG is one file or folder in any form that is known, its tables PAGES RESULTS CLICKS, or the
+    lists of `cranfield online interleave` and a table of clicks. Results have their team; methods
+    that use no teams need --runs. Where users come again, --unit says what is independent. With
+    --counts there is no log.
     """
     from cranfield import online
     from cranfield.online.interleaving.credits_of_log import teams_of
@@ -140,8 +151,11 @@ def preference(
         raise PolicyError("no LOG was given, and no --counts")
     check_choice("correction of p-values", correction, LAWS)
     log = reading.read(logs)
+    if runs:
+        interleaved = online.interleave_runs([*runs])
+        names, draws["lists"] = names or [*interleaved.rankers], interleaved.lists
     teams = names or teams_of(log)
-    if len(teams) == 2:
+    if runs or len(teams) == 2:
         tell_without_effect(("correction",), "there is one pair of rankers")
         made = online.preference(log, unit, names=teams, clicks=clicks, expected=expected, **draws)
         found = _of_two(made)

@@ -75,6 +75,13 @@ def tell_without_effect(names: Iterable[str], why: str) -> None:
             warn(f"{max(one.opts, key=len)} has no effect: {why}")
 
 
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options that were given, where only what was read tells that they have no effect."""
+    for one in click.get_current_context().command.params:
+        if one.name in {*names} and on_command_line(one.name):
+            raise PolicyError(f"{max(one.opts, key=len)} {why}")
+
+
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

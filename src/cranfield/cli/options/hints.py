@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
 import click
 
@@ -16,11 +15,24 @@ _HINT = re.compile(
 )
 
 
+_OF_READERS = frozenset(
+    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    | {"system"}
+)
+"""Arguments of readers; advice on one that a command does not have is no use there."""
+
+_BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
+_AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
+_AFTER[": "] = _AFTER["; "]
+"""Where a clause ends, by the sign at which it begins."""
+
+
 def as_options(text: str, command: click.Command | None) -> str:
     """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
 
     An option stands for the argument of its own name, unless it is declared `stands_for` another.
-    What a command has no option for, its `kin` may have: another command, which is then named.
+    If the command lacks the option, its `kin`, another command, may have it, which is then named;
+    otherwise a clause with an argument of readers is left out.
 
     Examples
     --------
@@ -29,45 +41,55 @@ def as_options(text: str, command: click.Command | None) -> str:
     "'é' is not UTF-8; --encoding latin-1 reads any bytes"
     >>> as_options("RRF(k=True) has no cut='x'", fuse)
     "RRF(k=True) has no cut='x'"
+    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
+    "2 grades (topic 'q1')"
     """
     if command is None:
         return text
-    options = _options(command)
-    of_kin: dict[str, Any] | None = None
-
-    def said(found: re.Match[str]) -> str:
-        nonlocal of_kin
-        argument = found["name"] or found["of"]
-        option, before = options.get(argument), ""
-        kin = getattr(command, "kin", "")
+    kin = getattr(command, "kin", "")
+    for hint in reversed([*_HINT.finditer(text)]):
+        argument = hint["name"] or hint["of"]
+        option, before = _options(command).get(argument), ""
         if option is None and argument and kin:
-            if of_kin is None:
-                of_kin = _options(_called(kin))
-            option, before = of_kin.get(argument), f"cranfield {kin} "
-        if option is None:
-            return found[0]
-        name: str = before + max(option.opts, key=len)
-        if option.is_flag:
-            return name
-        if found["key"]:
-            return f"{name} {found['key']}=..."
-        if found["true"]:
-            return found[0]
-        value = found["number"] or found["text"]
-        return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
+            option, before = _options(_called(kin)).get(argument), f"cranfield {kin} "
+        start, end = hint.span()
+        if option is not None:
+            text = text[:start] + _as_option(hint, option, before) + text[end:]
+        elif argument in _OF_READERS and (clause := _BEFORE.match(text[:start])):
+            after = re.search(_AFTER[clause[1]], text[end:])
+            assert after is not None
+            end += after.end() if clause[1] == " (" else after.start()
+            text = text[: clause.start(1)] + text[end:]
+    return text
 
-    return _HINT.sub(said, text)
+
+def _as_option(hint: re.Match[str], option: click.Option, before: str) -> str:
+    name: str = before + max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if hint["key"]:
+        return f"{name} {hint['key']}=..."
+    if hint["true"]:
+        return f"{name} {option.metavar}" if option.metavar else hint[0]
+    value = hint["number"] or hint["text"]
+    return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
 
 
 QUOTES = "'\""
 
 
-def _options(command: click.Command) -> dict[str, Any]:
+def _options(command: click.Command) -> dict[str, click.Option]:
     """Return options by the arguments of Python that they stand for."""
     listed = [one for one in command.params if isinstance(one, click.Option)]
     # Of an argument that two may be, the one that is declared so.
     listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
-    return {getattr(one, "stands_for", "") or one.name or "": one for one in listed}
+    named = [(getattr(one, "stands_for", ""), one) for one in listed]
+    # The --format of outputs and the --column of tables with metadata are other arguments.
+    return {
+        name or option.name or "": option
+        for name, option in named
+        if name or not {"--format", "--column"}.intersection(option.opts)
+    }
 
 
 def _called(name: str) -> click.Command:

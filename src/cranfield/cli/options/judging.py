@@ -12,8 +12,13 @@ from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import Reading, reading_options, without_reading
-from cranfield.collection.judged.policies import CHOICES, PRESETS, policies
+from cranfield.cli.options.reading import (
+    Reading,
+    reading_options,
+    ungraded_option,
+    without_reading,
+)
+from cranfield.collection.judged.policies import CHOICES, NUMBERS, PRESETS, policies
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -55,6 +60,7 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
         show_default=" ".join(default),
         help="A measure, such as nDCG@10 or map; may be given several times.",
         group="Measures",
+        stands_for="measure",
         **more,
     )
 
@@ -85,7 +91,9 @@ _JUDGING = (
         "Judging",
         (
             option(
-                "--rel", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
+                "--rel",
+                type=click.IntRange(0),
+                help="Lowest relevant grade of measures that do not set it themselves.",
             ),
             one_of("--compat", PRESETS, "Policies and roundings of another program."),
             one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
@@ -93,12 +101,23 @@ _JUDGING = (
             one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
             one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
             option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
+            option(
+                "--max-grade",
+                type=click.IntRange(1),
+                help="Highest grade of the scale, for measures that depend on it.",
+            ),
+            option(
+                "--topics-with-grade",
+                type=click.IntRange(1),
+                help="Only topics with a document of this grade or higher.",
+            ),
         ),
     )
     + in_group(
         "Input",
         (
             *reading_options,
+            ungraded_option,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
             ),
@@ -142,7 +161,7 @@ WORK = ("jobs", "backend", "scheduler")
 """Parameters that say where work is done; they change no result."""
 
 
-POLICIES = ("rel", "compat", *CHOICES, "depth")
+POLICIES = ("rel", "compat", *CHOICES, *NUMBERS)
 """Parameters that say how runs are judged."""
 
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
@@ -180,7 +199,7 @@ def judged_runs(
 
     reading, judging = Reading.of(given), without_reading(given)
 
-    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
+    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *NUMBERS)})
     subtopics = True if judging.get("intents") is not None else None
     order = "QRELS comes first: QRELS RUN..."
     with telling_order(runs, qrels, order):
@@ -213,13 +232,13 @@ def evaluated(
     **judging: Any,
 ) -> Evaluation:
     """Read, judge and score; warn of what the judgments do not cover."""
-    from cranfield.collection.shards.judging_by_shard import lowest_relevant
+    from cranfield.collection.judged.scorable import lowest_relevant
     from cranfield.evaluation.evaluation import score
 
     wanted = wanted_measures(asked, rel, compat)
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
-    evaluation.coverage.warn()
+    evaluation.warn()
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
         warn(f"no judgment has grade {least} or more, which is what counts as relevant")

@@ -38,6 +38,7 @@ class LogOptions:
     odd: str
     max_queries: int | None
     session_timeout: str | None
+    click_actions: str | None
 
     def read(self, files: tuple[str, ...]) -> QueryLog:
         """Read a log of one file or folder, of pages and one more table, or of the three."""
@@ -60,6 +61,8 @@ class LogOptions:
             "odd": self.odd,
             "max_queries": self.max_queries,
         }
+        if self.click_actions is not None:
+            how["click_actions"] = [name.strip() for name in self.click_actions.split(",")]
         if len(plain) == 2:
             log = read_pages_and(plain[0], plain[1], **how)
         else:
@@ -94,6 +97,12 @@ log_options = gathered(
                 "--session-timeout",
                 metavar="TIME",
                 help="Cut sessions where a user did nothing for so long, such as 30m.",
+                goes_with=_READ,
+            ),
+            option(
+                "--click-actions",
+                metavar="NAMES",
+                help="Names of the UBI actions that are clicks, such as item_click,product_click.",
                 goes_with=_READ,
             ),
         ),

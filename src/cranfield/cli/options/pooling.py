@@ -116,6 +116,8 @@ class Dealing:
         names = self.assessors.split(",")
         number = names[0].strip()
         whole = len(names) == 1 and number.isdecimal()
+        if self.overlap and (int(number) if whole else len(names)) == 1:
+            raise PolicyError("--overlap requires two assessors or more, got one")
         dealt = sheets(
             documents,
             arranged=self.arranged,

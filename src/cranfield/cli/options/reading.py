@@ -13,22 +13,22 @@ import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options.declaring import option
-from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.collection.files.format_names import FORMATS, NUMBERS, OF_QRELS, SEPARATORS
 from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
+    from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
 
 DUPLICATES = ("error", "first", "last", "best")
+UNGRADED = ("error", "drop")
 
 
-def _named(context: click.Context, option: click.Parameter, given: str | None) -> Any:
+def names_of_columns(given: str) -> dict[str, str]:
     """Take `doc=product_id,topic=query` apart."""
-    if given is None:
-        return None
     columns = {}
     for one in given.split(","):
         column, sign, name = one.partition("=")
@@ -48,6 +48,28 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
+ungraded_option = option(
+    "--ungraded",
+    type=click.Choice(UNGRADED),
+    default="error",
+    show_default=True,
+    help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
+)
+separator_option = option(
+    "--separator",
+    type=click.Choice(SEPARATORS),
+    default="auto",
+    show_default=True,
+    help="Separator of columns in text; auto decides by line.",
+)
+numbers_option = option(
+    "--numbers",
+    type=click.Choice(NUMBERS),
+    default="auto",
+    show_default=True,
+    help="Number in RUN of three columns (topic, document, number); auto decides by file.",
+)
+
 reading_options = (
     option(
         "--input-format",
@@ -61,7 +83,7 @@ reading_options = (
         "--encoding",
         default="utf-8",
         show_default=True,
-        help="Of TREC text; latin-1 reads any bytes.",
+        help="Encoding of files of text; latin-1 reads any bytes.",
     ),
     option(
         "--system",
@@ -71,7 +93,7 @@ reading_options = (
     option(
         "--columns",
         metavar="COLUMN=NAME,...",
-        callback=_named,
+        callback=lambda context, option, given: None if given is None else names_of_columns(given),
         help="What columns of tables are called: doc=product_id,topic=query,grade=gain.",
         detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
     ),
@@ -83,6 +105,14 @@ reading_options = (
         help="Name of scores that are better when lower: a measure of --scores, or the score column"
         " of RUN; may be given several times.",
     ),
+    option(
+        "--subtopics/--no-subtopics",
+        default=None,
+        help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+        " numbers and documents are judged for several.",
+    ),
+    separator_option,
+    numbers_option,
     option(
         "--duplicates",
         type=click.Choice(DUPLICATES),
@@ -103,7 +133,11 @@ class Reading:
     system: str | None = None
     columns: Mapping[str, str] | None = None
     lower: tuple[str, ...] = ()
+    separator: str = "auto"
+    numbers: str = "auto"
+    subtopics: bool | None = None
     duplicates: str = "error"
+    ungraded: str = "error"
     bad_runs: str = "error"
 
     @classmethod
@@ -119,27 +153,62 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {"encoding": self.encoding, "duplicates": self.duplicates}
+        return {
+            "encoding": self.encoding,
+            "separator": self.separator,
+            "duplicates": self.duplicates,
+        }
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
         from cranfield.collection.files.reading import read_qrels
 
         called: Any = None if self.columns is None else self._called[0]
+        subtopics = self.subtopics if subtopics is None else subtopics
         judgments = read_qrels(
-            path, format=self.input_format, subtopics=subtopics, columns=called, **self._usual
+            path,
+            format=self.input_format,
+            subtopics=subtopics,
+            columns=called,
+            ungraded=self.ungraded,
+            **self._usual,
         )
         if self.columns is not None:
             # What the judgments did not have, the runs must.
             self._called[1].loose &= self._called[0].met
         return judgments
 
+    def with_judges(
+        self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
+    ) -> tuple[Qrels, tuple[Judge, ...]]:
+        """Read judgments, and labels of judges; `--columns` names columns of either, or of runs."""
+        from cranfield.assess.judges.reading import read_judges
+        from cranfield.collection.files.named_columns import Called, called
+
+        columns = None
+        if self.columns is not None:
+            people, run = self._called
+            both = people.loose
+            plain = {name: of for name, of in self.columns.items() if "." not in name}
+            names = called(plain, "qrels", None).names
+            people.loose = frozenset(names)
+        read = self.qrels(qrels, subtopics=False)
+        if self.columns is not None:
+            columns = Called("qrels", names, frozenset(people.met | (both if runs else set())))
+        usual = "auto" if self.input_format in OF_QRELS else self.input_format
+        labels = read_judges(judges, format=form or usual, columns=columns, **self._usual)
+        if columns is not None:
+            run.loose |= both & columns.met
+        return read, labels
+
     def run(self, path: str) -> Run:
         """Read one run."""
         self._check_lower()
+        from cranfield.collection.files.many_runs import named_file
         from cranfield.collection.files.reading import read_run
 
-        return read_run(path, **self._of_runs)
+        name, path = named_file(path)
+        return read_run(path, name=name, **self._of_runs)
 
     def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
         """Find the runs that were named; each is read when it is asked for."""
@@ -163,6 +232,7 @@ class Reading:
             "format": form,
             "columns": called,
             "system": self.system,
+            "numbers": self.numbers,
             "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
             **self._usual,
         }

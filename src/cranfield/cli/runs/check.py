@@ -8,6 +8,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.reading import numbers_option, separator_option
 from cranfield.collection.files.format_names import FORMATS
 
 EPILOG = """\b
@@ -22,6 +23,8 @@ Examples:
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @one_of("--input-format", FORMATS, "Format of QRELS and RUN; auto looks at the suffix.", "auto")
 @option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@separator_option
+@numbers_option
 @option("--all", "all_faults", is_flag=True, help="Say each problem, not 25 of a kind.")
 @one_of("--format", ("text", "json"), "How to write the problems.", "text")
 @output_option
@@ -30,6 +33,8 @@ def check(
     runs: tuple[str, ...],
     input_format: str,
     encoding: str,
+    separator: str,
+    numbers: str,
     all_faults: bool,
     format: str,
     output: str | None,
@@ -45,6 +50,14 @@ def check(
 
     if "-" in {qrels, *runs}:
         raise PolicyError("check goes through files twice; it takes no standard input")
-    found = cf.check(qrels, runs, format=input_format, encoding=encoding, all_faults=all_faults)
+    found = cf.check(
+        qrels,
+        runs,
+        format=input_format,
+        encoding=encoding,
+        separator=separator,
+        numbers=numbers,
+        all_faults=all_faults,
+    )
     write(f"{as_json(found.files) if format == 'json' else found}\n", output)
     return 0 if found.accepted else 1

@@ -16,7 +16,7 @@ from cranfield.fusion.names import METHODS, NORMS
 EPILOG = """\b
 Examples:
   cranfield fuse bm25.run dense.run -o fused.run
-  cranfield fuse runs/ --method "RRF(k=10)" --depth 100 --name rrf -o fused.run.gz
+  cranfield fuse runs/ --method "RRF(k=10)" --limit 100 --name rrf -o fused.run.gz
   cranfield fuse bm25.run dense.run --method CombSUM --weights 0.3,0.7 -o linear.run
   cranfield fuse a.run b.run | cranfield evaluate qrels.txt - -m nDCG@10
   cranfield fuse --list
@@ -25,7 +25,7 @@ Examples:
 
 @command(
     epilog=EPILOG,
-    first="method norm weights depth name ties system input-format duplicates jobs list output",
+    first="method norm weights depth limit name ties system duplicates jobs list output",
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @option(
@@ -36,8 +36,9 @@ Examples:
 )
 @one_of("--norm", NORMS, "How scores are normalised, by methods that go by scores; else min-max.")
 @option("--weights", metavar="NUMBERS", help="Of the runs, in their order, with commas: 0.3,0.7.")
+@option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking of RUN.")
 @option(
-    "--depth",
+    "--limit",
     type=click.IntRange(1),
     default=1000,
     show_default=True,
@@ -59,7 +60,8 @@ def fuse(
     method: str,
     norm: str | None,
     weights: str | None,
-    depth: int,
+    depth: int | None,
+    limit: int,
     name: str | None,
     ties: str,
     reading: Reading,
@@ -91,6 +93,7 @@ def fuse(
             norm=norm,
             weights=None if weights is None else _numbers(weights),
             depth=depth,
+            limit=limit,
             ties=ties,
             name=name,
             jobs=jobs,

@@ -231,6 +231,7 @@ def _of_pools(
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     refuse(("unjudged",), "is --lists here")
     refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
@@ -243,7 +244,7 @@ def _of_pools(
             raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
     judged = made.judged.condensed() if lists == ("condensed",) else made.judged
     scores = score(judged, wanted)
-    scores.coverage.warn()
+    scores.warn()
     ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
     of_pool = {"depth": given["pool_depth"], "others": given["others"]}
     found: list[Study] = []

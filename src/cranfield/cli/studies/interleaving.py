@@ -91,8 +91,8 @@ def interleaving(
     from cranfield import meta
 
     judging = options.judging
-    refuse(("unjudged", "depth"), "does not go with simulated users")
-    refuse(OF_DOCUMENTS, "does not go with simulated users")
+    unused = ("unjudged", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
+    refuse(unused, "does not go with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     if len(wanted) != 1:

@@ -117,6 +117,7 @@ def pooling(
     judging = options.judging
     refuse(("unjudged",), "is --lists here")
     refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     chosen = methods_of(methods)

@@ -199,5 +199,5 @@ def evaluated_shards(
     judging |= {"shards": shards, "seed": options.seed, "compat": compat}
     with progress_of(many) as progress:
         found = evaluate(many, reading.qrels(qrels), wanted, progress=progress, **judging)
-    found.whole.coverage.warn()
+    found.warn()
     return found

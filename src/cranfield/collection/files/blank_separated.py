@@ -22,10 +22,16 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.base.threads import as_they_come, own_threads
-from cranfield.collection.files.layouts import Layout, read_lines
+from cranfield.collection.files.layouts import Layout, ragged, read_lines
 from cranfield.collection.files.parts import Chunk
-from cranfield.collection.files.regular import made_regular, separator_of
+from cranfield.collection.files.regular import (
+    all_by_tabs,
+    columns_of_lines,
+    made_regular,
+    separator_of,
+)
 from cranfield.sources.chunks import TOGETHER, LineMap, Source, check_fruitless
+from cranfield.sources.values import integers_in, numbers_in
 
 Made = TypeVar("Made")
 
@@ -41,6 +47,7 @@ class Read(Generic[Made]):
     rows: int
     numbers: NDArray[np.int64] | None
     lines: int
+    width: int = 0
 
 
 def read_chunk(
@@ -51,14 +58,61 @@ def read_chunk(
     if chunk.startswith(b"#") and chunk.count(b"\n#") == chunk.rstrip(b"\n").count(b"\n"):
         # Nothing but comments, and perhaps blank lines at the end, is soon told.
         return Chunk(pl.DataFrame(schema=layout.schema), None, chunk.count(b"\n"))
-    separator = separator_of(chunk)
-    text, numbers = (chunk, None) if separator else made_regular(chunk)
-    odd = text.startswith(_ODD) or _hides_lines(chunk, layout)
-    frame = None if odd else _read_csv(text, layout, separator or " ")
-    if frame is None:
-        frame, numbers = read_lines(chunk, layout, source=source, first_line=first_line)
+    numbers: NDArray[np.int64] | None = None
+    width = 0
+    if (by_tabs := _by_tabs(chunk, layout)) is not None:
+        frame = _read_csv(chunk, layout, "\t", stripped=True) if by_tabs else None
+    else:
+        separator = separator_of(chunk)
+        text, numbers = (chunk, None) if separator else made_regular(chunk)
+        odd = text.startswith(_ODD) or _hides_lines(chunk, layout)
+        frame = None if odd else _read_csv(text, layout, separator or " ")
+        if frame is not None and layout.more_allowed and frame.height:
+            width = _width(text, layout, separator or " ", frame.height)
+    if frame is None or width < 0:
+        frame, numbers, width = read_lines(chunk, layout, source=source, first_line=first_line)
         numbers -= first_line
-    return Chunk(frame, numbers, frame.height if numbers is None else chunk.count(b"\n"))
+    lines = frame.height if numbers is None else chunk.count(b"\n")
+    return Chunk(frame, numbers, lines, width or len(layout.columns))
+
+
+def _by_tabs(chunk: bytes, layout: Layout) -> bool | None:
+    """Tell whether all lines are split at tabs; None where none is, False where some are."""
+    if layout.separator == "blank" or (
+        layout.separator == "auto" and not (b"\t" in chunk and b" " in chunk)
+    ):
+        return None
+    width = len(layout.columns)
+    if layout.separator == "auto" and columns_of_lines(chunk, b"\t").max(initial=0) < width:
+        return None
+    return all_by_tabs(chunk, width)
+
+
+def _width(text: bytes, layout: Layout, separator: str, rows: int) -> int:
+    """Return the number of columns of regular lines; -1 if it differs or is in doubt."""
+    expected = len(layout.columns)
+    if text.count(separator.encode()) == (expected - 1) * rows:
+        return expected
+    widths = columns_of_lines(text, separator.encode())
+    width = int(widths[0])
+    if (widths != width).any():
+        return -1
+    if layout.separator == "blank":
+        return width
+    names = [str(k) for k in range(width)]
+    frame = pl.read_csv(
+        text,
+        has_header=False,
+        separator=separator,
+        quote_char=None,
+        schema=dict.fromkeys(names, pl.String),
+        columns=sorted({3, width - 3, width - 2}),
+    )
+    of_right = (
+        integers_in(pl.col(names[-3])).is_not_null() & numbers_in(pl.col(names[-2])).is_not_null()
+    )
+    doubt = frame.select((integers_in(pl.col("3")).is_null() | of_right).any())
+    return -1 if doubt.item() else width
 
 
 def read_parts(
@@ -83,7 +137,7 @@ def read_parts(
         part = read_chunk(
             chunk, layout, source=source.name, first_line=first_line, encoding="utf-8"
         )
-        return Read(then(part), part.frame.height, part.numbers, part.lines)
+        return Read(then(part), part.frame.height, part.numbers, part.lines, part.width)
 
     def tried(chunk: bytes) -> Read[Made] | bytes:
         try:
@@ -99,7 +153,7 @@ def read_parts(
             sizes.append(len(chunk))
             yield chunk
 
-    first_line, empty, fruitless = 1, True, 0
+    first_line, empty, fruitless, width = 1, True, 0, 0
     with closing(as_they_come(tried, chunks(), own_threads())) as results:
         for number, found in enumerate(results):
             if isinstance(found, bytes):
@@ -112,6 +166,9 @@ def read_parts(
                         line += one.lines
             part = read(found, first_line) if isinstance(found, bytes) else found
             lines.add(part.rows, first_line, part.numbers)
+            if part.rows and width not in {0, part.width}:
+                raise ragged(width, part.width, source.name, lines.line(lines.rows - part.rows))
+            width = part.width if part.rows else width
             first_line += part.lines
             fruitless = 0 if part.rows else fruitless + sizes[0]
             check_fruitless(fruitless, source.name)
@@ -133,6 +190,12 @@ def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
     """Return the chunk in UTF-8, or say where it is not in the encoding that it should have."""
     if chunk.isascii():
         return chunk
+    if (at := b"\n".join((b"", chunk)).find(b"\n" + BOM_UTF8)) >= 0:
+        raise InputError(
+            "begins with a byte order mark within the file, of files that were joined: remove it",
+            source=source,
+            line=first_line + chunk.count(b"\n", 0, at),
+        )
     try:
         text = chunk.decode(encoding)
     except UnicodeDecodeError as error:
@@ -146,7 +209,9 @@ def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
     return chunk if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else text.encode()
 
 
-def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | None:
+def _read_csv(
+    text: bytes, layout: Layout, separator: str, *, stripped: bool = False
+) -> pl.DataFrame | None:
     """Parse regular text, or return None when any value is missing or in doubt."""
     if not text:
         return pl.DataFrame(schema=layout.schema)
@@ -172,6 +237,12 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
         return None
     if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
+    if stripped:
+        frame = frame.with_columns(pl.col(pl.String).str.strip_chars(" \v\f\r"))
+        if layout.more_allowed:
+            frame = frame.with_columns(pl.col(layout.read[-1]).str.extract("^[^ ]+", 0))
+        if frame.select((pl.col(pl.String) == "").any()).sum_horizontal().item():
+            return None
     numbers = (frame[name] for name in layout.read if layout.columns[name] == pl.Float64)
     if not all(np.isfinite(values.to_numpy()).all() for values in numbers):
         return None

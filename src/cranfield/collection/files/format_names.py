@@ -3,6 +3,12 @@
 FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
 
+SEPARATORS = ("auto", "tab", "blank")
+"""What may be between the columns of a text file; `auto` decides by line."""
+
+NUMBERS = ("auto", "ranks", "scores")
+"""What the number of a run of topic, document and number may be; `auto` decides by file."""
+
 OF_QRELS = frozenset({"prels", "xqrels"})
 """Formats of judgments only."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from glob import has_magic
 from io import BytesIO
 from numbers import Real
@@ -26,10 +28,11 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.showing import Hinting
-from cranfield.base.words import counted
-from cranfield.collection.files.named_columns import RUN
+from cranfield.base.words import counted, some_of
+from cranfield.collection.files.named_columns import FLAT, RUN, is_run, shape
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
+from cranfield.collection.metadata.reading import BESIDE
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.scores.labels import place_of
@@ -46,6 +49,8 @@ _USUAL = {
     "system": None,
     "columns": None,
     "lower_is_better": False,
+    "separator": "auto",
+    "numbers": "auto",
     "duplicates": "error",
     "bad_runs": "error",
 }
@@ -165,16 +170,22 @@ class Runs(Hinting, Sequence[Run]):
         return found
 
     def stem(self, index: int) -> str | None:
-        """Name of the file that the run is read from, without folder and suffixes."""
-        item = self._items[index]
-        if isinstance(item, tuple):
-            return None
-        path = self.path(index) or getattr(item, "path", None)
-        return None if path is None else Source(path).stem
+        """Name of the file that the run is read from, without suffixes; of its folders if needed.
+
+        Files of one name are called by the folders in which their paths differ.
+        """
+        return self._stems[index]
+
+    @cached_property
+    def _stems(self) -> list[str | None]:
+        unnamed = [None if isinstance(item, tuple) else item for item in self._items]
+        paths = [getattr(one, "path", one) for one in unnamed]
+        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
     def path(self, index: int) -> str | None:
         """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
         item = self._items[index]
+        item = item[1] if isinstance(item, tuple) else item
         return fspath(item) if isinstance(item, (str, PathLike)) else None
 
     def size(self, index: int) -> int:
@@ -190,7 +201,9 @@ class Runs(Hinting, Sequence[Run]):
             return Runs([self.for_now(index)])
         path = fspath(data)
         file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
-        return self._of([file if name is None else (name, file)])
+        sent = self._of([file if name is None else (name, file)])
+        sent._stems = [self.stem(index)]
+        return sent
 
     def _repr_html_(self) -> str:
         items = [item[0] if isinstance(item, tuple) else None for item in self._items]
@@ -207,7 +220,7 @@ class Runs(Hinting, Sequence[Run]):
         new = {name: value for name, value in options.items() if value != _USUAL[name]}
         if not new:
             return self
-        for name in ("format", "encoding", "system", "columns", "lower_is_better"):
+        for name in _USUAL.keys() - {"duplicates", "bad_runs"}:
             if name in new and new[name] != self._options.get(name, _USUAL[name]):
                 raise PolicyError(f"{name} is for read_runs, and these runs are read already")
         return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
@@ -224,6 +237,8 @@ def read_runs(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
+    separator: str = "auto",
+    numbers: str = "auto",
     duplicates: str = "error",
     bad_runs: str = "error",
 ) -> Runs:
@@ -232,12 +247,13 @@ def read_runs(
     Parameters
     ----------
     data
-        A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
-        a run in memory, a dict `{system: run}` or pairs of these, or an iterable of any of these.
+        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (its files, without hidden ones,
+        READMEs and metadata of runs), a run in memory, a dict `{system: run}` or pairs of these, or
+        an iterable of any of these. What exists as a path is not taken for `NAME=FILE`.
         What names several files gives them in order of name. A table with a column of systems
         (usual names: `system`, `run`, `model`, `tag`, ...) is a run of each, in order of
         appearance.
-    format, encoding, columns, lower_is_better, duplicates
+    format, encoding, columns, lower_is_better, separator, numbers, duplicates
         As for :func:`read_run`.
     system
         The column that names the system: of a table, where that is none of its usual names; `tag`
@@ -273,6 +289,8 @@ def read_runs(
         "system": system,
         "columns": columns,
         "lower_is_better": lower_is_better,
+        "separator": separator,
+        "numbers": numbers,
         "duplicates": duplicates,
     }
     if isinstance(data, Runs):
@@ -301,7 +319,7 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
         # It is looked at twice, and can be read once.
         item = _Held(path, content=Source(path).read())
     try:
-        of_rows = ("duplicates", "lower_is_better")
+        of_rows = ("duplicates", "lower_is_better", "numbers")
         table = systems_table(item, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
@@ -331,13 +349,21 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
     except InputError:
         return
     if isinstance(given, Mapping) and all(isinstance(run, dict | list) for run in given.values()):
-        yield from (one for one in runs_of_mapping(given) if isinstance(one, tuple))
+        runs = [one for one in runs_of_mapping(given) if isinstance(one, tuple)]
+        if not all(is_run(run) for _, run in runs):
+            raise InputError(
+                f"expected {{topic: {{document: score}}}}, got {shape(given)}"
+                + FLAT.format(value="score"),
+                source=source.name,
+            )
+        yield from runs
 
 
 def _items(data: Any) -> Iterator[Any]:
     refuse_open(data)
     if isinstance(data, (str, PathLike)):
-        yield from files_of(fspath(data))
+        for name, path in named_files([fspath(data)]):
+            yield path if name is None else (name, path)
     elif isinstance(data, Run):
         yield data
     elif isinstance(data, Mapping):
@@ -346,6 +372,10 @@ def _items(data: Any) -> Iterator[Any]:
         items = list(data)
         if items and _is_row(items[0]):
             yield items
+            return
+        if all(isinstance(item, (str, PathLike)) for item in items):
+            for name, path in named_files([*map(fspath, items)]):
+                yield path if name is None else (name, path)
             return
         for item in items:
             if _is_named(item):
@@ -375,6 +405,78 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
+_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(BESIDE)}")
+_NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
+"""Names of files that stand beside runs."""
+
+
+def _runs_among(items: Sequence[Any], *, explicit: bool = False) -> list[Any]:
+    """Pass over metadata of runs and READMEs, unless there is nothing else."""
+    names = [
+        Path(item).name if isinstance(item, (str, PathLike)) and fspath(item) != "-" else ""
+        for item in items
+    ]
+    kept = [
+        k
+        for k, name in enumerate(names)
+        if not (_METADATA.fullmatch(name) or _NO_RUN.fullmatch(name))
+    ]
+    if not kept and explicit:
+        return list(items)
+    passed = [name for name in names if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)]
+    told = [name for name in passed if explicit or not name.lower().startswith("readme")]
+    if kept and told:
+        warn(
+            f"passed over {some_of(map(quoted, told), 3)}, which by its name is no run",
+            stacklevel=3,
+        )
+    return [items[k] for k in kept]
+
+
+def named_files(given: Sequence[str]) -> Iterator[tuple[str | None, str]]:
+    """Find the files that paths, patterns, folders and `NAME=FILE` name, with their names."""
+    names: set[str] = set()
+    for text in _runs_among(given, explicit=True):
+        name, path = named_file(text)
+        if name in names:
+            raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+        if name is not None:
+            names.add(name)
+        files = list(files_of(path))
+        if name is not None and len(files) != 1:
+            raise InputError(f"expected one file after {name}=, got {len(files)}", source=path)
+        yield from ((name, file) for file in files)
+
+
+def named_file(text: str) -> tuple[str | None, str]:
+    """Split `NAME=FILE`; a path or pattern that there is has no name before it."""
+    name, sign, path = text.partition("=")
+    if not (name and sign and path) or "/" in name or asks(Path.exists, text) or matches(text):
+        return None, text
+    return name, path
+
+
+def stems_of(paths: Sequence[str | None]) -> list[str | None]:
+    """Name files by their stems, and those of the same stem by the folders that differ."""
+    stems = [None if path is None else Source(path).stem for path in paths]
+    times = Counter(stems)
+    again = {stem for stem, number in times.items() if number > 1 and stem is not None}
+    for stem in again:
+        places = [k for k, one in enumerate(stems) if one == stem]
+        parts = [Path(paths[k] or "").parts for k in places]
+        if len({*parts}) < len(parts):
+            continue
+        if len({part[-1] for part in parts}) == 1:
+            # If files have other names too, the folder alone would not say which it is.
+            last = () if len(times) == 1 else (stem,)
+            parts = [(*part[:-1], *last) for part in parts]
+        while len({part[:1] for part in parts}) == 1:
+            parts = [part[1:] for part in parts]
+        for k, part in zip(places, parts, strict=True):
+            stems[k] = "/".join(part) or stem
+    return stems
+
+
 def files_of(path: str) -> Iterator[str]:
     """Find the files that a path, a folder or a pattern names, in order of name."""
     if path == "-" or path.startswith("irds:"):
@@ -383,11 +485,8 @@ def files_of(path: str) -> Iterator[str]:
         yield from _files_elsewhere(path)
     elif asks(Path.is_dir, path):
         try:
-            files = sorted(
-                str(file)
-                for file in Path(path).iterdir()
-                if file.is_file() and not file.name.startswith(".")
-            )
+            files = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+            files = _runs_among(files)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=path) from error
@@ -396,6 +495,7 @@ def files_of(path: str) -> Iterator[str]:
         yield from files
     elif (found := matches(path)) is not None:
         files = [file for file in found if asks(Path.is_file, file)]
+        files = _runs_among(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)
         yield from files
@@ -412,7 +512,7 @@ def _files_elsewhere(url: str) -> list[str]:
     if files == []:
         reason = "no file matches the pattern" if pattern else "the folder holds no file"
         raise InputError(reason, source=shown(url))
-    return [url] if files is None else files
+    return [url] if files is None else _runs_among(files) or files
 
 
 def distinct_names(
@@ -428,7 +528,7 @@ def distinct_names(
     again = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if again is not None:
         memory = None in {stem for stem, name in zip(stems, renamed, strict=True) if name == again}
-        advice = "give each file a name of its own"
+        advice = "give each file a name of its own: NAME=FILE"
         if memory:
             advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs are called {quoted(again)}; {advice}")

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG
 
-TOPIC = Column("topic", ID, "query_id qid q_id topic_id query queryid")
-# PyTerrier has a `docid` that is a number of its index beside the `docno`.
-DOC = Column("doc", ID, "docno doc_id docid document document_id pid passage_id corpus_id")
-SCORE = Column("score", NUMBER, "sim similarity")
-SYSTEM = optional(
-    "tag",
-    TAG,
-    "run_tag system system_id system_name run run_id runid run_name model model_id model_name",
-)
+TOPIC = Column("topic", ID)
+DOC = Column("doc", ID)
+SCORE = Column("score", NUMBER)
+SYSTEM = optional("tag", TAG, "system")
+GRADED = Column("grade", GRADE, "judgment")
 
-GRADED = Column("grade", GRADE, "relevance label rel judgment judgement score")
-"""Of BEIR and ranx, `score` is the grade."""
+NO_DOCUMENT = object()
+"""The only document of an empty ranking, in columns made of a mapping."""
 
 _VALUES = {"score": SCORE, "grade": GRADED}
 
@@ -56,9 +53,39 @@ def _is_hit(value: Any) -> bool:
 
 def _key(row: Mapping[Any, Any], column: Column) -> Any:
     """Find the key of a mapping that is called like a column; None where none is."""
-    usual = [*map(spelt, column.names)]
-    found = [key for key in row if spelt(key) in usual]
-    return min(found, key=lambda key: usual.index(spelt(key)), default=None)
+    keys = [*row]
+    places = column.named_in(keys)
+    return keys[places[0]] if places else None
+
+
+FLAT = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
+"""The way on for files of other structure."""
+
+
+def shape(value: Any, depth: int = 3) -> str:
+    """Describe what a file of JSON holds: its keys, and the first one with more inside."""
+    if isinstance(value, Mapping):
+        nested = (k for k, inner in value.items() if depth and _is_nested(inner))
+        first = next(nested, None)
+        inside = "" if first is None else f", where {quoted(first)} is "
+        inside += "" if first is None else shape(value[first], depth - 1)
+        return f"an object with {some_of(map(quoted, value), 4)}{inside}"
+    if isinstance(value, list) and value:
+        return f"an array of {len(value)}, the first is {shape(value[0], depth)}"
+    names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
+    return names.get(type(value), type(value).__name__)
+
+
+def is_run(data: Any) -> bool:
+    """Tell whether this may be a run by topic, or rows of one."""
+    if isinstance(data, Mapping):
+        first: Any = next(iter(data.values()), {})
+        return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
+    return not all(isinstance(row, Mapping) and _key(row, DOC) is None for row in data)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, (dict, list))
 
 
 def _is_pair(value: Any) -> bool:
@@ -73,12 +100,12 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
     """
 
     def inside_of(topic: Any, inside: Any, source: str) -> tuple[Sequence[Any], Sequence[Any]]:
-        if isinstance(inside, Mapping):
+        if isinstance(inside, Mapping) and not any(map(_is_nested, inside.values())):
             return list(inside), list(inside.values())
         if isinstance(inside, AbstractSet):
             if unordered is not None:
                 return sorted(inside, key=str), unordered(len(inside))
-            reason = "a set, which has no order,"
+            reason = "a set, which has no order"
         elif is_listed(inside) or (_is_list(inside) and not len(inside)):
             given = inside.tolist() if hasattr(inside, "tolist") else list(inside)
             if given and all(map(_is_pair, given)):
@@ -93,20 +120,24 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
                 return [hit[doc] for hit in given], values
             return given, listed(len(given))
         else:
-            reason = type(inside).__name__
-        wanted = f"{{document: {value}}}"
+            reason = shape(inside)
         raise InputError(
-            f"topic {quoted(topic)} has {reason} where {wanted} is wanted", source=source
+            f"expected {{document: {value}}} for topic {quoted(topic)}, got {reason}"
+            + FLAT.format(value=value),
+            source=source,
         )
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        if value == "score" and any(map(_holds_runs, data.values())):
+        systems = all(isinstance(one, Mapping) for one in data.values())
+        if value == "score" and systems and any(map(_holds_runs, data.values())):
             raise InputError(
                 "holds runs by the names of systems; read_runs reads each", source=source
             )
         made: tuple[list[Any], ...] = ([], [], [])
         for topic, inside in data.items():
             docs, values = inside_of(topic, inside, source)
+            if value == "score" and not len(docs):
+                docs, values = [NO_DOCUMENT], [0.0]
             made[0].extend([topic] * len(docs))
             made[1].extend(docs)
             made[2].extend(values)
@@ -134,16 +165,17 @@ QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        GRADED,
-        optional("subtopic", ID, "subtopic_id iteration iter"),
-        optional("class", ID, "equivalence_class ec"),
+        replace(GRADED, kind=GRADE_OR_NONE),
+        optional("subtopic", ID),
+        optional("class", ID),
         optional("stratum", ID),
-        optional("inclusion", NUMBER, "inclusion_probability iprob"),
+        optional("inclusion", NUMBER),
     ),
     called="judgments",
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
+    decisive=("status",),
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

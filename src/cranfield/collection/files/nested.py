@@ -106,12 +106,15 @@ def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) ->
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
     given = {topic: inside for topic, inside in data.items() if inside}
+    if kind is _SCORES:
+        # Topics with an empty ranking come last.
+        given |= {topic: inside for topic, inside in data.items() if not inside}
     if not given or not _all_ids(given):
         return None
     sizes = [*map(len, given.values())]
     values = np.empty(sum(sizes), kind.dtype)
     start = 0
-    for inside in given.values():
+    for inside in filter(None, given.values()):
         plain = [*inside.values()]
         numbers = _written(plain, kind)
         if numbers is None:
@@ -228,7 +231,9 @@ def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 def _is_one(data: Mapping[Any, Any]) -> bool:
     """Tell whether a mapping is a run itself, of topics to documents."""
-    inner = next(iter(data.values()), None)
+    inner = next((one for one in data.values() if not _is_empty(one)), None)
+    if inner is None:
+        return len(data) > 0
     if not isinstance(inner, Mapping):
         return isinstance(inner, AbstractSet) or is_documents(inner)
     return not any(
@@ -242,4 +247,8 @@ def is_documents(value: Any) -> bool:
         return False
     from cranfield.collection.files.named_columns import is_listed
 
-    return is_listed(value)
+    return _is_empty(value) or is_listed(value)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, (Mapping, list, tuple, AbstractSet)) and not len(value)

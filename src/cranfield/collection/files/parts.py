@@ -32,11 +32,13 @@ class Chunk:
     numbers: line of each row, from 0 for the first line here; None where they follow each other
         without a gap.
     lines: how many lines there are.
+    width: how many columns the lines have; 0 where there is none, or that is fixed.
     """
 
     frame: pl.DataFrame
     numbers: NDArray[np.int64] | None = None
     lines: int = 0
+    width: int = 0
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import IOBase
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,21 +16,28 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
-from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
+from cranfield.collection.files.format_names import (
+    FORMATS,
+    NUMBERS,
+    OF_LINES,
+    OF_QRELS,
+    SEPARATORS,
+)
 from cranfield.collection.files.line_formats import (
+    form_of_lines,
     read_text,
     scores_or_ranks,
-    without_head,
     without_header,
 )
 from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES, without_repeats
+from cranfield.collection.repeats import DUPLICATES, UNGRADED, without_repeats
 from cranfield.collection.run import Run
 from cranfield.collection.words import ids_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+from cranfield.sources.text import in_encoding
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
@@ -52,7 +60,9 @@ def read_qrels(
     encoding: str = "utf-8",
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
+    separator: str = "auto",
     duplicates: str = "error",
+    ungraded: str = "error",
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -70,18 +80,28 @@ def read_qrels(
         document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
         stratum, grade; a grade below 0 is in the pool, but not sampled).
     encoding
-        Of TREC text; `latin-1` reads any bytes.
+        Of files of text; `latin-1` reads any bytes.
     subtopics
-        Whether the iteration column is the subtopic; by default it is where it tells subtopics
-        apart: where some document of a topic is judged in more than one.
+        Whether the iteration column is the subtopic; by default it is if its values are whole
+        numbers (or the column is called subtopic) and some document of a topic is judged for
+        more than one. With other values, such as names of assessors, such a document is judged
+        twice, which is refused.
     columns
         What columns of a table are called, where that is none of their usual names:
         `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
         `stratum` and `inclusion`.
+    separator
+        Separator of columns in text: `tab`, `blank` (any blanks, and further columns of runs are
+        ignored), or `auto` (default): tabs on lines that have as many columns by tabs as the form
+        has, and else blanks. What is in doubt is refused.
     duplicates
         What becomes of a document that is judged twice in one topic: `error` (default), or the
         judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
         told.
+    ungraded
+        How to treat rows whose grade is empty, null, NaN or `NA`, such as those of a sheet that is
+        half filled in: `error` (default), or `drop`, where the document is not judged. A line of
+        TREC text without a grade ends after the document. They are counted, with a warning.
 
     Raises
     ------
@@ -106,13 +126,14 @@ def read_qrels(
     if isinstance(data, Qrels):
         return data
     check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
             return qrels.kept()
-    given = _read(data, "qrels", format, encoding, columns)
+    given = _read(data, "qrels", format, encoding, columns, separator=separator, ungraded=ungraded)
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
     grades = read.joined("grade")
@@ -127,7 +148,7 @@ def read_qrels(
     parts = (
         _intents(read, grades, origin, subtopics)
         if read.has("intent")
-        else _subtopics(read, subtopics)
+        else _subtopics(given, subtopics)
     )
     codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
     if duplicates != "error":
@@ -176,6 +197,8 @@ def read_run(
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
+    separator: str = "auto",
+    numbers: str = "auto",
     duplicates: str = "error",
 ) -> Run:
     """Read one run.
@@ -203,6 +226,11 @@ def read_run(
     lower_is_better
         Whether documents with lower scores rank first, as by distance. `Run.scores` then have the
         opposite sign.
+    separator
+        As for :func:`read_qrels`.
+    numbers
+        Number in text of three columns (topic, document, number): `ranks`, `scores`, or `auto`
+        (default), which refuses whole numbers that are neither clearly.
     duplicates
         As for :func:`read_qrels`; the `best` one is that with the best score.
 
@@ -233,6 +261,7 @@ def read_run(
             raise PolicyError("lower_is_better is for scores that are not read yet, got a Run")
         return data if name is None else data.renamed(name)
     check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     usual = usual and not lower_is_better
     if isinstance(data, dict) and usual:
@@ -241,13 +270,19 @@ def read_run(
         run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
         if run is not None:
             return run.kept()
-    given = _read(data, "run", format, encoding, columns, system)
+    given = _read(data, "run", format, encoding, columns, system, separator)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
-    topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
+    topics, codes, docs, known_keys = given.topics, read.codes, read.docs, read.keys
     words = read.words
     if read.has("value"):
-        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name)
+        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)
     else:
+        if numbers != "auto":
+            warn(
+                f"{origin.name}: numbers={numbers!r} has no effect, as the columns are not topic,"
+                " document and number",
+                stacklevel=2,
+            )
         scores = read.joined("score")
         ranks = read.joined("rank") if read.has("rank") else None
     scores = _negated(scores, ranks, origin) if lower_is_better else scores
@@ -257,7 +292,7 @@ def read_run(
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
-    if len(tags) > 1 and given.table is not None and name is None:
+    if len(tags) > 1 and given.table is not None:
         raise InputError(
             f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
             source=origin.name,
@@ -295,6 +330,7 @@ def systems_table(
     encoding: str,
     columns: Mapping[str, str] | None = None,
     system: str | None = None,
+    separator: str = "auto",
 ) -> SystemTable | None:
     """Read what may hold several systems; None for what holds one, or is no table."""
     if isinstance(data, (str, PathLike)):
@@ -305,10 +341,10 @@ def systems_table(
         if (
             layout == "tsv"
             and source.path != "-"
-            and without_head(source, layout, "run")[1] != layout
+            and form_of_lines(source, layout, "run", separator)[1] != layout
         ):
             return None
-    return _read(data, "run", format, encoding, columns, system).table
+    return _read(data, "run", format, encoding, columns, system, separator).table
 
 
 def _described(
@@ -331,14 +367,25 @@ class _Given:
     stem: str
     place: MetadataPlace | None = None
     table: SystemTable | None = None
+    iterations: list[str] = field(default_factory=list)
+    """Different values of an iteration column that is not the subtopic."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics by code, and after them those with an empty ranking."""
+        empty = () if self.table is None else self.table.empty
+        return tuple(dict.fromkeys((*self.columns.coder.names, *empty)))
 
     def about_repeats(self, error: InputError, kind: str) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""
         tags = [*self.columns.tags]
         said = ""
-        if self.table is not None and len(tags) > 1:
-            listed = some_of(map(quoted, tags), 3)
-            said = f"; without a name of its own it is {len(tags)} systems ({listed})"
+        if len(self.iterations) > 1:
+            said = (
+                f"; the iteration column has {len(self.iterations)} values"
+                f" ({some_of(map(quoted, self.iterations), 3)}): subtopics=True reads them as"
+                f" subtopics; of assessors, {_FIRST}"
+            )
         else:
             found = ("tag", tags, "tells them apart") if len(tags) > 1 else None
             if self.table is not None:
@@ -370,9 +417,12 @@ def _read(
     encoding: str,
     columns: Mapping[str, str] | Called | None,
     system: str | None = None,
+    separator: str = "auto",
+    ungraded: str = "error",
 ) -> _Given:
     """Read any kind of input as typed columns."""
     check_encoding(encoding)
+    check_choice("separator", separator, SEPARATORS)
     check_choice("format", layout, FORMATS)
     refuse_open(data)
     if layout in OF_QRELS and kind != "qrels":
@@ -391,22 +441,32 @@ def _read(
         place = MetadataPlace(path=source.path)
         if kind == "run" and layout in OF_LINES:
             source, place = without_header(source)
-        source, layout = without_head(source, layout, kind)
+        source, layout, separator = form_of_lines(source, layout, kind, separator)
         if kind == "run" and asked is not None and "tag" in asked.names and layout in OF_LINES:
             from cranfield.collection.files.system_tables import table_of_lines
 
-            data = table_of_lines(source, encoding, asked)
-        elif (parts := read_text(source, layout, kind, lines, encoding)) is not None:
+            data = table_of_lines(source, encoding, asked, separator)
+        elif (
+            parts := read_text(source, layout, kind, lines, encoding, separator, ungraded)
+        ) is not None:
             if asked is not None:
                 asked.refuse(source.name, "text without names of columns")
             return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
         else:
-            data = source
+            data = in_encoding(source, encoding, layout)
+    elif encoding.lower() not in {"utf-8", "utf8"} and not isinstance(data, (str, PathLike)):
+        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    table = read_system_table(data, kind, layout, asked or Called(kind))
+    asked = asked or Called(kind)
+    try:
+        table = read_system_table(data, kind, layout, asked, ungraded=ungraded)
+    except InputError as error:
+        if error.reason.startswith("row ") and layout in {"csv", "tsv"} and place is not None:
+            _refuse_line(source, kind, layout, encoding, asked, ungraded)
+        raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
     read = table.table
@@ -414,22 +474,42 @@ def _read(
     return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
 
 
-def _subtopics(columns: Columns, wanted: bool | None) -> pl.Series | None:
+def _refuse_line(
+    source: Source, kind: str, layout: str, encoding: str, asked: Called, ungraded: str
+) -> None:
+    """Read a table again that has a wrong row, so that the error has the number of its line."""
+    from cranfield.collection.files.system_tables import read_system_table
+
+    fresh = Source(source.path, folder=source.folder)
+    if Path(fresh.folder, fresh.path).is_file():
+        data = in_encoding(fresh, encoding, layout)
+        read_system_table(data, kind, layout, asked, ungraded=ungraded, numbered=True)
+
+
+def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
     """Keep the iteration column only where it tells subtopics apart, unless that is said.
 
-    It does when one document of one topic is judged in several iterations; the ad hoc tracks write
-    0, or the round of judging, there.
+    It does when one document of one topic is judged in several iterations that are numbered; the ad
+    hoc tracks write 0, or the round of judging, there, and others the assessor.
     """
+    columns = given.columns
     if not columns.has("subtopic"):
         return None
     column = columns.text("subtopic")
-    if wanted is not None:
-        return column if wanted else None
-    if column.n_unique() == 1:
-        return None
+    if wanted:
+        return column
+    values = column.unique(maintain_order=True)
+    named = given.table is not None and given.table.has_subtopics
+    if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
+        return column if _tells_apart(columns, column) else None
+    given.iterations.extend(values.to_list())
+    return None
+
+
+def _tells_apart(columns: Columns, column: pl.Series) -> bool:
+    """Tell whether a document of a topic is judged in several iterations."""
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
-    several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
-    return column if isinstance(several, int) and several > 1 else None
+    return pairs.n_unique() > pairs.select("code", "doc").n_unique()
 
 
 def _refuse(columns: Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:

@@ -25,7 +25,8 @@ def separator_of(chunk: bytes) -> str | None:
     if b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk):
         return None
     data = np.frombuffer(chunk, np.uint8)
-    if data.size and data[0] <= _SPACE:
+    # A blank before the end of the text stands between no fields, as one before the end of a line.
+    if data.size and (data[0] <= _SPACE or _END != data[-1] <= _SPACE):
         return None
     for start in range(0, data.size, _BLOCK):
         if any(chunk.find(other, start, start + _BLOCK) >= 0 for other in others):
@@ -34,6 +35,24 @@ def separator_of(chunk: bytes) -> str | None:
         if (low[1:] & low[:-1]).any():
             return None
     return separator.decode()
+
+
+def columns_of_lines(text: bytes, separator: bytes) -> NDArray[np.int64]:
+    """Count the columns of each line; shape (lines,)."""
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == _END)
+    if data.size and data[-1] != _END:
+        ends = np.append(ends, data.size)
+    separators = np.flatnonzero(data == separator[0])
+    return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
+
+
+def all_by_tabs(text: bytes, width: int) -> bool:
+    """Tell whether all lines have so many columns by tabs, none of them empty."""
+    odd = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
+    return bool((columns_of_lines(text, b"\t") == width).all()) and not any(
+        part in text for part in odd
+    )
 
 
 def made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:

@@ -17,11 +17,21 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
+from cranfield.collection.files.named_columns import (
+    DOC,
+    FLAT,
+    NO_DOCUMENT,
+    SYSTEM,
+    TOPIC,
+    Called,
+    schema_for,
+    shape,
+)
+from cranfield.collection.repeats import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
-from cranfield.sources.schemas import spelt
-from cranfield.sources.tables import Table, fitted, wrong_row
+from cranfield.sources.schemas import Schema, spelt
+from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import TAG, Cells
 
 _LIKE_SYSTEMS = frozenset(
@@ -39,6 +49,10 @@ _FEW = 1000
 """Values that a column which tells systems apart has, at the most."""
 
 
+def is_like_system(name: object) -> bool:
+    return spelt(name) in _LIKE_SYSTEMS
+
+
 @dataclass(frozen=True, eq=False)
 class SystemTable:
     """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
@@ -46,6 +60,8 @@ class SystemTable:
     others: the columns that nothing is read from, by name, each taken when it is asked for.
     stem, path: name of the table, and of the file that it is.
     rows: which rows of the whole table these are; None for all.
+    has_subtopics: whether a column is called subtopic, and not iteration.
+    empty: topics with an empty ranking.
     """
 
     table: Table
@@ -53,6 +69,8 @@ class SystemTable:
     stem: str
     path: str | None = None
     rows: Indices | None = None
+    has_subtopics: bool = False
+    empty: tuple[str, ...] = ()
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
@@ -68,7 +86,7 @@ class SystemTable:
     def tell_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
         for name, cells in self.others.items():
-            if spelt(name) not in _LIKE_SYSTEMS:
+            if not is_like_system(name):
                 continue
             values = _text(cells()).drop_nulls().unique(maintain_order=True)
             # Where a document is twice in a topic, that is an error, and says this too.
@@ -94,7 +112,7 @@ class SystemTable:
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
             if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
-                if named is None and spelt(name) in _LIKE_SYSTEMS:
+                if named is None and is_like_system(name):
                     named = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
@@ -113,12 +131,39 @@ def _text(cells: Cells) -> pl.Series:
     return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
 
 
-def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> SystemTable:
-    """Read judgments, a run or several runs from anything that has named columns."""
+_IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+
+
+def _without_empty(
+    cells: dict[str, Cells], source: str
+) -> tuple[tuple[str, ...], dict[str, Cells]]:
+    """Take topics with an empty ranking out of columns made of a mapping."""
+    docs = cells["doc"]
+    if not isinstance(docs, list) or not any(doc is NO_DOCUMENT for doc in docs):
+        return (), cells
+    full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+    topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+    empty = fitted({"topic": topics}, Schema("run", (TOPIC,)), source).frame["topic"]
+    return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
+
+
+def read_system_table(
+    data: Any,
+    kind: str,
+    layout: str,
+    asked: Called,
+    *,
+    ungraded: str = "error",
+    numbered: bool = False,
+) -> SystemTable:
+    """Read judgments, a run or several runs from anything that has named columns.
+
+    With `numbered`, rows of CSV know their line, which takes longer.
+    """
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
-    schema = schema_for(kind, (), {})
+    schema = replace(schema_for(kind, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
         from cranfield.collection.files.irds import records
 
@@ -131,19 +176,25 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     names = asked.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
-    schema = schema_for(kind, columns.names, names)
-    places = schema.places(columns.names, columns.source, names)
+    schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
+    places = _places(columns, schema, names, kind)
+    # Of columns that may name systems more is said below, or in errors.
+    like = [k for k, name in enumerate(columns.names) if kind == "run" and is_like_system(name)]
+    columns.tell_unused(schema, [*places.values(), *like])
     cells = {name: columns.cells(k) for name, k in places.items()}
-    if kind == "qrels":
-        cells["grade"] = _without_truths(cells["grade"], columns)
+    _refuse_nested(cells, columns.source, kind)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
+    empty, cells = _without_empty(cells, columns.source)
+    if empty and not len(cells["doc"]):
+        frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+        return SystemTable(Table(frame, columns.source, ()), {}, stem, path, empty=empty)
     table = fitted(cells, schema, columns.source, columns.lines)
     if "tag" in cells:
         unnamed = table.frame["tag"].is_null()
         if not unnamed.all():
             table.refuse(unnamed, lambda _: "has no system, and others have")
-    if schema is RANKS:
+    if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
     others = {
@@ -151,7 +202,62 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    return SystemTable(table, others, stem, path)
+    called = columns.names[places["subtopic"]] if "subtopic" in places else None
+    subtopics = "subtopic" in names or str(called).lower().startswith("sub")
+    made = SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+    return made if kind == "run" else _graded(made, ungraded)
+
+
+def _graded(made: SystemTable, ungraded: str) -> SystemTable:
+    """Refuse rows of judgments without a grade, or drop them, and report how many."""
+    table = made.table
+    empty = table.frame["grade"].is_null()
+    if not empty.any():
+        return made
+    if ungraded == "error":
+        row = int(empty.arg_true()[0])
+        reason = "has no grade; ungraded='drop' takes the document for not judged"
+        raise table.wrong(row, reason, table.frame["topic"][row])
+    tell_ungraded(table.source, int(empty.sum()), len(empty))
+    return made._rows((~empty).arg_true().to_numpy())
+
+
+def _places(
+    columns: Columns, schema: Schema, names: Mapping[str, str], kind: str
+) -> dict[str, int]:
+    """Find the columns, or say what a table lacks that is no run and no judgments."""
+    if kind == "qrels" and not names and {*map(spelt, columns.names)} <= _IDS:
+        raise InputError(
+            "expected a grade for each document, got topics and documents only; add a column grade"
+            " with 1 for each relevant document",
+            source=columns.source,
+        )
+    try:
+        return schema.places(columns.names, columns.source, names)
+    except InputError as error:
+        cells = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
+        _refuse_nested(cells, columns.source, kind)
+        if kind == "run" and any("distance" in spelt(name) for name in columns.names):
+            hint = ", and lower_is_better=True ranks small distances first"
+            raise InputError(error.reason + hint, source=error.source) from None
+        raise
+
+
+def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None:
+    """Refuse columns with lists and objects, as JSON and Parquet may have."""
+    nested = []
+    for name, cells in columns.items():
+        flat = isinstance(cells, pl.Series) and not cells.dtype.is_nested()
+        first = None if flat else next(iter(cells), None)
+        first = first.to_list() if isinstance(first, pl.Series) else first
+        if isinstance(first, (Mapping, list)):
+            nested.append(f"{quoted(name)} holds {shape(first)}")
+    if nested:
+        rows = FLAT.format(value="score" if kind == "run" else "grade")
+        raise InputError(
+            f"expected a row for each document, got nested values: {some_of(nested, 3)}{rows}",
+            source=source,
+        )
 
 
 def _names_of(cells: Cells) -> Cells:
@@ -159,23 +265,6 @@ def _names_of(cells: Cells) -> Cells:
     names = TAG.column("tag", cells)[0]
     texts = _text(cells) if names.null_count() else names
     return texts if texts.null_count() < names.null_count() else cells
-
-
-def _without_truths(cells: Cells, columns: Columns) -> Cells:
-    """Take true for 1 where all grades are true or false, and tell; refuse it among numbers."""
-    if isinstance(cells, pl.Series):
-        if cells.dtype not in {pl.Boolean, pl.Object}:
-            return cells
-        cells = cells.to_list()
-    truths = [isinstance(cell, (bool, np.bool_)) for cell in cells]
-    if not any(truths):
-        return cells
-    if not all(truths):
-        row = truths.index(True)
-        reason = f"grade {quoted(cells[row])} is not an integer (of 32 bits)"
-        raise wrong_row(row, reason, columns.source, columns.lines)
-    warn(f"{columns.source}: grades are true and false; true is taken for 1", stacklevel=5)
-    return [int(cell) for cell in cells]
 
 
 def _system_column(columns: Columns) -> str | None:
@@ -188,7 +277,7 @@ def _system_column(columns: Columns) -> str | None:
     values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
     several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
     if not several:
-        return None
+        return str(columns.names[places[0]])
     first, *more = several
     for k in more:
         both = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
@@ -202,13 +291,14 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, encoding: str, asked: Called) -> SystemTable:
+def table_of_lines(source: Source, encoding: str, asked: Called, separator: str) -> SystemTable:
     """Read a run in TREC text as a table, whose tags are systems."""
     name = asked.names.get("tag", "")
     if spelt(name) not in map(spelt, SYSTEM.names):
         asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     frames, lines, first = [], [], 1
-    for chunk in read_parts(source, RUN, LineMap(), lambda chunk: chunk, encoding=encoding):
+    layout = replace(RUN, separator=separator)
+    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
         rows = chunk.frame.height
         frames.append(chunk.frame)
         lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))

@@ -9,11 +9,13 @@ from io import BytesIO
 from os import PathLike, fspath
 from typing import IO, Any
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
 from cranfield.base.whole_files import whole_file
+from cranfield.base.words import counted
 from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines
@@ -44,7 +46,7 @@ def write_run(
     run: Run,
     path: str | PathLike[str],
     *,
-    depth: int | None = None,
+    limit: int | None = None,
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
@@ -54,7 +56,7 @@ def write_run(
     ----------
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
-    depth
+    limit
         Documents a topic to write at the most; None for all.
     metadata
         Whether to write the run's metadata, where it has any, as a header of comments; what was
@@ -90,8 +92,10 @@ def write_run(
     order = order_of(run, "trec")
     rows = order.rows
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
-    if depth is not None:
-        frame = frame.filter(pl.col("rank") <= depth)
+    if limit is not None:
+        frame = frame.filter(pl.col("rank") <= limit)
+    if empty := len(run.topics) - int(np.unique(run.codes).size):
+        warn(f"{counted(empty, 'topic')} without documents not written: no format holds any")
     if form != "trec":
         named = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
         write_table(named, path, form)

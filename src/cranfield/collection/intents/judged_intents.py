@@ -32,6 +32,7 @@ class Intents:
     place, grade: intent and grade of each entry, in order of judgment and place.
     docs: document ids, and `row` that of each judgment, an index into them; shape (judgments,).
     given: whether the probabilities were given.
+    differing: documents with different grades for several intents.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -44,6 +45,7 @@ class Intents:
     docs: pl.Series
     row: Indices
     given: bool = False
+    differing: int = 0
 
     @property
     def count(self) -> Ints:
@@ -143,6 +145,8 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     column = place[np.searchsorted(known, intent[asked])]
     judgment = qrels.documents[asked]
     order = np.lexsort((column, judgment))
+    lowest = flat.grades.copy()
+    np.minimum.at(lowest, qrels.documents, qrels.grades)
     return Intents(
         tuple(names),
         exists,
@@ -154,6 +158,7 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         flat.docs,
         np.arange(len(flat)),
         table is not None,
+        int((lowest < flat.grades).sum()),
     )
 
 

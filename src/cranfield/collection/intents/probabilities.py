@@ -30,9 +30,9 @@ _TYPES = {
 _INTENTS = schema_of_lines(
     "table of intents",
     TOPIC,
-    Column("intent", ID, "subtopic intent_id subtopic_id iteration"),
-    Column("probability", NUMBER, "prob p"),
-    optional("type", ID, "intent_type kind"),
+    Column("intent", ID),
+    Column("probability", NUMBER),
+    optional("type", ID),
     mapping=lambda data, source: three_columns(
         data, ("topic", "intent", "probability"), "intent: probability", source
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.judgments import Groups, Judgments
@@ -39,6 +39,7 @@ class JudgedRun:
     contradictions: int
     source: Ints | Later
     beside: Mapping[str, Beside]
+    ties: Ints
 
     def __getstate__(self) -> dict[str, Any]:
         return _narrow(self)
@@ -109,6 +110,11 @@ def assembled(
     labels: Sequence[str] | None = None,
 ) -> JudgedRuns:
     """Put the systems side by side on the topics that the policy asks for, or on `labels`."""
+    if chosen.max_grade is not None and qrels.max_grade > chosen.max_grade:
+        raise PolicyError(
+            f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
+            f" got {chosen.max_grade}"
+        )
     has = np.stack([part.has for part in parts], axis=1)
     if labels is None:
         labels = _topics(parts, qrels, chosen, has)
@@ -119,7 +125,7 @@ def assembled(
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    cells, ranks, grades, sources = [], [], [], []
+    cells, ranks, grades, sources, tied = [], [], [], [], []
     for system, part in enumerate(parts):
         # Judgments on another aspect may have topics that do not count.
         here = used[part.topic]
@@ -127,6 +133,8 @@ def assembled(
         ranks.append(part.rank[here])
         grades.append(part.grade[here])
         sources.append(part.source[here])
+        among, *columns = part.ties[:, used[part.ties[0]]]
+        tied.append(np.stack([system * shape[0] + new[among], *columns]))
         retrieved[new[used], system] = part.retrieved[used]
         scored[new[used], system] = part.has[used]
         for name, count in part.extra.items():
@@ -161,13 +169,14 @@ def assembled(
             topic[row],
             grade[row],
             low,
-            max(qrels.max_grade, 0),
+            chosen.max_grade or max(qrels.max_grade, 0),
             {name: values[row] for name, values in qrels.columns.items()},
         ),
         scored=scored,
         policies=chosen,
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),
         annotations=_annotations(parts, known, new, labels, row, qrels),
+        ties=np.concatenate(tied, axis=1),
     )
 
 
@@ -201,6 +210,13 @@ def _topics(
     labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]
     if chosen.topics == "run":
         labels += {name for part in parts for name in part.extra}
+    if (low := chosen.topics_with_grade) is not None:
+        with_grade = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= low])}
+        labels = [label for label in labels if label in with_grade]
+        if not labels:
+            raise PolicyError(
+                f"topics_with_grade must be a grade that occurs in a topic of the runs, got {low}"
+            )
     return topic_order(labels)
 
 

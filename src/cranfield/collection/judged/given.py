@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
-from cranfield.collection.files.many_runs import Runs, files_of, read_runs
+from cranfield.collection.files.many_runs import Runs, files_of, named_file, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import Codes
 from cranfield.collection.qrels import Qrels
@@ -152,7 +152,7 @@ def _is_fraction(value: Any) -> bool:
 def _file_looks_like(path: str) -> str | None:
     if path == "-" or path.startswith("irds:") or is_url(path):
         return None
-    source = Source(next(iter(files_of(path))))
+    source = Source(next(iter(files_of(named_file(path)[1]))))
     form = FORMAT_OF_SUFFIX.get(source.suffix, "")
     if form == "parquet":
         return _names_look_like(parquet_names(source.mapped()))

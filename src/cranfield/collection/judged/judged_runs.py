@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import MeasureError, quoted, warn
+from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer
+from cranfield.collection.judged.tie_orders import NO_TIES, condensed_ties
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ class Annotations:
         )
 
 
+def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dict[str, Any]:
+    """Return the policies, and the scale of grades of a measure that depends on it."""
+    settings = policies.describe()
+    if getattr(measure, "uses_highest_grade", False) and policies.max_grade is None:
+        settings["grades"] = f"0 to {max_grade} (the highest that occurs)"
+    return settings
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedRuns(Scorable):
     """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
@@ -105,6 +114,9 @@ class JudgedRuns(Scorable):
         What the runs and the judgments did not have in common.
     annotations
         What else is known of topics and documents.
+    ties
+        Judged documents in groups of tied documents of several grades, as rows of cell, rank,
+        grade, first rank of the group, and its size.
     views
         The same runs seen in other ways, kept so that each is made once.
     """
@@ -118,6 +130,7 @@ class JudgedRuns(Scorable):
     policies: Policies
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
+    ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -132,11 +145,23 @@ class JudgedRuns(Scorable):
 
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN where the topic policy says 'no score'."""
+        intents = self.annotations.intents
+        if intents is not None and intents.differing:
+            infos = {str(one): getattr(one, "info", None) for one in measures}
+            flat = [name for name, info in infos.items() if info and "intents" not in info.inputs]
+            if flat:
+                documents = counted(intents.differing, "document")
+                warn(
+                    f"{documents} with different grades by subtopic: {some_of(flat, 3)} by the"
+                    " highest of them",
+                    stacklevel=4,
+                )
         return [np.where(self.scored, one.score(self), np.nan) for one in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies and how sessions became rankings."""
-        return self.policies.describe() | dict(self.annotations.settings)
+        """Return the policies, how sessions became rankings, and the scale of grades."""
+        settings = judging_settings(self.policies, measure, self.max_grade)
+        return settings | dict(self.annotations.settings)
 
     def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
         """Return the same runs with how they were read, for the record."""
@@ -189,6 +214,7 @@ class JudgedRuns(Scorable):
                 documents=documents,
                 retrieved=documents.count,
                 annotations=self.annotations.condensed(judged),
+                ties=condensed_ties(self.ties, judged),
                 views={},
             )
             view.views["condensed"] = view

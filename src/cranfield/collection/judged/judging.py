@@ -27,6 +27,7 @@ from cranfield.collection.judged.policies import (
     policies,
 )
 from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.judged.tie_orders import NO_TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 
@@ -43,6 +44,8 @@ def judge(
     unjudged: Unjudged | None = None,
     negative: Negative | None = None,
     depth: int | None = None,
+    max_grade: int | None = None,
+    topics_with_grade: int | None = None,
     compat: Compat | None = None,
     lengths: Any = None,
     groups: Any = None,
@@ -76,6 +79,12 @@ def judge(
         What a grade below 0 means: `judged` (default), `unjudged`.
     depth
         Ranks kept of each ranking; None for all.
+    max_grade
+        Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
+        the highest grade that occurs. A `max_grade` written with a measure wins.
+    topics_with_grade
+        Keep only topics with a document of this grade or higher. By default topics without a
+        relevant document are kept, and most measures give them 0.
     compat
         Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`,
         `gdeval`, `ntcireval`, `cwl`.
@@ -138,7 +147,14 @@ def judge(
     ([1, 3], [0, 2])
     """
     chosen = policies(
-        compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
+        compat,
+        ties=ties,
+        topics=topics,
+        unjudged=unjudged,
+        negative=negative,
+        depth=depth,
+        max_grade=max_grade,
+        topics_with_grade=topics_with_grade,
     )
     with telling_order(runs, qrels):
         many, by_subtopic = read_both(
@@ -163,6 +179,8 @@ def judge(
     judged = judged.read_as(many.settings)
     if others:
         tables = Known(known.tables)
+        # The grades of other aspects are on scales of their own.
+        chosen = replace(chosen, max_grade=None, topics_with_grade=None)
         on = {
             name: _beside_relevance(
                 judged,
@@ -183,7 +201,7 @@ def _tell_strangers(judged: JudgedRuns) -> None:
         row.system
         for row, topics in zip(judged.coverage.systems, answered, strict=True)
         # That of one topic nothing is judged is usual.
-        if row.unjudged == row.retrieved and topics != 1
+        if 0 < row.unjudged == row.retrieved and topics != 1
     ]
     if strange:
         listed = some_of(map(quoted, strange), 3)
@@ -247,6 +265,13 @@ def judge_one(
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rank, topic, grade, found = hits_of(run, qrels, order)
+    known = to_qrels >= 0
+    ties = NO_TIES
+    if order.tied:
+        code_of = np.zeros(len(qrels.topics), dtype=np.int64)
+        code_of[to_qrels[known]] = np.flatnonzero(known)
+        rows, *group = order.tied_rows(code_of[topic], rank, grade)
+        ties = np.stack([topic[rows], rank[rows], grade[rows], *group])
     counts = order.counts
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
@@ -256,7 +281,6 @@ def judge_one(
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
     found = found[order_in_table]
-    known = to_qrels >= 0
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
     return JudgedRun(
@@ -275,6 +299,7 @@ def judge_one(
             name: _beside(run, order, to_qrels, table, chosen.depth)
             for name, table in (tables or {}).items()
         },
+        ties=ties,
     )
 
 

@@ -47,6 +47,16 @@ CHOICES: dict[str, dict[str, str]] = {
 DEEPEST = 10**9
 """No ranking is longer."""
 
+NUMBERS = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
+"""Policies that are a number from 1, or None, and the highest number."""
+
+ABOUT_NUMBERS = {
+    "depth": "how many ranks of each ranking count",
+    "max_grade": "highest grade of the scale, where measures depend on it",
+    "topics_with_grade": "only topics with a document of this grade or higher",
+}
+"""Policies that are a number, and what they do."""
+
 
 @dataclass(frozen=True)
 class Policies:
@@ -67,20 +77,24 @@ class Policies:
     unjudged: Unjudged = "nonrelevant"
     negative: Negative = "judged"
     depth: int | None = None
+    max_grade: int | None = None
+    topics_with_grade: int | None = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             check_choice(name, value, choices)
-        depth = self.depth
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, Integral)):
-            raise PolicyError(f"depth {quoted(depth)} is not an integer")
-        if depth is not None and not 1 <= depth <= DEEPEST:
-            what = "less than 1" if depth < 1 else f"more than {DEEPEST}"
-            raise PolicyError(f"depth {quoted(depth).strip(chr(39))} is {what}")
-        if depth is not None:
+        for name, highest in NUMBERS.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise PolicyError(f"{name} {quoted(value)} is not an integer")
+            if not 1 <= int(value) <= highest:
+                what = "less than 1" if int(value) < 1 else f"more than {highest}"
+                raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
             # Of NumPy too, but settings are written as JSON.
-            object.__setattr__(self, "depth", int(depth))
+            object.__setattr__(self, name, int(value))
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""
@@ -97,6 +111,9 @@ PRESETS: dict[str, Policies] = {
     "cwl": Policies(ties="input", topics="intersection", depth=1000),
 }
 """Policies of other programs, by name.
+
+A preset sets the policies and roundings of a program. It does not remove documents, as BEIR does
+with those whose id is that of the query, and does not include options of the program.
 
 `ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
 the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic

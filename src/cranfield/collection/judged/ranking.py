@@ -138,6 +138,25 @@ class Order:
             low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, middle)
         return low
 
+    def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
+        """Return the judged documents whose order within their group of ties can change a score.
+
+        Parameters are the topic codes, ranks and grades of all judged documents. Returns their row
+        numbers, and the first rank and the size of their group, as an array of shape (3, rows) in
+        order of group and falling grade. Groups of documents of a single grade are excluded.
+        """
+        places = self.starts[codes] + ranks - 1
+        rows = np.flatnonzero(self._equal[places] | self._equal[places - 1])
+        firsts, sizes = self._groups(places[rows])
+        order = np.lexsort((-grades[rows], firsts))
+        rows, firsts, sizes = rows[order], firsts[order], sizes[order]
+        begin = np.flatnonzero(np.diff(firsts, prepend=-1))
+        n_judged = np.diff(begin, append=rows.size)
+        highest, lowest = grades[rows[begin]], grades[rows[begin + n_judged - 1]]
+        mixed = np.repeat((highest > lowest) | (n_judged < sizes[begin]), n_judged)
+        first_ranks = firsts - self.starts[codes[rows]] + 1
+        return np.stack([rows, first_ranks, sizes])[:, mixed]
+
     @staticmethod
     def _few(sizes: Indices) -> bool:
         """Whether groups of these sizes are sooner compared in pairs than sorted."""

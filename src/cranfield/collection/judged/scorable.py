@@ -63,3 +63,11 @@ class Scorable:
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return how the scores by a measure came about, for the record."""
         return {}
+
+
+def lowest_relevant(measure: Any) -> int:
+    """Return the lowest grade that a measure calls relevant; one around another has that one's."""
+    while (inner := getattr(measure, "inner", None)) is not None:
+        measure = inner
+    low = getattr(measure, "rel", 1)
+    return low if isinstance(low, int) else 1

@@ -20,7 +20,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge_one
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.judged.scorable import Scorable, Scorer
+from cranfield.collection.judged.scorable import Scorable, Scorer, lowest_relevant
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.shards.sharding import Sharding
@@ -126,14 +126,6 @@ class JudgedShards(Scorable):
         )
 
 
-def lowest_relevant(measure: Any) -> int:
-    """Return the lowest grade that a measure calls relevant; one around another has that one's."""
-    while (inner := getattr(measure, "inner", None)) is not None:
-        measure = inner
-    low = getattr(measure, "rel", 1)
-    return low if isinstance(low, int) else 1
-
-
 @dataclass(frozen=True, eq=False)
 class _Split:
     """The judgments by shard."""
@@ -156,6 +148,8 @@ def judge_shards(
     unjudged: str | None = None,
     negative: str | None = None,
     depth: int | None = None,
+    max_grade: int | None = None,
+    topics_with_grade: int | None = None,
     compat: str | None = None,
     jobs: int | None = None,
     backend: str | None = None,
@@ -169,7 +163,14 @@ def judge_shards(
     run is read once and not kept.
     """
     chosen = policies(
-        compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
+        compat,
+        ties=ties,
+        topics=topics,
+        unjudged=unjudged,
+        negative=negative,
+        depth=depth,
+        max_grade=max_grade,
+        topics_with_grade=topics_with_grade,
     )
     check_choice("unmapped", unmapped, UNMAPPED)
     with telling_order(runs, qrels):
@@ -186,16 +187,20 @@ def judge_shards(
     with telling_order(runs, qrels):
         names, found = judge_each(many, shared, of_run, progress, **where)
 
-    def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, chosen).read_as(many.settings)
-        highest = replace(judged.judgments, max_grade=max(whole.max_grade, 0))
+    def together(
+        parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
+    ) -> JudgedRuns:
+        judged = assembled(names, parts, judgments, chosen, labels=labels).read_as(many.settings)
+        highest = replace(judged.judgments, max_grade=chosen.max_grade or max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if chosen.unjudged == "condensed" else judged
 
+    on_all = together([part for part, _ in found], whole)
+    labels = None if chosen.topics_with_grade is None else on_all.topics
     sharded = []
     for s, split in enumerate(splits):
         shards = tuple(
-            together([by_sharding[s][0][k] for _, by_sharding in found], judgments)
+            together([by_sharding[s][0][k] for _, by_sharding in found], judgments, labels)
             for k, judgments in enumerate(split.qrels)
         )
         lost = [by_sharding[s][1] for _, by_sharding in found]
@@ -204,7 +209,7 @@ def judge_shards(
         for _, by_sharding in found:
             # Many partitions would otherwise be in memory twice.
             by_sharding[s][0].clear()
-    return together([part for part, _ in found], whole), tuple(sharded)
+    return on_all, tuple(sharded)
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,7 @@ def _typed(table: Mapping[str, Any]) -> pl.Series:
 
 _SHARDS = Schema(
     "table of shards",
-    (DOC, Column("shard", ID, "shard_id part partition")),
+    (DOC, Column("shard", ID)),
     called="shards",
     formats=FRAMES,
     tuples=None,

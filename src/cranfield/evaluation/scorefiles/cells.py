@@ -13,6 +13,7 @@ from typing import Any
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.words import some_of
 from cranfield.measures import Measure, parse_measures
+from cranfield.scores.direction import suggests_lower
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import absent, finite, plain
 
@@ -116,12 +117,61 @@ def measure_of(name: str) -> Measure | None:
     return one
 
 
-def are_measures(names: Iterable[str]) -> bool:
-    """Tell whether there are names, and all of them are those of measures."""
+_USUAL = """
+acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
+groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
+answercorrectness answerrelevance answerrelevancy contextentityrecall contextprecision contextrecall
+contextrelevance count len length n queries tokens
+"""
+_UNKNOWN_MEASURES = frozenset(_USUAL.split())
+"""Names of measures and counts of other tools that are no measures of ours, by `spelt`."""
+
+CUTOFF = re.compile(r"@\d")
+
+
+@lru_cache(maxsize=4096)
+def like_a_measure(name: str) -> bool:
+    """Return True for names of measures, ours and usual ones, with or without a cutoff."""
+    # `q`, `p_1`, `r_2` and the like are rather names of topics and systems, and so is a sentence.
+    if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
+        return spelt(name) in _UNKNOWN_MEASURES
+    family = re.sub(r"([@_-]|_at_)?\d+$", "", name)
+    return (
+        not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
+        or suggests_lower(name)
+        or measure_of(name) is not None
+        or (len(family) > 2 and measure_of(family) is not None)
+    )
+
+
+def are_measures(
+    names: Iterable[str], requested: Sequence[str] = (), what: str = "", source: str = ""
+) -> bool:
+    """Tell whether names are those of measures rather than of systems or topics.
+
+    They are if one of them is requested, or if most of them are usual names of measures or have a
+    cutoff. If only some are, an `InputError` says so where it is known `what` they are the names
+    of; otherwise they are not taken for measures.
+    """
     some = list(islice(names, LOOKED_AT))
-    # `q`, `p_1`, `r_2` and the like are rather names of topics and systems.
-    return bool(some) and not any(
-        re.match("[a-z]{1,2}([^A-Za-z]|$)", name) or measure_of(name) is None for name in some
+    if any(same_measure(name, measure) for name in some for measure in requested):
+        return True
+    known = [name for name in some if like_a_measure(name)]
+    cutoffs = [name for name in some if name not in known and CUTOFF.search(name)]
+    likely = [*known, *cutoffs]
+    unlikely = [name for name in some if name not in likely and measure_of(name) is None]
+    if known and 2 * len(unlikely) < len(some):
+        return True
+    if not likely or not what or (requested and not known):
+        return False
+    systems = "a table with columns topic, system and score reads them as systems"
+    if not known:
+        systems = f"measure=... with the name of their measure, or {systems}"
+    raise InputError(
+        f"expected {what} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
+        f" could be measures, {some_of(map(quoted, unlikely), 3)} not;"
+        f" measure={likely[0]!r} reads them as measures of one system; {systems}",
+        source=source,
     )
 
 
@@ -139,7 +189,9 @@ def chosen(kinds: Sequence[str], measure: str | None, source: str) -> str:
         return kinds[0]
     some = some_of(kinds, 10)
     if measure is None:
-        raise InputError(f"name the measure: there are {some}", source=source)
+        raise InputError(
+            f"name the measure: there are {some} (measure={kinds[0]!r} takes one)", source=source
+        )
     if measure in kinds:
         return measure
     same = [kind for kind in kinds if same_measure(kind, measure)]

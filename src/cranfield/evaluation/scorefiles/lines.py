@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import (
+    CUTOFF,
     LOOKED_AT,
     label_in,
+    like_a_measure,
     measure_of,
     no_score,
     numeric,
@@ -46,11 +47,11 @@ def looks_like_lines(head: str) -> bool:
     return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
 
 
-def from_lines(text: str, source: str, stem: str, measure: str | None) -> ScorePart:
+def from_lines(text: str, source: str, stem: str, requested: Sequence[str]) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
     Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
-    else the file does. `measure` helps to tell its column from the topics.
+    else the file does. The `requested` measures help to tell their column from the topics.
     """
     rows = [Row(cells_of(line), number) for number, line in lines_of(text)]
     wide = len(rows[0].cells) == 4
@@ -66,7 +67,7 @@ def from_lines(text: str, source: str, stem: str, measure: str | None) -> ScoreP
     if wide:
         entries = [_entry(row, 2, 1, row.cells[0], source) for row in rows]
     else:
-        kind, topic = _order(rows, source, measure)
+        kind, topic = _order(rows, source, requested)
         entries = [
             _entry(row, kind, topic, system, source)
             for row, system in _with_systems(rows, kind, topic, stem, source)
@@ -86,12 +87,11 @@ def _entry(row: Row, kind: int, topic: int, system: str, source: str) -> Entry:
     )
 
 
-def _like_a_measure(name: str) -> bool:
-    """Tell whether this is a measure that we know, or at least has a cutoff as ours have."""
-    return measure_of(name) is not None or bool(re.search(r"@\d", name))
+def _may_be_a_measure(name: str) -> bool:
+    return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
-def _order(rows: Sequence[Row], source: str, measure: str | None) -> tuple[int, int]:
+def _order(rows: Sequence[Row], source: str, requested: Sequence[str]) -> tuple[int, int]:
     """Return the places of the measure and the topic: trec_eval and ir_measures differ.
 
     The line of all topics tells; else which of both are names of measures, then which are numbers,
@@ -100,8 +100,8 @@ def _order(rows: Sequence[Row], source: str, measure: str | None) -> tuple[int, 
     columns = [list(dict.fromkeys(row.cells[k] for row in rows)) for k in (0, 1)]
     signs = [
         [AGGREGATE not in names for names in columns],
-        [any(map(_like_a_measure, islice(names, LOOKED_AT))) for names in columns],
-        [measure in names for names in columns],
+        [any(map(_may_be_a_measure, islice(names, LOOKED_AT))) for names in columns],
+        [not {*requested}.isdisjoint(names) for names in columns],
         [not all(map(numeric, names)) for names in columns],
         [len(names) == 1 for names in columns],
     ]

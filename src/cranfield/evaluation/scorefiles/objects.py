@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import are_measures, label_in, role_of
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
@@ -20,32 +19,37 @@ from cranfield.sources.columns import columns_of_frame, parquet_frame, reading_p
 from cranfield.sources.text import json_lines, parsed_json
 
 
-def from_json(text: str, source: str, stem: str, *, lines: bool) -> ScorePart:
+def from_json(
+    text: str, source: str, stem: str, *, lines: bool, requested: Sequence[str] = ()
+) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
     if lines:
         records, numbers = json_lines(text, source)
         if len(records) == 1 and _holds_systems(records[0]):
-            return from_mapping(records[0], source, stem)
-        return _from_records(records, numbers, source, stem)
+            return from_mapping(records[0], source, stem, requested)
+        return _from_records(records, numbers, source, stem, requested)
     parsed = parsed_json(text, source)
     if isinstance(parsed, Mapping):
-        return from_mapping(parsed, source, stem)
+        return from_mapping(parsed, source, stem, requested)
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
-        return _from_records(parsed, [None] * len(parsed), source, stem)
+        return _from_records(parsed, [None] * len(parsed), source, stem, requested)
     raise InputError("holds neither an object nor an array of objects", source=source)
 
 
 def _from_records(
-    rows: Sequence[Any], lines: Sequence[int | None], source: str, stem: str
+    rows: Sequence[Any],
+    lines: Sequence[int | None],
+    source: str,
+    stem: str,
+    requested: Sequence[str],
 ) -> ScorePart:
     for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
         if not isinstance(row, Mapping):
             where = "" if line is not None else f"row {k} "
             raise InputError(f"{where}is no object", source=source, line=line)
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
-    return from_table(
-        ScoreTable(source, names, [[row.get(name) for name in names] for row in rows], lines, stem)
-    )
+    cells = [[row.get(name) for name in names] for row in rows]
+    return from_table(ScoreTable(source, names, cells, lines, stem), requested)
 
 
 def _holds_systems(data: Any) -> bool:
@@ -53,10 +57,17 @@ def _holds_systems(data: Any) -> bool:
     return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
 
 
-def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "run") -> ScorePart:
+def from_mapping(
+    data: Mapping[Any, Any],
+    source: str = "scores",
+    stem: str = "run",
+    requested: Sequence[str] = (),
+) -> ScorePart:
     """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
-    Also what `cranfield evaluate --format json` writes, and a table by columns.
+    Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
+    {topic: score}}}, as ranx writes it, the output of `cranfield evaluate --format json`, and a
+    table by columns.
     """
     if not data:
         raise InputError("is empty: there are no systems", source=source)
@@ -66,8 +77,8 @@ def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "r
         directions: dict[str | None, bool] = {str(name): True for name in names}
         return part_of(source, _from_our_json(data["systems"], source), directions)
     if any(role_of(str(name)) == "topic" for name in data):
-        return _from_columns(data, source, stem)
-    return part_of(source, _from_systems(data, source))
+        return _from_columns(data, source, stem, requested)
+    return part_of(source, _from_systems(_by_system(data, source, stem, requested), source))
 
 
 def _is_our_json(data: Mapping[Any, Any]) -> bool:
@@ -87,7 +98,9 @@ def _from_our_json(systems: Mapping[str, Any], source: str) -> Iterator[Entry]:
         yield from _of_system(label_in(system, "system", source), topics, source)
 
 
-def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> ScorePart:
+def _from_columns(
+    data: Mapping[Any, Any], source: str, stem: str, requested: Sequence[str]
+) -> ScorePart:
     columns = [
         None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
         for one in data.values()
@@ -101,19 +114,55 @@ def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> ScorePart:
     rows = [list(row) for row in zip(*whole, strict=True)]
     if not rows:
         raise InputError("has no rows", source=source)
-    return from_table(
-        ScoreTable(source, [str(name) for name in data], rows, [None] * len(rows), stem)
-    )
+    table = ScoreTable(source, [str(name) for name in data], rows, [None] * len(rows), stem)
+    return from_table(table, requested)
+
+
+def _by_system(
+    data: Mapping[Any, Any], source: str, stem: str, requested: Sequence[str]
+) -> Mapping[Any, Any]:
+    """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
+    inner = [one for one in data.values() if isinstance(one, Mapping)]
+    cells = [cell for one in inner for cell in one.values() if isinstance(cell, Mapping)]
+    if are_measures(_keys(cells), requested):
+        return data
+    if are_measures(map(str, data), requested, "" if cells else "keys", source):
+        raise InputError(
+            f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
+            " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
+            " an evaluation ev['AP'] has the scores of one measure",
+            source=source,
+        )
+    if not are_measures(_keys(inner), requested, "" if cells else "keys", source):
+        return data
+    if not cells:
+        return {stem: data}
+    return {
+        system: _transposed(measures, system, source) if isinstance(measures, Mapping) else measures
+        for system, measures in data.items()
+    }
+
+
+def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(key) for one in level for key in one))
+
+
+def _transposed(measures: Mapping[Any, Any], system: Any, source: str) -> dict[Any, dict[Any, Any]]:
+    """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
+    topics: dict[Any, dict[Any, Any]] = {}
+    for measure, scores in measures.items():
+        if not isinstance(scores, Mapping):
+            raise InputError(
+                f"expected {{topic: score}} for measure {quoted(measure)} of system"
+                f" {quoted(system)}, got {_shown(scores)}",
+                source=source,
+            )
+        for topic, score in scores.items():
+            topics.setdefault(topic, {})[measure] = score
+    return topics
 
 
 def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
-    if len(data) > 1 and are_measures(map(str, data)):
-        some = some_of(map(quoted, data), 3)
-        warn(
-            f"{source}: systems are called like measures ({some}); of an evaluation, ev['AP'] has"
-            " the scores of one measure",
-            stacklevel=4,
-        )
     for name, given in data.items():
         system = label_in(name, "system", source)
         if isinstance(given, (Scores, str, bytes)):
@@ -126,13 +175,6 @@ def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
             raise InputError(
                 f"system {quoted(system)} has {_shown(given)} where {{topic: score}} or a list of"
                 " scores is wanted",
-                source=source,
-            )
-        if are_measures(str(topic) for topic in named):
-            some = ", ".join(str(topic) for topic in islice(named, 3))
-            raise InputError(
-                f"{quoted(system)} holds measures ({some}) where topics are wanted:"
-                " {system: {topic: {measure: score}}}",
                 source=source,
             )
         yield from _of_system(system, named, source)

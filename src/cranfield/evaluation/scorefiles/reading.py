@@ -45,10 +45,12 @@ def read_scores(
     ----------
     data
         A file (`-` is standard input; it may be packed); a data frame; a mapping {system: {topic:
-        score}}, {system: {topic: {measure: score}}} or {system: scores}; or several of these,
-        whose systems are put side by side. A table is either wide, with a row a topic and a column
-        a system, the topics in a column `topic` or in a first column of text; or long, with columns
-        `topic`, `system`, `score` and perhaps `measure` and `shard`. Text lines are what
+        score}}, {system: {topic: {measure: score}}}, {system: {measure: {topic: score}}}, {topic:
+        {measure: score}} of one system, or {system: scores}; or several of these, whose systems
+        are put side by side. A table is either wide, with a row for each topic and a column for
+        each system (or for each measure of one system), the topics in a column `topic` or in a
+        first column of text; or long, with columns `topic`, `system`, `score` and perhaps
+        `measure` and `shard`. Text lines are what
         `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
         cells, `NaN` and `NA` are no score; the topic `all` is what these programs sum up, and left
         out.
@@ -96,7 +98,7 @@ def _read(data: Any, layout: str, measure: str | None) -> Scores:
             return data
         if not data.measure:
             return replace(data, measure=measure)
-    return joined(_parts(data, layout, measure), measure)
+    return joined(_parts(data, layout, () if measure is None else (measure,)), measure)
 
 
 def read_scores_by_measure(
@@ -150,7 +152,7 @@ def _read_by_measure(
     data: Any, measures: Sequence[str | Measure] | None, format: str
 ) -> dict[str, Scores]:
     wanted = [str(one) for one in measures] if measures is not None else []
-    parts = _parts(data, _format(format), wanted[0] if wanted else None)
+    parts = _parts(data, _format(format), wanted)
     bare = next((part for part in parts if not part.kinds), None)
     if bare is not None and len(set(wanted)) > 1:
         raise InputError(
@@ -172,19 +174,19 @@ def _format(format: str) -> str:
     return format
 
 
-def _parts(data: Any, layout: str, measure: str | None) -> list[ScorePart]:
+def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     if isinstance(data, (str, PathLike)):
-        return [from_file(Source(fspath(data)), layout, measure)]
+        return [from_file(Source(fspath(data)), layout, requested)]
     if isinstance(data, Scores):
         return [_from_scores(data)]
     if isinstance(data, Mapping):
         if data and all(isinstance(one, Scores) for one in data.values()):
             return [_from_evaluation(data)]
-        return [from_mapping(data)]
+        return [from_mapping(data, requested=requested)]
     if is_frame(data):
-        return [from_table(from_frame(data))]
+        return [from_table(from_frame(data), requested)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        parts = [part for one in data for part in _parts(one, layout, measure)]
+        parts = [part for one in data for part in _parts(one, layout, requested)]
         if parts:
             return parts
     raise InputError(f"{type(data).__name__} cannot be read as scores")
@@ -216,8 +218,8 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
 
 
-def from_file(source: Source, layout: str, measure: str | None) -> ScorePart:
-    """Read a file; `measure` helps where lines leave open which column has the measures."""
+def from_file(source: Source, layout: str, requested: Sequence[str] = ()) -> ScorePart:
+    """Read a file; the `requested` measures help to tell names of measures from others."""
     raw = source.read()
     name, stem = source.name, source.stem
     if layout == "auto":
@@ -225,17 +227,18 @@ def from_file(source: Source, layout: str, measure: str | None) -> ScorePart:
         # Lines of trec_eval may be called so, too.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
-        return from_table(from_parquet(raw, name, stem))
+        return from_table(from_parquet(raw, name, stem), requested)
     text = decoded(raw, name)
     if not text.strip():
         raise InputError("is empty: there are no scores", source=name)
     layout = layout or _layout_of(text, name)
     if layout in {"json", "jsonl"}:
-        return from_json(text, name, stem, lines=layout == "jsonl")
+        return from_json(text, name, stem, lines=layout == "jsonl", requested=requested)
     if layout == "trec":
-        return from_lines(text, name, stem, measure)
+        return from_lines(text, name, stem, requested)
     usual = "\t" if layout == "tsv" else ","
-    return from_table(_delimited(text, name, _separator_of(_head_of(text), usual) or usual, stem))
+    separator = _separator_of(_head_of(text), usual) or usual
+    return from_table(_delimited(text, name, separator, stem), requested)
 
 
 def _head_of(text: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import (
     NO_NAMES,
     are_measures,
@@ -26,6 +28,7 @@ class ScoreTable:
 
     stem: the system, where no column names it.
     decimal: what stands before the decimals of a number that is text.
+    requested: the measures that the caller names.
     """
 
     source: str
@@ -34,6 +37,7 @@ class ScoreTable:
     lines: Sequence[int | None]
     stem: str = "run"
     decimal: str = "."
+    requested: Sequence[str] = ()
 
     def column(self, k: int) -> list[Any]:
         return [row[k] for row in self.rows]
@@ -61,18 +65,21 @@ class ScoreTable:
         return cell
 
 
-def from_table(table: ScoreTable) -> ScorePart:
+def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
     """Find out whether a table is wide or long, and take its scores.
 
-    Columns of other names are left out of a long table, and are systems in a wide one. Raises an
-    `InputError` where the head leaves open which column is which.
+    Columns of other names are left out of a long table, and are systems or measures in a wide one,
+    except columns of text. Raises an `InputError` where the head leaves open which column is which.
     """
+    table = replace(table, requested=requested)
     place = roles(table.names, table.source)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
         others = _with_names(table, others, topic_is_first="topic" not in place)
-    if "system" in place and "score" not in place and _is_a_system(table, place["system"], others):
-        others = sorted([*others, place.pop("system")])
+    if "system" in place and "score" not in place:
+        names = [table.names[k] for k in others if not _is_text(table, k)]
+        if _holds_scores(table, place["system"]) and not _are_measures(table, names):
+            others = sorted([*others, place.pop("system")])
     topics = _topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
@@ -86,6 +93,12 @@ def from_table(table: ScoreTable) -> ScorePart:
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
+    text = [k for k in others if _is_text(table, k)]
+    if "score" not in place and len(text) < len(others):
+        others = [k for k in others if k not in text]
+        if text:
+            unused = some_of([quoted(table.names[k]) for k in text], 5)
+            warn(f"{table.source}: columns not used: {unused}; they hold text, not scores")
     return part_of(table.source, _entries(table, place, others, topics))
 
 
@@ -108,11 +121,23 @@ def _all_different(cells: Sequence[Any]) -> bool:
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
-def _is_a_system(table: ScoreTable, k: int, others: list[int]) -> bool:
-    """Tell whether a column that is called as if it named systems holds scores of one so called."""
-    if are_measures(table.names[other] for other in others):
-        return False
+def _are_measures(table: ScoreTable, names: Sequence[str]) -> bool:
+    return are_measures(names, table.requested, "columns", table.source)
+
+
+def _holds_scores(table: ScoreTable, k: int) -> bool:
     return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
+
+
+def _is_text(table: ScoreTable, k: int) -> bool:
+    """Return True for a column with values, none of which resembles a number."""
+    cells = [cell for cell in table.column(k) if not no_score(cell)]
+    return bool(cells) and not any(
+        numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+    )
+
+
+_NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 
 
 def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
@@ -133,7 +158,14 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
         return None
     name, cells = table.names[0], table.column(0)
     if spelt(name) in NO_NAMES:
-        return table.labels(0, "topic")
+        topics = table.labels(0, "topic")
+        if are_measures(topics, table.requested):
+            raise InputError(
+                f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
+                " transpose the table, so that the measures are columns",
+                source=table.source,
+            )
+        return topics
     given = [cell for cell in cells if not no_score(cell)]
     numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
     if given and not numbers:
@@ -177,10 +209,9 @@ def _entries(
     names = [table.names[k] for k in columns]
     if not by_score and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        what = "measures" if long else "systems"
-        raise InputError(f"two {what} are called {quoted(twice)}", source=table.source)
+        raise InputError(f"two columns are called {quoted(twice)}", source=table.source)
     # A column a measure is one run's table.
-    by_measure = not by_score and "measure" not in place and (long or are_measures(names))
+    by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
     seen = set()
     for row, topic in enumerate(topics):
         key, line = (measures[row], topic, shards[row]), table.lines[row]

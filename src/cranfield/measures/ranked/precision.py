@@ -293,6 +293,10 @@ class WeightedReciprocalRank(OfRelevance):
     )
     max_grade: int | None = MAX_GRADE
 
+    @property
+    def uses_highest_grade(self) -> bool:
+        return super().uses_highest_grade and self.betas is None
+
     def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))

@@ -116,6 +116,10 @@ class GradedPreference(Measure):
     gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
 
+    @property
+    def uses_highest_grade(self) -> bool:
+        return super().uses_highest_grade and self.form == "N"
+
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gained(judged.condensed(), self.gains)
         worth, misplaced = hits.gains, _misplaced(hits)

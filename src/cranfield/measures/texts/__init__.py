@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import quoted, warn
+from cranfield.base.words import counted, some_of
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
@@ -19,3 +24,32 @@ class OfTexts(Measure):
     def score(self, judged: Any) -> Floats:
         self.require_readable(judged)
         return self.values(judged)
+
+
+def per_topic(measure: Measure, judged: Any, found: Floats, whole: Floats, lacks: str) -> Floats:
+    """Divide by a value of each topic; warn where it is 0, so that every system scores 0.
+
+    Parameters
+    ----------
+    measure, judged
+        The measure and what it scores, for the message.
+    found
+        Shape (topics, systems).
+    whole
+        Shape (topics,).
+    lacks
+        The reason, such as `no vital nuggets`.
+    """
+    warn_undefined(measure, judged, whole, lacks)
+    return ratio(found, whole[:, None])
+
+
+def warn_undefined(measure: Measure, judged: Any, whole: Floats, lacks: str) -> None:
+    """Warn of topics where `whole` is 0, on which every system scores 0."""
+    empty = [quoted(judged.topics[k]) for k in np.flatnonzero(whole == 0)]
+    if empty:
+        warn(
+            f"{measure} is 0 for every system on {counted(len(empty), 'topic')}"
+            f" ({some_of(empty, 3)}): {lacks}",
+            stacklevel=3,
+        )

@@ -15,12 +15,13 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts import OfTexts
+from cranfield.measures.texts import OfTexts, warn_undefined
 from cranfield.texts.citations import JudgedCitations
 
 _FAMILY = "citations"
 _SUPPORT = "Thakur et al. (2025)"
 _ALCE = "Gao et al. (2023)"
+_NONE = "no answer has a citation"
 _ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
 
 
@@ -38,6 +39,7 @@ class _Weighted(OfTexts):
         used = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
         cell = judged.cell[judged.sentence[used]]
         count = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, count.sum(axis=1), _NONE)
         return ratio(judged.total(cell, judged.support[used]), count)
 
     def _recall(self, judged: JudgedCitations) -> Floats:
@@ -164,4 +166,6 @@ class ALCEPrecision(_Alce):
         useless = asked & (judged.without > 0)
         cell = judged.cell[judged.sentence]
         useful = judged.total(cell, np.where(useless, 0.0, joint))
-        return ratio(useful, judged.total(cell, np.ones(len(cell))))
+        count = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, count.sum(axis=1), _NONE)
+        return ratio(useful, count)

@@ -14,7 +14,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import flag, number, parameter
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts import OfTexts
+from cranfield.measures.texts import OfTexts, per_topic
 from cranfield.texts.answers import JudgedAnswers
 
 _FAMILY = "nuggets"
@@ -46,11 +46,11 @@ class NuggetRecall(NuggetMeasure):
         return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
 
 
-def weighted_recall(judged: JudgedAnswers) -> Floats:
+def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Weight of the matched nuggets over that of all (Sakai 2013, equation 40)."""
     gold = judged.nuggets
     found = judged.total(judged.full * judged.of_matches(gold.weight))
-    return ratio(found, gold.total(gold.weight)[:, None])
+    return per_topic(measure, judged, found, gold.total(gold.weight), "no nugget has a weight")
 
 
 def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
@@ -76,7 +76,7 @@ class WRecall(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight")
-        return weighted_recall(judged)
+        return weighted_recall(self, judged)
 
 
 @measure(
@@ -116,7 +116,7 @@ class NuggetF(NuggetMeasure):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "length")
         precision = allowed_precision(judged, self.allowance)
-        scores: Floats = f_measure(precision, weighted_recall(judged), self.beta)
+        scores: Floats = f_measure(precision, weighted_recall(self, judged), self.beta)
         return scores
 
 
@@ -140,7 +140,7 @@ class _Score(OfTexts):
         """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
         support = judged.full if self.strict else judged.support
         found = judged.total(support * judged.of_matches(weights))
-        return ratio(found, judged.nuggets.total(weights)[:, None])
+        return per_topic(self, judged, found, judged.nuggets.total(weights), "no vital nuggets")
 
 
 @measure(

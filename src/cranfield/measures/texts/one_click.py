@@ -15,6 +15,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.ranked.sets import f_measure
+from cranfield.measures.texts import per_topic, warn_undefined
 from cranfield.measures.texts.nugget_measures import NuggetMeasure
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.gold import Nuggets
@@ -45,18 +46,21 @@ def minimal_output(nuggets: Nuggets) -> Floats:
     return out
 
 
-def s_measure(judged: JudgedAnswers, patience: float) -> Floats:
+def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
     """Weighted recall that falls with the position (Sakai 2013, equation 44)."""
     gold = judged.nuggets
     # A nugget without a position is one of partial support, which does not count.
     left = np.maximum(0.0, patience - np.nan_to_num(judged.position))
     gain = judged.total(judged.full * judged.of_matches(gold.weight) * left)
     best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
-    return ratio(gain, best[:, None])
+    lacks = f"no nugget with a weight ends before character {patience:g}"
+    return per_topic(measure, judged, gain, best, lacks)
 
 
-def t_measure(judged: JudgedAnswers) -> Floats:
+def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Vital strings of the matched nuggets over the length (Sakai 2013, equation 45)."""
+    whole = judged.nuggets.total(judged.nuggets.vital_length)
+    warn_undefined(measure, judged, whole, "all vital strings are empty")
     vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
@@ -78,7 +82,7 @@ class SMeasure(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position")
-        return s_measure(judged, self.L)
+        return s_measure(self, judged, self.L)
 
 
 @measure(
@@ -112,7 +116,7 @@ class TMeasure(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital_length", "length")
-        return t_measure(judged)
+        return t_measure(self, judged)
 
 
 @measure(
@@ -149,8 +153,8 @@ class SSharp(NuggetMeasure):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position", "length")
         scores: Floats = f_measure(
-            np.minimum(1.0, t_measure(judged)),
-            np.minimum(1.0, s_measure(judged, self.L)),
+            np.minimum(1.0, t_measure(self, judged)),
+            np.minimum(1.0, s_measure(self, judged, self.L)),
             self.beta,
         )
         return scores

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
-from cranfield.measures.texts import OfTexts
+from cranfield.measures.texts import OfTexts, warn_undefined
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"
@@ -50,7 +50,13 @@ class _Rouge(OfTexts):
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
-        return judged.each(self._score, self.references == "average")
+        scores = judged.each(self._score, self.references == "average")
+        whole = np.ones(len(judged.topics))
+        for topic in np.flatnonzero(~scores.any(axis=1)):
+            units = (self.overlap(one, one)[2] for one in judged.references[topic])
+            whole[topic] = sum(units)
+        warn_undefined(self, judged, whole, "the references are too short")
+        return scores
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
         raise NotImplementedError

@@ -41,6 +41,10 @@ def _unit_gains(value: Any) -> Gain:
     raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
 
 
+_WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
+"""Gains that are a proportion of the highest one."""
+
+
 class UnitGains(Measure):
     """Measures of gains from 0 to 1: what RBP and its relatives share."""
 
@@ -53,6 +57,10 @@ class UnitGains(Measure):
     @property
     def linear(self) -> bool:
         return super().linear and not isinstance(self.max_grade, str)
+
+    @property
+    def uses_highest_grade(self) -> bool:
+        return super().uses_highest_grade and self.gains.kind in _WORDS_OF_GRADES
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         top: float | Floats = 1.0

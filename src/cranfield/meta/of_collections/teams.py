@@ -20,8 +20,8 @@ _NAME = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 _TEAMS = Schema(
     "table of teams",
     (
-        Column("system", _NAME, "tag run_tag run run_id runid"),
-        Column("team", _NAME, "group participant"),
+        Column("system", _NAME),
+        Column("team", _NAME),
     ),
     called="the teams",
     formats=FRAMES,

@@ -26,11 +26,11 @@ _LABEL = Kind(_text, missing=anything)
 _PREFERENCES = Schema(
     "table of preferences",
     (
-        Column("topic", _LABEL, "topic_id query query_id qid"),
-        Column("first", _LABEL, "left system_1 system1"),
-        Column("second", _LABEL, "right system_2 system2"),
-        Column("preferred", _LABEL, "preference winner"),
-        optional("assessor", _LABEL, "assessor_id judge worker worker_id user user_id"),
+        Column("topic", _LABEL),
+        Column("first", _LABEL),
+        Column("second", _LABEL),
+        Column("preferred", _LABEL),
+        optional("assessor", _LABEL, "worker"),
     ),
     lacks="lacks a column {name}; there are {plain}",
 )

@@ -129,7 +129,9 @@ class TestChoice:
             seed=seed,
             jobs=1,
         )
-        order = np.sign(found.difference).astype(np.int8)
+        # Of mean ranks the lower one is better.
+        better = -found.difference if found.lower_is_better else found.difference
+        order = np.sign(better).astype(np.int8)
         return Verdict(order, found.is_significant())
 
 

@@ -105,7 +105,7 @@ def reproduce(
     sides = {"original": first, "reproduced": second}
     named = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
     found = evaluate(named, qrels, measures, **policies)
-    notes = Notes(found.coverage.notes())
+    notes = Notes(found.notes())
     one, two = (_part(found, side, roles) for side in sides)
     chosen = found.judged.policies
     of_runs = {"systems": _names(first, second), "settings": chosen.describe()}
@@ -177,7 +177,7 @@ def replicate(
     notes = Notes(
         f"{side} collection: {note}"
         for side, found in (("original", one), ("other", two))
-        for note in found.coverage.notes()
+        for note in found.notes()
     )
     of_runs = {"systems": _names(first, second), "settings": one.judged.policies.describe()}
     return measured("replication", one, two, roles, test, notes, seed=seed, **of_runs)

@@ -8,7 +8,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.online.click_models.cascade import CM, DCM, SDBN
 from cranfield.online.click_models.dynamic import Dynamic, posterior
-from cranfield.online.click_models.model import Model, Values
+from cranfield.online.click_models.model import Model, Values, at_rank
 from cranfield.online.click_models.patterns import Patterns
 
 
@@ -29,7 +29,6 @@ def examined(model: Model, values: Values, pages: Patterns) -> Floats:
     if isinstance(model, SDBN):
         after_click = 1 - values["satisfaction"][pages.codes]
     elif isinstance(model, DCM):
-        kept = values["continuation"]
-        after_click = kept[np.minimum(pages.rank, kept.size - 1)]
+        after_click = at_rank(values["continuation"], pages.rank)
     # Who goes on after a click was not satisfied; all go on after none.
     return posterior(pages, a, 1 - after_click, (1.0, 1.0, 0.0)).examined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,9 @@ class UBM(Examined):
 
     .. math:: P(C_r = 1 \\mid \\text{last click } r') = a_{q d_r} x_{r r'}
 
-    The chance of a click whatever is above is a sum over the last clicks there may be.
+    The chance of a click whatever is above is a sum over the last clicks there may be. Ranks beyond
+    the longest trained page have the examination of its last rank, at the same distance from the
+    last click.
     """
 
     name = "UBM"
@@ -32,8 +35,10 @@ class UBM(Examined):
 
     def chance(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
         seen = values["examination"]
-        place = np.minimum(cell(rank, state), seen.size - 1)
-        return np.asarray(values["attractiveness"][item] * seen[place])
+        # The last trained rank, n, has the last n of its n (n + 1) / 2 values.
+        beyond = max(rank + 1 - (isqrt(8 * (seen.size - 1) + 1) - 1) // 2, 0)
+        above = np.where(state < 0, state, np.maximum(state - beyond, 0))
+        return np.asarray(values["attractiveness"][item] * seen[cell(rank - beyond, above)])
 
     def after(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.measures.parameters import number, parameter
-from cranfield.online.click_models.model import TINY, Fit, Model, Tally, Values
+from cranfield.online.click_models.model import TINY, Fit, Model, Tally, Values, at_rank
 from cranfield.online.click_models.patterns import Patterns
 
 
@@ -109,8 +109,7 @@ class DCM(Cascade):
     by: ClassVar = {"attractiveness": "item", "continuation": "rank"}
 
     def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
-        kept = values["continuation"]
-        return 1.0, kept[min(rank, kept.size - 1)]
+        return 1.0, at_rank(values["continuation"], rank)
 
     def fit(self, pages: Patterns) -> Fit:
         clicks = pages.weight * pages.clicks

@@ -16,6 +16,7 @@ from cranfield.online.click_models.model import (
     Tallies,
     Tally,
     Values,
+    at_rank,
     sums,
 )
 from cranfield.online.click_models.patterns import Patterns
@@ -34,8 +35,7 @@ class Rate(Model):
         return Fit({"rate": tally})
 
     def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        rate = values["rate"]
-        return np.full(item.size, rate[min(rank, rate.size - 1)])
+        return np.full(item.size, at_rank(values["rate"], rank))
 
     def chances(self, values: Values, pages: Patterns) -> Floats:
         return independent_chances(self, values, pages)
@@ -155,8 +155,8 @@ class PBM(Examined):
         return pages.rank
 
     def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        seen = values["examination"]
-        return np.asarray(values["attractiveness"][item] * seen[min(rank, seen.size - 1)])
+        seen = at_rank(values["examination"], rank)
+        return np.asarray(values["attractiveness"][item] * seen)
 
     def chances(self, values: Values, pages: Patterns) -> Floats:
         return independent_chances(self, values, pages)

@@ -73,6 +73,14 @@ class Fit:
     objective: Floats = field(default_factory=lambda: np.empty(0))
 
 
+def at_rank(values: Floats, rank: int | Indices) -> Floats:
+    """Return values at ranks from 0; those beyond the last trained rank have its value.
+
+    values: by rank, with the prior mean behind them.
+    """
+    return np.asarray(values[np.minimum(rank, values.size - 2)])
+
+
 class Model(Declared):
     """A click model: what users do on a page, in parameters that are chances.
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.online.experiments.always_valid import Sequential, parse_sequential
 from cranfield.online.experiments.comparisons import (
+    FEW,
     OEC,
     Compared,
     How,
@@ -72,8 +74,9 @@ def analyse_experiment(
     and errs far more often than alpha.
 
     The p-value is that of Welch's test. If a metric is skewed and the split is unequal, this test
-    rejects too often to one side; such a metric is tested by permutations of the same statistic
-    instead, and a note reports the skewness and the distortion. Intervals of the lift, the
+    rejects too often to one side; with few units, or a variant without variance, its error is not
+    known. Then the metric is tested by permutations of the same statistic instead, by all of them
+    if there are at most 50,000, and a note reports it. Intervals of the lift, the
     difference relative to the mean of the control, are those of its logarithm, or `linear` or
     `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED). Nothing is
     tested if the numbers of units are not as planned: a sample ratio mismatch at p < .0005, in all
@@ -90,9 +93,12 @@ def analyse_experiment(
         data frame, a mapping of columns. Or a :class:`QueryLog`, or sums by unit of its measures.
     metrics
         Columns by name, such as `{"revenue": "revenue", "ctr": "clicks/pages"}`, or
-        :class:`Metric` of them; of a log the text of measures, such as `["CTR", "ClickRR"]`.
+        :class:`Metric` of them, of numbers or truth values; of a log the text of measures, such as
+        `["CTR", "ClickRR"]`.
     unit
-        Column of the unit; by default a row is a unit. Of a log `user` by default.
+        Column of the unit; by default a row is a unit, and tables whose rows seem to be parts of a
+        unit, or totals of many units, are refused. `row` if rows were randomised. Of a log `user`
+        by default.
     variant
         Column of the variant. Rows without one are left out, and counted.
     control
@@ -115,9 +121,10 @@ def analyse_experiment(
         Limits of lifts: `log`, `linear` or `fieller`.
     errors
         `delta`, Welch's test by the delta method; `permutation` of its statistic, with the interval
-        of the lift by Fieller's method; `auto`, which is `permutation` for a metric whose
-        difference has a skewness above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over
-        units, with percentile intervals. Permutations assume that a treatment without effect on
+        of the lift by Fieller's method; `auto`, which is `permutation` for fewer than 10 units in a
+        variant, for a variant without variance, and for a metric whose difference has a skewness
+        above :math:`1/\sqrt{355}`, and else `delta`; or `bootstrap` over units, with percentile
+        intervals. Permutations assume that a treatment without effect on
         the mean has none on the distribution.
     correction
         For all metrics and variants together: `holm`, `bonferroni`, `bh`, `by`, `none`.
@@ -126,7 +133,8 @@ def analyse_experiment(
     segments
         Columns of which each level is analysed too, with a test that levels differ.
     time
-        Column of the time of a unit: sample ratios by day, and the order of looks.
+        Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
+        several rows has the time, and the segments, of its earliest one.
     sequential
         `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and limits that hold at every look, as in
         :func:`always_valid`. tau is in the unit of the metric.
@@ -147,8 +155,10 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an option that there is not, or out of its range; and for variants of which none is the
-        control by its name, where `control` does not say it.
+        For an option that there is not, or out of its range; for variants of which none is the
+        control by its name, where `control` does not say it; and without a unit, if another column
+        says that rows are not units: ids of users that repeat, numbers of users, labels that occur
+        once in each variant, or values that repeat within one variant only.
     InputError
         For a column that is not there, or values that are no numbers.
     CranfieldError
@@ -162,8 +172,8 @@ def analyse_experiment(
     ...     "pages": [4, 3, 5, 4, 4, 4, 5, 5],
     ... }
     >>> found = analyse_experiment(table, {"ctr": "clicks/pages"})
-    >>> found.pvalues.round(4).tolist()
-    [[0.0322]]
+    >>> found.tests, found.pvalues.round(4).tolist()
+    ((('exact permutation',),), [[0.0571]])
     """
     check_choice("srm", srm, SRM)
     control = None if control is None else str(control)
@@ -232,11 +242,12 @@ def reported(
     shape = (len(arms), len(others))
     result = compared(units, arms, effects, found.together(-1), how)
     by_segment, apart, notes = None, None, units.notes
-    notes += tuple(_notes_on_constants(units, arms, effects))
+    notes += tuple(_notes_on_few_units(units, result))
+    notes += tuple(_notes_on_constants(units, arms, effects, result))
     notes += tuple(_notes_on_skewness(units, metrics, result, how))
     if segments and not stopped:
         by_segment, apart = effects_by_segment(units, segments, how)
-        notes += tuple(_notes_on_segments(result, how))
+        notes += tuple(_notes_on_segments(result, by_segment, how))
     # What is not to be trusted is not shown; a standardised sum has no lift.
     shown = np.nan if stopped else 1.0
     lifted = np.where([[name == OEC] for name in arms], np.nan, 1.0)
@@ -293,8 +304,24 @@ def reported(
     )
 
 
+def _notes_on_few_units(units: Units, result: Compared) -> list[str]:
+    few = {name: count for name, count in units.counts.items() if count < FEW}
+    if not few:
+        return []
+    listed = ", ".join(f"{count} in {name}" for name, count in few.items())
+    tests = {*result.tests.values()}
+    more = "; Welch's test assumes normal values" if "delta" in tests else ""
+    if name := next(iter({"bootstrap", "always valid"} & tests), ""):
+        method = "a bootstrap" if name == "bootstrap" else "an always-valid method"
+        more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
+    return [f"few units ({listed}): only large differences can be found{more}"]
+
+
 def _notes_on_constants(
-    units: Units, arms: Mapping[str, ArmMeans], effects: Mapping[Pair, Effects]
+    units: Units,
+    arms: Mapping[str, ArmMeans],
+    effects: Mapping[Pair, Effects],
+    result: Compared,
 ) -> list[str]:
     notes = []
     for (name, j), one in effects.items():
@@ -303,7 +330,7 @@ def _notes_on_constants(
             exact = f"; p = {float(one.pvalue()):.2g} is that of the exact permutation test"
             notes.append(
                 f"{name}: all values equal in {both}: no interval of the difference can be computed"
-                + (exact if one.difference else "")
+                + (exact if result.tests[name, j] == "exact permutation" else "")
             )
     for name, arm in arms.items():
         constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
@@ -319,7 +346,7 @@ def _notes_on_skewness(
     notes = []
     for (name, j), one in result.distortions.items():
         test = result.tests[name, j]
-        if not one.matters:
+        if not one.matters or test == "exact permutation":
             continue
         lower, upper = one.tails(how.alpha)
         good = (metrics[name].good if name in metrics else None) or "up"
@@ -355,11 +382,16 @@ def _notes_on_skewness(
     return notes
 
 
-def _notes_on_segments(result: Compared, how: How) -> list[str]:
+def _notes_on_segments(result: Compared, segments: pl.DataFrame, how: How) -> list[str]:
     if how.sequential is not None:
         return ["p-values and intervals by segment are for one look"]
     notes = []
-    if {"bootstrap", "permutation"} & {*result.tests.values()}:
+    if segments["p"].has_nulls() or segments["p"].is_nan().any():
+        notes.append(
+            f"levels with fewer than {FEW} units in a variant, or without variance in one, are not"
+            " tested"
+        )
+    if {"bootstrap", "permutation", "exact permutation"} & {*result.tests.values()}:
         notes.append("p-values and intervals by segment are those of Welch's test")
     skewed = dict.fromkeys(name for (name, _), one in result.distortions.items() if one.matters)
     if skewed:

@@ -25,7 +25,10 @@ from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.difference_by_error import t_limits, t_quantile
 
 ERRORS = ("auto", "delta", "permutation", "bootstrap")
-"""Tests of differences; `auto` is `delta`, or `permutation` where skewness distorts it."""
+"""Tests of differences; `auto` is `delta`, or `permutation` if its error cannot be trusted."""
+
+FEW = 10
+"""Units in a variant below which its variance is not known well enough for Welch's test."""
 
 OEC = "OEC"
 
@@ -100,6 +103,7 @@ def compared(
         for pair, test in tests.items()
         if test == "permutation"
     }
+    tests |= {pair: "exact permutation" for pair, one in permutations.items() if one.exact}
     drawn = _bootstrapped(units, arms, level, how) if how.errors == "bootstrap" else {}
     looks, last = None, list[Floats]()
     if how.sequential is not None:
@@ -117,6 +121,10 @@ def compared(
                 critical = _constant(how.sequential, one, how.alpha)
             p = last[k] if last else one.pvalue()
             rows[k] = (*one.limits(critical), *one.lift_limits(critical, how.lift), p)
+        # Neither method is valid for a few units.
+        few = min(one.control_count, one.other_count) < FEW
+        if few and tests[pair] in {"bootstrap", "always valid"}:
+            rows[k] = np.nan
     low, high, lift_low, lift_high, pvalues = (part.reshape(shape) for part in rows.T)
     return Compared(
         low, high, lift_low, lift_high, pvalues, tests, permutations, distortions, looks
@@ -133,12 +141,15 @@ def _test_of(pair: Pair, one: Effects, distortion: Distortion, units: Units, how
     if how.sequential is not None:
         return "always valid"
     if one.error == 0:
-        return "delta"
+        return "exact permutation" if one.difference else "delta"
     if how.errors == "bootstrap":
         return "bootstrap"
     # Permutations of an overall criterion would change what it is standardised by.
-    wanted = how.errors == "permutation" or (how.errors == "auto" and distortion.matters)
-    return "permutation" if wanted and pair[0] in units.placed else "delta"
+    unknown = min(one.control_count, one.other_count) < FEW or distortion.matters
+    unknown |= bool((one.control_squared == 0) | (one.other_squared == 0))
+    wanted = how.errors == "permutation" or (how.errors == "auto" and unknown)
+    known = bool(np.isfinite(one.error)) and pair[0] in units.placed
+    return "permutation" if wanted and known else "delta"
 
 
 def _permuted(units: Units, pair: Pair, whole: Moments, how: How) -> Permuted:

@@ -57,16 +57,20 @@ def units_of_log(
         known = data.pages.filter(pl.col("variant").is_not_null())
         if none := data.pages.height - known.height:
             notes += (f"{counted(none, 'page')} without a variant left out",)
-        both = known.group_by(unit).agg(pl.col("variant").n_unique()).filter(pl.col("variant") > 1)
+        both = (
+            known.drop_nulls(unit)
+            .group_by(unit)
+            .agg(pl.col("variant").n_unique())
+            .filter(pl.col("variant") > 1)
+        )
         if both.height:
             said = f"{both.height:,} {unit}s in more than one variant"
             if mixed == "error":
                 raise CranfieldError(f"{data.source}: {said}, such as {quoted(both[unit][0])}")
             notes += (f"{said} left out",)
         source = data.source
-        data = data.where(
-            pl.col("variant").is_not_null() & ~pl.col(unit).is_in(both[unit].implode())
-        )
+        mixed_unit = pl.col(unit).is_in(both[unit].implode()).fill_null(False)
+        data = data.where(pl.col("variant").is_not_null() & ~mixed_unit)
         sums = sums_by_unit(data, texts, unit=unit)
     else:
         sums, source = data, "sums by unit"
@@ -98,6 +102,10 @@ def units_of_sums(
     """Take sums by unit, the measure of each metric, and those of `before` as covariates."""
     inside = sums.variant >= 0
     said = list(notes)
+    for of, where in ((sums, ""), (before, " before the experiment")):
+        if of is not None and of.unassigned:
+            number, part = counted(of.unassigned, "page"), of.unassigned / of.pages
+            said.append(f"{number}{where} ({part:.1%}) without a {of.kind} excluded")
     if out := int((~inside).sum()):
         said.append(f"{counted(out, sums.kind)} in no one variant left out")
     given = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)

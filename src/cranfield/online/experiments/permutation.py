@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
-from cranfield.base.arrays import Bools, Floats
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.online.experiments.effects import Effects, Limits
 from cranfield.online.experiments.metrics import Placed, arm_means
@@ -16,6 +19,9 @@ from cranfield.significance.resampling import as_integers, rank_of
 
 RULE = 355
 """A mean of n units needs n > 355 times the squared skewness (Boos and Hughes-Oliver, 2000)."""
+
+ENUMERATED = 50_000
+"""Assignments that are all computed."""
 
 SAME = 1e-12
 """Relative difference of statistics that differ by rounding only."""
@@ -95,10 +101,13 @@ class Permuted:
         Statistic of the variants as assigned.
     statistics
         Statistics of the permutations, in ascending order.
+    exact
+        Whether these are all other assignments, each once.
     """
 
     observed: float
     statistics: Floats
+    exact: bool = False
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Return the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
@@ -139,7 +148,7 @@ class Permuted:
         return float(ends[0] - 1), float(ends[1] - 1)
 
     def _ratios(self, effects: Effects, quantile: float) -> Limits:
-        squared = np.array(min(quantile**2, 1e300))
+        squared = np.array(min(abs(quantile), 1e50) ** 2)
         own, other = effects.control_squared, effects.other_squared
         return fieller_limits(effects.control, effects.other, own, other, np.zeros(()), squared)
 
@@ -157,7 +166,8 @@ def permuted(
 ) -> Permuted:
     """Reassign units at random, with the same numbers in both variants, and compute the statistic.
 
-    Sums are exact, so that a seed gives the same result on any processor.
+    If there are at most 50,000 assignments, each of them is computed once. Sums are exact, so that
+    a seed gives the same result on any processor.
 
     Parameters
     ----------
@@ -182,7 +192,8 @@ def permuted(
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
     )
-    return Permuted(float(statistics[0]), np.sort(statistics[1:]))
+    exact = comb(len(treated), int(treated.sum())) <= ENUMERATED
+    return Permuted(float(statistics[0]), np.sort(statistics[1:]), exact)
 
 
 def permuted_moments(
@@ -190,7 +201,7 @@ def permuted_moments(
 ) -> Moments:
     """Return the moments of control and treatment, as assigned and of each permutation.
 
-    Shape (resamples + 1, 2).
+    Shape (permutations + 1, 2).
     """
     units, width = columns.shape
     centre = columns.mean(axis=0)
@@ -203,11 +214,18 @@ def permuted_moments(
     swapped = treated.sum() * 2 > units
     few = ~treated if swapped else treated
     size = int(few.sum())
+    if (number := comb(units, size)) <= ENUMERATED:
+        places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
+        own = (places == np.flatnonzero(few)).all(axis=1)
+        drawn: Iterable[Indices] = places[~own]
+        resamples = number - 1
+    else:
+        choices = range(resamples)
+        drawn = (random.choice(units, size, replace=False, shuffle=False) for _ in choices)
     sums = np.empty((resamples + 1, features.shape[1]))
     sums[0] = features[few].sum(axis=0)
-    for k in range(1, resamples + 1):
-        drawn = random.choice(units, size, replace=False, shuffle=False)
-        sums[k] = features[drawn].sum(axis=0)
+    for k, rows in enumerate(drawn, 1):
+        sums[k] = features[rows].sum(axis=0)
     pair = [features.sum(axis=0) - sums, sums]
     counts = [units - size, size]
     if swapped:

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.checks import check_choice, check_share, check_whole
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError, warn
 from cranfield.base.shares import wilson
 from cranfield.base.words import counted
 from cranfield.online.experiments.design.assignment import checked_weights
@@ -182,7 +182,10 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
         data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data
     together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
-    return units_of_sums(together, texts, variants=("all",))
+    units = units_of_sums(together, texts, variants=("all",))
+    for note in units.notes:
+        warn(f"{units.source}: {note}")
+    return units
 
 
 def moments_of_two(

@@ -65,7 +65,7 @@ class ExperimentReport(Framed, Plotted):
         a percentage of the mean of the control.
     tests
         Test of each metric and variant, whose p-value and interval are reported: `delta`,
-        `permutation`, `bootstrap` or `always valid`.
+        `permutation`, `exact permutation` (all of them), `bootstrap` or `always valid`.
     alpha, correction, lift_method, errors, theta
         Options of the analysis.
     sequential
@@ -238,6 +238,7 @@ class ExperimentReport(Framed, Plotted):
         return {
             "delta": "Welch's test by the delta method",
             "permutation": f"permutation test of Welch's statistic ({drawn})",
+            "exact permutation": "exact permutation test of Welch's statistic",
             "bootstrap": f"bootstrap over {self.unit}s ({drawn})",
             "always valid": f"always valid, {self.sequential}",
         }[test]
@@ -245,7 +246,7 @@ class ExperimentReport(Framed, Plotted):
     def _intervals(self, test: str) -> str:
         if test == "bootstrap":
             return "by percentiles"
-        return f"of lifts {BY['fieller' if test == 'permutation' else self.lift_method]}"
+        return f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
 
     def __str__(self) -> str:
         made = self.table()

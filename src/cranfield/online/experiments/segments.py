@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc
 
-from cranfield.base.arrays import Floats
-from cranfield.online.experiments.comparisons import How
+from cranfield.base.arrays import Bools, Floats
+from cranfield.online.experiments.comparisons import FEW, How
 from cranfield.online.experiments.effects import Critical, Effects
 from cranfield.online.experiments.metrics import arm_means
 from cranfield.online.experiments.moments import moments
@@ -56,6 +56,8 @@ def effects_by_segment(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     r"""Return effects at each level, and tests that they are the same at all levels.
 
+    Levels with fewer than ten units in a variant, or a variant without variance, are not tested.
+
     .. math:: Q = \sum_g \frac{(d_g - \bar{d})^2}{s_g^2}, \quad
         \bar{d} = \frac{\sum_g d_g / s_g^2}{\sum_g 1 / s_g^2}
 
@@ -72,8 +74,10 @@ def effects_by_segment(
             means = arm_means(found, placed, how.theta)
             for other in range(1, arms):
                 one = Effects.of(means, 0, other)
-                low, high = one.limits(critical)
-                lift_low, lift_high = one.lift_limits(critical, how.lift)
+                untested = np.minimum(one.control_count, one.other_count) < FEW
+                untested |= (one.control_squared == 0) | (one.other_squared == 0)
+                tested = (*one.limits(critical), *one.lift_limits(critical, how.lift), one.pvalue())
+                low, high, lift_low, lift_high, p_level = np.where(untested, np.nan, tested)
                 effects.append(
                     pl.DataFrame(
                         {
@@ -88,11 +92,11 @@ def effects_by_segment(
                             "lift": one.lift,
                             "lift low": lift_low,
                             "lift high": lift_high,
-                            "p": one.pvalue(),
+                            "p": p_level,
                         }
                     )
                 )
-                statistic, df = _heterogeneity(one)
+                statistic, df = _heterogeneity(one, ~untested)
                 p = float(chdtrc(df, statistic)) if df > 0 else np.nan
                 tests.append((by, name, units.variants[other], statistic, df, p))
     frame = pl.concat(effects)
@@ -105,8 +109,8 @@ def effects_by_segment(
     )
 
 
-def _heterogeneity(one: Effects) -> tuple[float, int]:
-    known = np.isfinite(one.error) & (one.error > 0)
+def _heterogeneity(one: Effects, tested: Bools) -> tuple[float, int]:
+    known = np.isfinite(one.error) & tested
     if known.sum() < 2:
         return np.nan, 0
     weight = 1 / one.error[known] ** 2

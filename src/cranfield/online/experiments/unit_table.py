@@ -14,9 +14,11 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import counted, some_of
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
-from cranfield.sources.schemas import Column, Schema
-from cranfield.sources.tables import read_table
-from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent
+from cranfield.online.row_checks import check_rows
+from cranfield.sources.columns import read_columns
+from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.tables import Table, fitted
+from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent, finite
 
 MIXED = ("drop", "error")
 """What becomes of a unit that is in two variants."""
@@ -24,7 +26,26 @@ MIXED = ("drop", "error")
 MISSING = ("error", "drop", "zero")
 """What becomes of a unit without a value."""
 
-_MEASURED = replace(NUMBER, missing=absent)
+TIME = "(time)"
+"""A copy of the column of the time, which may be a metric too."""
+
+ROW = "row"
+"""The unit of a table whose rows were randomised, if it has no column of this name."""
+
+_TRUTH = {"true": 1.0, "false": 0.0}
+_MEASURED = replace(
+    NUMBER,
+    read=lambda cell: (
+        _TRUTH.get(cell.strip().lower(), finite(cell)) if isinstance(cell, str) else finite(cell)
+    ),
+    missing=absent,
+)
+_LABEL = replace(
+    TAG,
+    read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
+    wanted="not text, an integer or a truth value",
+    missing=absent,
+)
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a time starts with that is text: so texts are in order of time."""
 
@@ -112,24 +133,28 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without the column of a variant, all units are in the one variant that is named.
+    Without the column of a variant, all units are in the one variant that is named. Blanks around
+    names are removed, and truth values of metrics are 0 and 1.
+
+    Raises
+    ------
+    PolicyError
+        Without a unit, if another column says that rows are not units: see :func:`check_rows`.
     """
     check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
-    columns = [Column(variant, TAG)] if variant else []
-    columns += [Column(unit, ID)] if unit else []
-    columns += [Column(name, _MEASURED) for name in names]
+    columns = [Column(variant, _LABEL, None)] if variant else []
+    columns += [Column(name, _MEASURED, None) for name in names]
     columns += [
-        Column(name, _TIME if name == time else TAG)
+        Column(name, _TIME if name == time else _LABEL, None)
         for name in labels
         if name not in {variant, unit}
     ]
-    schema = Schema("table of units", tuple(columns), mapping=_as_columns)
-    table = read_table(data, schema)
-    frame, notes = table.frame, list[str]()
+    table, unit = _read(data, columns, unit, variant, metrics, names)
+    frame, notes = _without_blanks(table, unit)
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
@@ -144,6 +169,11 @@ def read_units(
         if gaps := sum(frame[name].null_count() for name in names):
             notes.append(f"{counted(gaps, 'missing value')} taken for 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
+    if time is not None:
+        # A unit with several rows has the time, and the segments, of its earliest row.
+        frame = frame.with_columns(pl.col(time).alias(TIME))
+        frame = frame[_in_time(frame[TIME], table.source).arg_sort(nulls_last=True)]
+        labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         frame, said = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
         notes += said
@@ -154,9 +184,9 @@ def read_units(
         notes.append(f"{counted(gaps, 'missing value')} left out of the means of their metrics")
     order = None
     if time is not None:
-        if frame[time].null_count():
+        if frame[TIME].null_count():
             raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
-        frame = frame[_in_time(frame[time], table.source).arg_sort()]
+        frame = frame[_in_time(frame[TIME], table.source).arg_sort()]
         order = np.arange(frame.height)
     arms = ordered_variants(frame[variant], control, variants, table.source)
     values, placed = _placed(frame, metrics)
@@ -164,9 +194,9 @@ def read_units(
     if (
         time is not None
         and "day" not in found
-        and _in_time(frame[time], table.source).dtype == pl.String
+        and _in_time(frame[TIME], table.source).dtype == pl.String
     ):
-        found["day"] = _levels(frame[time].str.slice(0, 10))
+        found["day"] = _levels(frame[TIME].str.slice(0, 10))
     code = {name: k for k, name in enumerate(arms)}
     return Units(
         source=table.source,
@@ -182,6 +212,27 @@ def read_units(
     )
 
 
+def _read(
+    data: Any,
+    columns: Sequence[Column],
+    unit: str | None,
+    variant: str | None,
+    metrics: Mapping[str, Metric],
+    names: Sequence[str],
+) -> tuple[Table, str | None]:
+    """Read a table, and its unit: None if rows are units."""
+    if unit is not None:
+        columns = [Column(unit, ID, None), *columns]
+    schema = Schema("table of units", tuple(columns), mapping=_as_columns, asked=True)
+    given = read_columns(data, schema)
+    if unit == ROW and ROW not in map(spelt, given.names):
+        schema, unit = replace(schema, columns=tuple(columns[1:])), None
+    elif unit is None:
+        below = [name for one in metrics.values() if (name := one.parts()[1])]
+        check_rows(given, schema, variant, names, below)
+    return fitted(given.matched(schema), schema, given.source, given.lines), unit
+
+
 def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
     """Refuse a column of two uses, or of no name; segments and time may be metrics too."""
     used = [name for name in alone if name is not None]
@@ -195,11 +246,11 @@ def _check_uses(alone: list[str | None], others: list[str | None], variant: str 
 def _in_time(given: pl.Series, source: str) -> pl.Series:
     """Return what times are ordered by: numbers, or else text that starts with a date."""
     number = given.cast(pl.Float64, strict=False)
-    if not number.null_count():
+    if number.null_count() == given.null_count():
         return number
     if not (dated := given.str.contains(DATED)).all():
         raise InputError(
-            f"{given.name} {quoted(given.filter(~dated)[0])} is neither a number nor starts with a"
+            f"time {quoted(given.filter(~dated)[0])} is neither a number nor starts with a"
             " date such as 2026-03-01",
             source=source,
         )
@@ -227,17 +278,49 @@ def _by_unit(
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
         *sums,
         *(pl.col(name).drop_nulls().first() for name in labels if name not in {unit, variant}),
+        *(
+            (pl.col(name).drop_nulls().n_unique() > 1).alias(f"(several {name})")
+            for name in labels
+            if name not in {unit, variant, TIME}
+        ),
     )
     if grouped.height < frame.height:
         rows = counted(frame.height, "row")
         notes.append(f"{rows} are summed by {unit}: {counted(grouped.height, 'unit')}")
+    for name in labels:
+        several = f"(several {name})"
+        if several in grouped.columns and (number := int(grouped[several].sum())):
+            row = "earliest" if TIME in labels else "first"
+            many = counted(number, "unit")
+            notes.append(f"{many} with several values of {name}: that of the {row} row is used")
     both = grouped.filter(pl.col("(variants)") > 1)
     if both.height:
         said = f"{counted(both.height, 'unit')} in more than one variant"
         if mixed == "error":
             raise InputError(f"{said}, such as {quoted(both[unit][0])}", source=source)
+        if both.height == grouped.height:
+            raise InputError(
+                f"all {said}, such as {quoted(both[unit][0])}: expected a unit that was randomised,"
+                f" got {unit!r}",
+                source=source,
+            )
         notes.append(f"{said} left out")
     return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
+
+
+def _without_blanks(table: Table, unit: str | None) -> tuple[pl.DataFrame, list[str]]:
+    """Remove blanks around names, and count the names that had some."""
+    frame, notes = table.frame, list[str]()
+    for name in (name for name, kind in frame.schema.items() if kind == pl.String):
+        bare = frame[name].str.strip_chars()
+        bare = bare.set(bare == "", None)
+        if name == unit:
+            for row in bare.is_null().arg_true():
+                raise table.wrong(int(row), f"has no {unit}")
+        if changed := int(frame[name].ne_missing(bare).sum()):
+            notes.append(f"{counted(changed, 'value')} of {name}: blanks around it removed")
+            frame = frame.with_columns(bare.alias(name))
+    return frame, notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")

@@ -84,17 +84,37 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
     InputError
         For a log without teams.
     """
-    log.require("results", "team", purpose="a preference")
-    names = log.results["team"].drop_nulls().unique()
+    if "method" not in log.pages.columns:
+        log.require("results", "team", purpose="a preference")
+    known = "team" in log.results.columns
+    names = log.results["team"].drop_nulls().unique() if known else pl.Series(dtype=pl.String)
     if names.is_empty():
-        raise InputError("no result has a team", source=log.source)
+        raise InputError(
+            "no result has a team: methods other than team draft need the lists (or runs) that were"
+            " interleaved",
+            source=log.source,
+        )
     return tuple(sorted(names, key=str.encode))
+
+
+def interleaved_pages(log: QueryLog) -> pl.Series:
+    """Tell which pages are interleaved: those with a method or a team; all if none has either."""
+    pages = log.pages
+    known = pl.Series([False]).new_from_index(0, pages.height)
+    if "method" in pages.columns:
+        known |= pages["method"].is_not_null()
+    if "team" in log.results.columns:
+        owned = log.results.filter(pl.col("team").is_not_null())["page"]
+        known |= pl.int_range(pages.height, eager=True).is_in(owned.unique().implode())
+    return known if known.any() else ~known
 
 
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Give each ranker the clicks on the results of its team.
 
-    A ranker takes part in a page where it owns a result.
+    Of two rankers both take part in every interleaved page, with credit 0 where they own nothing
+    (Radlinski et al., 2008: the team with more clicks wins the impression). Of more, a ranker takes
+    part where it owns a result, as other pages may have interleaved other rankers.
 
     Raises
     ------
@@ -110,12 +130,21 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
         .agg(pl.col("weight").fill_null(0.0).sum())
         .with_columns(team=pl.col("team").replace_strict(names, range(len(names))))
     )
-    pages, row = np.unique(each["page"].to_numpy(), return_inverse=True)
-    values = np.full((len(pages), len(names)), np.nan)
+    pages = interleaved_pages(log).arg_true().to_numpy()
+    values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
+    row = np.searchsorted(pages, each["page"].to_numpy())
     values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
     without = log.pages.height - len(pages)
     if without:
         notes.append(f"{counted(without, 'page')} without teams left aside")
+    if "method" in log.pages.columns:
+        method = log.pages["method"].drop_nulls()
+        other = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        if len(other):
+            notes.append(
+                f"clicks are credited by team, though pages were interleaved by {', '.join(other)}:"
+                " the lists (or runs) are needed to compare them by that method"
+            )
     return LogCredits(names, values, pages.astype(np.int64), tuple(notes))
 
 

@@ -25,8 +25,8 @@ from cranfield.sources.values import ID
 _PAGES = Schema(
     "table of pages",
     (
-        Column("page", ID, "impression impression_id page_id key id"),
-        Column("query", ID, "topic qid query_id topic_id", called="topic"),
+        Column("page", ID, "impression"),
+        Column("query", ID, "topic", called="topic"),
     ),
     called="the pages",
     formats=FRAMES,
@@ -75,6 +75,17 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
     def __len__(self) -> int:
         return len(self.by_topic)
+
+    @property
+    def lists(self) -> dict[str, dict[str, list[str]]]:
+        """Rankings by topic and ranker, best document first, as :func:`preference` takes them."""
+        return {
+            topic: {
+                ranker: [str(one.docs[k]) for k in order if k >= 0]
+                for ranker, order in zip(one.rankers, one.rankings.orders.tolist(), strict=True)
+            }
+            for topic, one in self.items()
+        }
 
     def __repr__(self) -> str:
         runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")

@@ -11,7 +11,11 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.online.interleaving.credits_of_log import LogCredits, click_weights
+from cranfield.online.interleaving.credits_of_log import (
+    LogCredits,
+    click_weights,
+    interleaved_pages,
+)
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.log.query_log import QueryLog
 
@@ -27,7 +31,8 @@ def outcomes_by_method(
 ) -> LogCredits:
     """Compare two rankers on each page, as the method of its own or a given one does.
 
-    The values are those of the outcome, and 0 for the second ranker.
+    The values are credits of methods that credit teams; of others the outcome, and 0 for the second
+    ranker.
 
     Raises
     ------
@@ -41,6 +46,7 @@ def outcomes_by_method(
         log.require("pages", "method", purpose="a preference by the method of each page")
     pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
     pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
+    pages = pages.filter(interleaved_pages(log))
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
         raise InputError("no page has both lists and a method", source=log.source)
@@ -52,27 +58,26 @@ def outcomes_by_method(
     pair = tuple(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
     if len(pair) != 2:
         raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(pair))}")
-    outcome = np.full(log.pages.height, np.nan)
+    values = np.zeros((log.pages.height, 2))
     for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
         missing = [name for name in pair if name not in lists[query]]
         if missing:
             raise PolicyError(f"no list of {quoted(missing[0])} for the query {quoted(query)}")
         two = {name: lists[query][name] for name in pair}
         page, found = _of_query(rows, two, str(of), log.source)
-        outcome[page] = found
+        values[page] = found
     # A page without results has no clicks: a tie.
     kept = used["page"].to_numpy()
-    values = np.stack([np.nan_to_num(outcome[kept]), np.zeros(len(kept))], axis=1)
     without = log.pages.height - len(kept)
     if without:
         notes.append(f"{counted(without, 'page')} without lists or a method left aside")
-    return LogCredits(pair, values, kept, tuple(notes))
+    return LogCredits(pair, values[kept], kept, tuple(notes))
 
 
 def _of_query(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return pages of a query, and their outcomes."""
+    """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     made = interleave(lists, method, length)
     code = {doc: k for k, doc in enumerate(made.docs)}
@@ -89,4 +94,7 @@ def _of_query(
     clicked = np.zeros(shape, dtype=bool)
     codes[place, rank], owners[place, rank] = known, owner
     clicked[place, rank] = (rows["weight"].fill_null(0.0) > 0).to_numpy()
-    return page, made.outcomes(codes, clicked, owners)
+    if made.method.by_team:
+        return page, made.credits(codes, clicked, owners)
+    found = made.outcomes(codes, clicked, owners)
+    return page, np.stack([found, np.zeros_like(found)], axis=1)

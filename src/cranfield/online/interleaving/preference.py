@@ -137,23 +137,27 @@ class Preference(Framed):
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def summary(self) -> str:
-        """Return one sentence with the result of the sign test."""
+        """Return one sentence with the result: of the sign test, or else of the bootstrap."""
         a, b = self.names
         decided = self.wins + self.losses
         if not decided:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
+        equal = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         said = (
             f"Of {counted(decided, 'impression')} that decide{'s' if decided == 1 else ''} between"
             f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
-            f" {counted(self.ties, 'more tie')})."
+            f" {counted(self.ties, 'more tie')}{equal})."
         )
-        if np.isnan(self.pvalue):
+        pvalue, share, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
+        if np.isnan(pvalue):
+            # The expected proportion is one of impressions: only the bootstrap tests it.
+            pvalue, share, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
+        if np.isnan(pvalue):
             return f"{said} The difference was not tested."
-        wins = self.unit_wins > self.expected * (self.unit_wins + self.unit_losses)
-        sure = f"sign test by {self.unit}: p = {self.pvalue:.2g}"
-        if self.pvalue > self.alpha:
+        sure = f"{test}: p = {pvalue:.2g}"
+        if pvalue > self.alpha:
             return f"{said} The difference is not significant at {self.alpha:g} ({sure})."
-        return f"{said} Users prefer {a if wins else b} ({sure})."
+        return f"{said} Users prefer {a if share > self.expected else b} ({sure})."
 
     def __str__(self) -> str:
         lines = [

@@ -142,6 +142,7 @@ def _told(column: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.DataType]:
 def _id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
+        column = column.str.strip_chars()
         return pl.when(column != "").then(column)
     if dtype.is_integer():
         return column.cast(pl.String)

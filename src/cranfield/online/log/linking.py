@@ -12,6 +12,7 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
+from cranfield.online.log.repeated_records import first_records
 from cranfield.sources.tables import Table
 
 ODD = ("refuse", "count")
@@ -68,17 +69,17 @@ def linked(
     link = _Link(source, policies)
     for what, number in (odd or {}).items():
         # Other events, such as purchases, are no part of a log.
-        if what.startswith("clicks"):
-            link.count(what, number, "left out", clicks)
-        else:
-            link.count(what, number)
+        done = "" if what.startswith("events") else "left out"
+        link.count(what, number, done, results if what.startswith("results") else clicks)
     frame = _pages(pages, link)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = _results(results, place, link)
+    _check_any("results", results, shown, pages)
     if not shown.is_empty():
         empty = frame.height - shown["page"].n_unique()
         link.count("pages without results", empty)
     touched = _clicks(clicks, place, frame, shown, link)
+    _check_any("clicks on results", clicks, touched, pages)
     shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
     parts = (_told(frame, PAGES), shown, _told(touched, CLICKS))
     log = QueryLog(*parts, source, link.odd, tells_clicks=clicks is not None)
@@ -86,6 +87,17 @@ def linked(
         log = _without_bots(log, policies.max_queries)
     link.warn()
     return log
+
+
+def _check_any(what: str, table: Table | None, found: pl.DataFrame, pages: Table) -> None:
+    """Refuse a table of which no row is on a page of the log, or on a result of one."""
+    if table is not None and table.frame.height and found.is_empty():
+        page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
+        raise InputError(
+            f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
+            f" of {table.frame.height:,} is on page {other}",
+            source=table.source,
+        )
 
 
 def _told(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
@@ -149,6 +161,12 @@ def _again(frame: pl.DataFrame) -> pl.Series:
 def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")})
+    if "rank" not in table.names and "pages twice" in link.odd:
+        reason = "expected ranks, by which repeated records of a page are told apart"
+        raise InputError(reason, source=table.source)
+    table, again = first_records(table, link.policies.odd)
+    for what, number in again.items():
+        link.count(what, number, "left out", table)
     named = table.frame.with_columns(pl.col("rank").cast(pl.Int64))
     frame = placed(_named(table, named), place)
     if "rank" not in table.names:
@@ -159,24 +177,14 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
     lost = frame["page"].null_count()
     if lost:
         link.count("results of no page", lost, "left out", table)
-    row = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
-    frame = frame.select(*(pl.col(name).cast(kind) for name, kind in types.items()), row)
+    frame = frame.select(pl.col(name).cast(kind) for name, kind in types.items())
     if lost:
         frame = frame.drop_nulls("page")
     key = frame["page"] * 2**32 + frame["rank"]
     if not key.is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-        key = frame["page"] * 2**32 + frame["rank"]
-    again = (key == key.shift(1)).fill_null(False)
-    if again.any():
-        if link.policies.odd == "refuse":
-            bad = pl.Series([False]).new_from_index(0, table.frame.height)
-            bad = bad.scatter(frame["row"].filter(again).sort(), True)
-            table.refuse(bad, lambda row: f"rank {row['rank']} twice on page {quoted(row['page'])}")
-        link.count("results twice", int(again.sum()), "of which the first is kept", table)
-        frame = frame.filter(~again)
     link.count("documents twice on a page", int(_again(frame.select("page", "doc")).sum()))
-    return frame.drop("row")
+    return frame
 
 
 def _named(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

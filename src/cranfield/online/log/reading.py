@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cranfield.online.log.forms.choosing import parts_of
@@ -17,11 +18,13 @@ def read_log(
     format: str = "auto",
     odd: str = "refuse",
     max_queries: int | None = None,
+    click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read a query log: pages that users saw, the results on them, and clicks.
 
     A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
-    columns or a list of dicts; its columns have any of their usual names, however spelt. Times are
+    columns or a list of dicts; its columns have any of their usual names, however spelt. Blanks
+    around ids and names are removed. Times are
     ISO 8601, in UTC where they do not say, or numbers since 1970: seconds, or thousandths of them
     and so on, by their size.
 
@@ -47,23 +50,27 @@ def read_log(
         doc`, separated by tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
         `"auto"`: whichever it seems to be.
     odd
-        What becomes of pages and results that are there twice, and of clicks before their page:
-        `"refuse"` the log, or `"count"` them. Then the first page or result is kept, and the time
-        of such clicks is taken as unknown.
+        How to treat pages that were recorded twice, and clicks before their page: `"refuse"` the
+        log, or `"count"` them. Then the first record of a page is kept, and the time of such clicks
+        is unknown.
     max_queries
         Leave out users, or sessions where no user is known, with more pages than that: robots.
+    click_actions
+        Names of the UBI actions that are clicks; `"click"` by default.
 
     Returns
     -------
     QueryLog
         With what is odd counted in `odd`. Clicks that are on no result or page, and those that are
         logged twice with all they have, are left out, with a warning; a dwell of 0 or less is
-        unknown.
+        unknown. A log without any result is a warning, except for a table of pages alone that is
+        read with format `"tables"`.
 
     Raises
     ------
     InputError
-        For what cannot be read, naming the file, the line and the reason.
+        For what cannot be read, naming the file, the line and the reason; and for results or clicks
+        of which none is on a page of the log.
 
     Examples
     --------
@@ -77,7 +84,7 @@ def read_log(
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     policies = Policies(odd, max_queries)
-    pages, shown, clicked, before = parts_of(source, results, clicks, format)
+    pages, shown, clicked, before = parts_of(source, results, clicks, format, odd, click_actions)
     return linked(pages, shown, clicked, policies, pages.source, before)
 
 
@@ -88,8 +95,11 @@ def read_pages_and(
     format: str = "auto",
     odd: str = "refuse",
     max_queries: int | None = None,
+    click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read pages and one more table, as :func:`read_log` does; its columns tell what it holds."""
     policies = Policies(odd, max_queries)
-    read, shown, clicked, before = parts_of(pages, None, None, format, other=other)
+    read, shown, clicked, before = parts_of(
+        pages, None, None, format, odd, click_actions, other=other
+    )
     return linked(read, shown, clicked, policies, read.source, before)

@@ -18,6 +18,13 @@ _LONE = re.compile(
 )
 """Half of a pair that stands for one character, which is no text."""
 
+_WRAPPED = re.compile(rb'\s*\{\s*"(?:(index|create)"\s*:\s*\{|_index"\s*:.*"_source")')
+"""The first line of a bulk file of OpenSearch, or of its hits."""
+_BULK = (
+    "an OpenSearch bulk file, with an action line above each record; write UBI queries by jq -c"
+    " 'select(.query_id and (.action_name|not))', UBI events by jq -c 'select(.action_name)'"
+)
+_HITS = "OpenSearch hits, with records inside _source; write the records by jq -c ._source"
 
 BOM = b"\xef\xbb\xbf"
 
@@ -33,6 +40,9 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
     types: of the fields, where values that are text hold anything; by default all fields, as text.
     """
     raw = raw.removeprefix(BOM)
+    if wrapped := _WRAPPED.match(raw):
+        found = _BULK if wrapped[1] else _HITS
+        raise InputError(f"expected {what}, one a line, got {found}", source=source)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
         raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)

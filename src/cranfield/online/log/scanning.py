@@ -51,7 +51,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """Open a log that need not fit into memory, for measures.
 
     Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
-    look for clicks on what was not shown and the like.
+    look for clicks on what was not shown, repeated records of a page, and the like.
 
     Parameters
     ----------
@@ -94,6 +94,7 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
     with refusing("cannot be read as a table", source, _ANY), quiet_panics():
         lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
         types = lazy.collect_schema()
+        tables.refuse_lazy_counts(lazy, schema, source)
     places = schema.places(types.names(), source)
     if name != "pages" and "rank" not in places:
         raise InputError("has no rank column", source=source)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError
@@ -43,90 +45,65 @@ def _mapping(kind: str) -> Any:
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=_mapping(kind))
+    return Schema(kind, columns, mapping=_mapping(kind), decisive=("count", "weight"))
 
 
-class _Last(Column):
-    """A column whose own name counts when it has none of the others: many tables have an id."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*self.others.split(), self.name)
-
-
-_PAGE = "page_id impression impression_id query_id search_id request_id serp serp_id"
-_DOC = (
-    "doc_id docno docid document document_id url object_id site_docid item item_id product_id sku"
-)
-_RANK = "position ordinal pos"
-_TEAM = "ranker system"
 _OF_PAGES = (
-    optional("user", cells.NAME, "user_id client_id client visitor visitor_id"),
-    optional("session", cells.NAME, "session_id sid"),
-    optional("time", cells.TIME, "timestamp start start_time event_time datetime ts"),
-    optional(
-        "variant", cells.NAME, "arm group treatment bucket experiment_variant experiment_group"
-    ),
-    optional(
-        "found", cells.NUMBER, "number_found results_found num_found total_hits total_results"
-    ),
-    optional("method", cells.NAME, "interleaving interleaving_method"),
+    optional("user", cells.NAME),
+    optional("session", cells.NAME),
+    optional("time", cells.TIME),
+    optional("variant", cells.NAME),
+    optional("found", cells.NUMBER),
+    optional("method", cells.NAME),
 )
 _OF_RESULTS = (
-    optional("team", cells.NAME, _TEAM),
-    optional("propensity", cells.PROPENSITY, "propensity_score pscore"),
-    optional("grade", cells.GRADE, "relevance label rel judgment judgement"),
+    optional("team", cells.NAME, "ranker"),
+    optional("propensity", cells.PROPENSITY),
+    optional("grade", cells.GRADE),
 )
-_QUERY = Column(
-    "query", cells.ID, "query_text user_query text search_term search_query qid topic keywords"
-)
-_DWELL = optional("dwell", cells.SECONDS, "dwell_time dwell_seconds time_on_page", called="dwell")
-_CENSORED = optional("censored", cells.FLAG, "right_censored dwell_censored")
+_QUERY = Column("query", cells.ID)
+_DWELL = optional("dwell", cells.SECONDS, called="dwell")
+_CENSORED = optional("censored", cells.FLAG)
 
 PAGES = _schema(
     "table of pages",
-    _Last("id", cells.ID, f"page {_PAGE}", called="page"),
+    Column("id", cells.ID, "page", called="page"),
     _QUERY,
     *_OF_PAGES,
 )
 RESULTS = _schema(
     "table of results",
-    Column("page", cells.ID, _PAGE),
-    Column("doc", cells.ID, _DOC),
-    optional("rank", cells.RANK, _RANK),
+    Column("page", cells.ID),
+    Column("doc", cells.ID),
+    optional("rank", cells.RANK),
     *_OF_RESULTS,
 )
 CLICKS = _schema(
     "table of clicks",
-    Column("page", cells.ID, _PAGE),
-    optional("rank", cells.RANK, f"{_RANK} clicked_rank clickedrank"),
-    optional("doc", cells.NAME, _DOC),
-    optional(
-        "time",
-        cells.TIME,
-        "timestamp start start_time click_time clicked_at event_time datetime ts",
-    ),
-    optional("end", cells.TIME, "end_time endtime", called="time"),
+    Column("page", cells.ID),
+    optional("rank", cells.RANK, "clicked rank"),
+    optional("doc", cells.NAME),
+    optional("time", cells.TIME, "time of click"),
+    optional("end", cells.TIME, called="time"),
     _DWELL,
     _CENSORED,
 )
 FLAT = _schema(
     "table of shown results",
-    Column("page", cells.ID, f"{_PAGE} id"),
+    Column("page", cells.ID),
     _QUERY,
-    optional("doc", cells.NAME, _DOC),
-    optional("rank", cells.RANK, _RANK),
-    optional(
-        "clicks",
-        cells.TIMES,
-        "clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count",
-    ),
+    optional("doc", cells.NAME),
+    optional("rank", cells.RANK),
+    optional("clicks", cells.TIMES),
     *_OF_PAGES,
     *_OF_RESULTS,
-    optional("click_time", cells.TIME, "clicked_at"),
+    optional("click_time", cells.TIME, "clicked at"),
     _DWELL,
     _CENSORED,
 )
+
+LISTED = _schema("table of pages", *(one for one in FLAT.columns if one.name in ("rank", "doc")))
+"""Columns that tell a table of shown results from a table of pages."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -164,6 +141,17 @@ def _made(
     return fitted(cells, schema, source, lines)
 
 
+def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
+    """Refuse a lazy table with a column of counts or weights; only such columns are computed."""
+    names = table.collect_schema().names()
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    Columns(source, names, cells).tell_unused(replace(schema, asked=True), [])
+
+
 def is_blank_file(data: Any) -> bool:
     """Tell whether this is a file of text without any."""
     if not isinstance(data, (str, PathLike)):
@@ -194,6 +182,12 @@ def columns_of(data: Any, schema: Schema) -> Columns:
         return _of_polars(parquet_frame(raw, name), name)
     if form == "jsonl":
         frame = records(raw, name, f"a {schema.kind}")
+        if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+            # A page is a line, and its results are listed.
+            lines = pl.Series(lines_of_rows(raw, frame.height) or [None] * frame.height)
+            frame = frame.with_columns(lines.alias("(line)"))
+            frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+            return _of_polars(frame.drop("(line)"), name, frame["(line)"].to_list())
     else:
         frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
     return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))

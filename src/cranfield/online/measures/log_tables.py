@@ -12,7 +12,9 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
+from cranfield.online.log.tables import CLICKS, PAGES, RESULTS, refuse_lazy_counts
 
+_SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
 NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
 """Columns without which a table is none."""
@@ -149,6 +151,7 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
         if table is None:
             continue
         types = table.collect_schema()
+        refuse_lazy_counts(table, _SCHEMAS[name], source)
         for column, (what, fits) in _TYPES.items():
             if column in types and not fits(types[column]):
                 raise InputError(

@@ -11,8 +11,10 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.catalogue import MEASURES, parse_online_measure
+from cranfield.online.measures.formulas.pages_without_clicks import GoodAbandonment
 from cranfield.online.measures.log_tables import LogTables, tables_of
 from cranfield.online.measures.measured import Measured
 from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure
@@ -28,7 +30,7 @@ BY = ("variant", "user", "query", "session", "page")
 
 LABELS = schema_of_lines(
     "table of labels of pages",
-    Column("page", ID, "id page_id"),
+    Column("page", ID),
     Column("label", ID),
     mapping=two_columns("page", "label"),
 )
@@ -138,7 +140,7 @@ def sums_by_unit(
         As :func:`measure` takes them.
     unit
         `user`, `session`, `query` or `page`. A unit whose pages are not all of one variant has
-        none.
+        none. Pages without a unit are excluded and counted.
 
     Examples
     --------
@@ -156,8 +158,10 @@ def sums_by_unit(
     found = measure(tables, measures, unit)
     of_unit = np.full(found.units.height, -1, dtype=np.intp)
     variants: tuple[str, ...] = ()
-    if "variant" in tables.columns["pages"]:
-        named = page_table(tables, {unit, "variant", "id"} & {"id", "variant", unit})
+    named = page_table(tables, {unit, "variant", "id"} & {*tables.columns["pages"], "page"})
+    if not found.units.height:
+        raise InputError(f"no page has a {unit}", source=tables.source)
+    if "variant" in named.columns:
         key = "id" if unit == "page" and "id" in named.columns else unit
         of_key = (
             named.drop_nulls(key)
@@ -177,6 +181,8 @@ def sums_by_unit(
         names=tuple(map(str, found.measures)),
         totals=found.totals,
         numbers=found.numbers,
+        pages=named.height,
+        unassigned=named[unit].null_count(),
     )
 
 
@@ -220,6 +226,12 @@ def ready(
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
         pages = _labelled(pages, labels, tables.source)
+        known = pages["label"].drop_nulls().unique().sort()
+        for name in (one.label for one in asked if isinstance(one, GoodAbandonment)):
+            if name not in known:
+                listed = some_of(map(quoted, known), 6)
+                reason = f"no page has the label {quoted(name)}; labels: {listed}"
+                raise InputError(reason, source=tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
     return tables, asked, pages.with_columns(pl.col(keys).cast(pl.String))

@@ -164,5 +164,5 @@ def unknown_dwell() -> Any:
     return parameter(
         "drop",
         choice("drop", "sat", "not"),
-        "clicks of unknown dwell: left out, satisfied, or not",
+        "clicks of unknown dwell are satisfied, are `not`, or what they could change has no value",
     )

@@ -68,6 +68,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
         counted = _by_page(tables, table, chosen_counts)
         # The key of a page may be narrower in one table than in another.
         counted = counted.with_columns(pl.col("page").cast(pages["page"].dtype))
+        if counted.height and not counted["page"].is_in(pages["page"].implode()).any():
+            what = "clicks" if table == "clicked" else table
+            raise InputError(f"expected {what} on pages of the log, got none", source=tables.source)
         pages = pages.join(counted, on="page", how="left")
     zero = [name for own in counts.values() for name, (one, _) in own.items() if one.how == "sum"]
     pages = pages.sort(order, nulls_last=False).with_columns(pl.col(zero).fill_null(0))

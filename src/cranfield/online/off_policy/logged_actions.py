@@ -20,28 +20,29 @@ from cranfield.sources.values import ID, NUMBER, RANK, TAG
 ACTIONS = Schema(
     "table of logged actions",
     (
-        Column("reward", NUMBER, "click clicked"),
-        optional("propensity", NUMBER, "propensity_score pscore"),
-        optional("chance", NUMBER, "evaluation_policy_pscore"),
-        optional("page", ID, "list slate slate_id"),
+        Column("reward", NUMBER),
+        optional("propensity", NUMBER),
+        optional("chance", NUMBER),
+        optional("page", ID, "slate"),
         optional("position", RANK, "rank"),
-        optional("action", TAG, "doc item item_id"),
-        optional("query", TAG, "context topic"),
-        optional("user", TAG, "user_id"),
-        optional("session", TAG, "session_id"),
-        optional("predicted", NUMBER, "q_hat"),
+        optional("action", TAG),
+        optional("query", TAG, "context"),
+        optional("user", TAG),
+        optional("session", TAG),
+        optional("predicted", NUMBER),
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
+    decisive=("count", "weight"),
 )
 
 POLICY = Schema(
     "table of a policy",
     (
-        optional("query", TAG, "context topic"),
+        optional("query", TAG, "context"),
         optional("position", RANK, "rank"),
-        Column("action", ID, "doc item item_id"),
-        Column("chance", NUMBER, "probability"),
+        Column("action", ID),
+        Column("chance", NUMBER, "chance of an action"),
     ),
 )
 

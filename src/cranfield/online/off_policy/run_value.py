@@ -69,13 +69,14 @@ def run_value(
     Returns
     -------
     PolicyValue
-        Of the run, of the pages as they were shown, and of the difference. Where examination is
-        relative to rank 1, so are values: their ratio is what counts.
+        Of the run, of the pages as they were shown, and of the difference. What
+        :func:`rank_propensities` made is relative to rank 1 and can be above 1; values are then
+        relative too, and only their ratio has a meaning.
 
     Raises
     ------
     InputError
-        For a propensity that is 0 or above 1.
+        For a probability that is 0, or above 1 and not relative to rank 1.
     MeasureError
         For a measure that is no sum over documents.
 
@@ -99,7 +100,7 @@ def run_value(
     log.require("results", purpose="the value of a run")
     ranks = _ranks(run)
     shown = log.shown.with_columns(_chance(log, examination), clicked=pl.col("clicks") > 0)
-    _refuse(shown, log.source)
+    said = _check_chances(shown, log, examination)
     pages = log.pages.with_row_index("page").cast({"page": pl.Int64})
     shown = shown.join(pages.select("page", "query"), on="page", how="left")
     shown = shown.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
@@ -122,7 +123,6 @@ def run_value(
     could = pages.join(per_query, on="query", how="left")["worth"]
     total = float(could.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
-    said = []
     if lacking := could.null_count():
         said.append(f"{counted(lacking, 'page')} of queries that the run lacks are worth nothing")
     if lost := int((clicked & ~known).sum()):
@@ -184,14 +184,30 @@ def _chance(log: QueryLog, examination: Any) -> pl.Expr:
     whole = all(isinstance(rank, Integral) for rank in by_rank)
     if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
         raise PolicyError("examination is a number for each rank")
-    known = {rank: float(x) for rank, x in by_rank.items() if not np.isnan(x)}
+    # A relative propensity of 0 says that no pair has a click there: it is not known.
+    relative = isinstance(examination, RankPropensities)
+    known = {rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)}
     chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
     return chance.alias("chance")
 
 
-def _refuse(shown: pl.DataFrame, source: str) -> None:
-    bad = shown.filter(~pl.col("chance").is_between(0, 1, closed="right"))
+def _check_chances(shown: pl.DataFrame, log: QueryLog, examination: Any) -> list[str]:
+    """Refuse chances that are none; return notes on relative ones that are above 1."""
+    relative = isinstance(examination, RankPropensities)
+    chance = pl.col("chance")
+    bad = shown.filter(~chance.is_between(0, np.inf if relative else 1, closed="right"))
     if bad.height:
-        rank, chance = bad.select("rank", "chance").row(0)
-        reason = f"the chance {chance:g} to look at rank {rank} does not lie above 0, up to 1"
-        raise InputError(reason, source=source)
+        rank, value = bad.select("rank", "chance").row(0)
+        raise InputError(
+            "expected the probability to look at a rank above 0 and at most 1, got"
+            f" {value:g} at rank {rank}",
+            source=log.source if examination is None else "examination",
+        )
+    above = shown.filter(chance > 1).select("rank", "chance").unique().sort("rank").rows()
+    if not relative or not above:
+        return []
+    listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above)
+    return [
+        f"users seem to look more than at rank 1: {listed} (relative, by {examination.method});"
+        " see the confidence intervals of these propensities"
+    ]

@@ -84,6 +84,7 @@ def _comparison(part: Part) -> dict[str, Any]:
         "alternative": one.alternative,
         "alpha": one.alpha,
         "meanOf": one.mean_of,
+        "lowerIsBetter": one.lower_is_better,
         "differenceName": "difference" if one.mean_of == "mean" else one.difference_name,
         "intervalOf": one.interval_of,
         "intervalKind": one.interval_kind,

@@ -254,7 +254,7 @@ def _sources(report: ExperimentReport) -> list[str]:
     return [
         *SOURCES,
         *([sequential] if report.sequential else []),
-        *([permuted] if "permutation" in used else []),
+        *([permuted] if {"permutation", "exact permutation"} & used else []),
     ]
 
 

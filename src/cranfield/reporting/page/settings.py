@@ -15,7 +15,7 @@ import scipy
 
 from cranfield.base.errors import InputError
 from cranfield.base.version import __version__
-from cranfield.collection.judged.policies import CHOICES
+from cranfield.collection.judged.policies import ABOUT_NUMBERS, CHOICES
 from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.html import Html, el, joined, named
 from cranfield.reporting.page.sections import Columns, Rows, by_measure, table
@@ -90,9 +90,10 @@ def _policies(contents: Contents) -> Html | None:
         [
             name,
             "all" if value is None else str(value),
-            CHOICES.get(name, {}).get(str(value), "how many ranks of each ranking count"),
+            ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)],
         ]
         for name, value in chosen.items()
+        if value is not None or name == "depth"
     ]
     if contents.evaluation.compat is not None:
         rows.append(["compat", contents.evaluation.compat, "policies and roundings start from it"])

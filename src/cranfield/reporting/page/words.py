@@ -80,7 +80,7 @@ def coverage_lines(contents: Contents) -> list[str]:
 def warnings_of(contents: Contents) -> list[str]:
     """Return what a reader should know before anything else."""
     parts = contents.parts
-    notes = [] if contents.evaluation is None else contents.evaluation.coverage.notes()
+    notes = [] if contents.evaluation is None else contents.evaluation.notes()
     failed = [one for one in parts if one.refused and one.refused != NO_QUALITY]
     notes += [f"{label(one.name)} is not compared: {one.refused}" for one in failed]
     own, common = shared_lines({label(one.name): one.policy for one in parts if one.meaning})

@@ -85,7 +85,7 @@ def _design(one: PairwiseComparison) -> Iterator[Sentence]:
     else:
         who, how = f"{counted(len(systems), 'system')} were compared with each other", f" ({pairs})"
     yield [f"{who} by {of}", source, f" on {counted(one.topics, 'topic')}{how}."]
-    if one.lower_is_better:
+    if one.scores.lower_is_better:
         yield [f"Lower scores of {of} are better."]
     if told := ", ".join(f"{k} {v}" for k, v in one.scores.settings.items() if _is_word(v)):
         yield [f"Policies of judging: {told}."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ def json_of(content: Any) -> str:
 
 
 def plain_values(value: Any) -> Any:
-    """Turn values of NumPy into those of Python, and what is no finite number into None."""
+    """Turn values of NumPy into those of Python, dates into text, non-finite numbers into None."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, dict):
@@ -24,6 +25,8 @@ def plain_values(value: Any) -> Any:
         return [plain_values(inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -168,7 +168,7 @@ class Meaning:
             (one.first[k], self.dominance.above_first[k]),
             (one.second[k], self.dominance.above_second[k]),
         ]
-        low = one.lower_is_better
+        low = one.scores.lower_is_better
         if (-apart[k] if low else apart[k]) < 0:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
@@ -233,7 +233,7 @@ class Meaning:
         star = one.is_significant()
         order = np.argsort(self.dominance.holds[star], kind="stable")
         chosen = np.flatnonzero(star)[order][:limit]
-        low, scored = one.lower_is_better, self._scored()
+        low, scored = one.scores.lower_is_better, self._scored()
         found = self.dominance
         sides = (one.first, found.above_first), (one.second, found.above_second)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from cranfield.significance.corrections.catalogue import (
     find_correction,
 )
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Corrected, Outcome
+from cranfield.significance.outcome import Corrected, Interval, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import TESTS, default_test, find_test
@@ -188,6 +189,13 @@ def compare(
         means = pairs.values.mean(axis=0)
         difference = pairs.differences_of(means)
         weighed = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []
+    statistics = outcome.statistic if corrected.statistic is None else corrected.statistic
+    effect, intervals = outcome.effect, (corrected.interval or outcome.interval, outcome.interval)
+    if model is not None and of == "mean rank" and not scores.lower_is_better:
+        # Rank 1 is the best system, and differences have the sign of those of the ranks.
+        means, difference = model.top - means, 0.0 - difference
+        statistics, effect = 0.0 - statistics, 0.0 - effect
+        intervals = (partial(_negated, intervals[0]), partial(_negated, intervals[1]))
     return PairwiseComparison(
         test=info.name,
         correction=adjustment.name,
@@ -202,8 +210,8 @@ def compare(
         first=pairs.first,
         second=pairs.second,
         difference=difference,
-        statistic=outcome.statistic if corrected.statistic is None else corrected.statistic,
-        effect=outcome.effect,
+        statistic=statistics,
+        effect=effect,
         raw_pvalues=outcome.pvalue,
         adjusted_pvalues=corrected.pvalue,
         n=outcome.n,
@@ -211,8 +219,8 @@ def compare(
         ties=outcome.ties,
         interval_of=interval_name(info, statistic),
         interval_kind=corrected.holds_for,
-        limits=corrected.interval or outcome.interval,
-        pair_limits=outcome.interval,
+        limits=intervals[0],
+        pair_limits=intervals[1],
         scores=scores,
         half_widths=corrected.half_widths,
         anova=outcome.table,
@@ -220,7 +228,7 @@ def compare(
         baselines=tuple(scores.systems[k] for k in baselines),
         scale=info.scale,
         measure_scale=scores.scale,
-        lower_is_better=scores.lower_is_better,
+        lower_is_better=scores.lower_is_better or of == "mean rank",
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
         options={**asdict(options), "statistic": statistic},
@@ -288,3 +296,8 @@ def _own_correction(
         own = CORRECTIONS[info.correction]
         fits = not own.all_pairs or (not baselines and options.two_sided)
     return own.name if fits else "holm"
+
+
+def _negated(limits: Interval, level: Level) -> Limits:
+    low, high = limits(level)
+    return -high, -low

@@ -143,7 +143,9 @@ class ComparedPairs:
             low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
         else:
             low, high = self.limits(1 - 2 * alpha)
-        if self.alternative == "greater":
+        # Ranks, of which 1 is the best, fall where scores rise.
+        reversed_ = self.mean_of == "mean rank" and not self.scores.lower_is_better
+        if (self.alternative == "greater") != reversed_:
             return low, np.full(len(self), np.inf)
         return np.full(len(self), -np.inf), high
 
@@ -195,7 +197,8 @@ class ComparedPairs:
     @property
     def tested_verdict(self) -> str:
         """The verdict on the first system of a pair that a one-sided test can reach."""
-        return "better" if (self.alternative == "greater") != self.lower_is_better else "worse"
+        lower = self.scores.lower_is_better
+        return "better" if (self.alternative == "greater") != lower else "worse"
 
     def count(self, alpha: float | None = None) -> int:
         """Return how many pairs differ significantly."""

@@ -45,7 +45,7 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     systems
         The systems.
     means
-        Mean score, or mean rank where the test goes by ranks, of each system.
+        Mean score, or mean rank where the test goes by ranks, of each system. Rank 1 is the best.
     mean_of
         What they are: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics

@@ -16,6 +16,7 @@ class Model:
 
     `error` is the mean square of the error, the estimated variance of one observation, with `df`
     degrees of freedom, infinite where it is known; `counts` are the observations behind each mean.
+    Mean ranks rise with the scores; `top` less such a mean is the mean rank from the highest score.
     """
 
     means: Floats
@@ -23,6 +24,7 @@ class Model:
     counts: Floats
     df: float
     of: str = "mean"
+    top: float = 0.0
 
     @property
     def balanced(self) -> bool:

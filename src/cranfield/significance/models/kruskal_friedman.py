@@ -57,7 +57,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     omnibus = Omnibus(
         "H", h, df, float(chdtrc(df, h)), h / (number - 1), "epsilon squared", int(tied)
     )
-    model = Model(means, float(variance), counts, np.inf, "mean rank")
+    model = Model(means, float(variance), counts, np.inf, "mean rank", number + 1)
     return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
@@ -79,5 +79,6 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     tied = int((np.diff(doubled, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", tied)
-    model = Model(means, float(variance), np.full(systems, float(topics)), np.inf, "mean rank")
+    counts = np.full(systems, float(topics))
+    model = Model(means, float(variance), counts, np.inf, "mean rank", systems + 1)
     return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
+from cranfield.campaign.results.sheets.making import make_sheets, measures_of
 from cranfield.campaign.results.sheets.sheet import Sheet
 from tests.campaign.results.sheets import made
 
@@ -93,13 +94,40 @@ def test_what_is_sure_is_what_compare_finds() -> None:
 def test_the_overall_block_is_that_of_trec_eval() -> None:
     covid = cf.bundled.trec_covid()
     asked = ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "iprec_at_recall", "P"]
-    ev = cf.evaluate(covid.runs[:5], covid.qrels, asked, compat="trec_eval")
+    ev = cf.evaluate(covid.runs[:5], covid.qrels, asked)
     for k, tag in enumerate(ev.systems):
         sheet = made.sheet_of(tag, made.sheets())
         shown = [sheet.topics, sheet.retrieved, sheet.relevant, sheet.relevant_retrieved]
         shown += [sheet.average_precision, sheet.r_precision]  # type: ignore[list-item]
         shown += [*sheet.precision_at_recall, *sheet.precision_at.values()]  # type: ignore[list-item]
         assert shown == [float(one.overall()[k]) for one in ev.values()]
+
+
+@pytest.mark.parametrize("compat", [None, "trec_eval", "trec_eval-9", "trec_eval-10"])
+def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: str | None) -> None:
+    covid = cf.bundled.trec_covid()
+    task = replace(made.TASK, judging={} if compat is None else {"compat": compat})
+    runs = covid.runs[:3]
+    ev = cf.evaluate(runs, covid.qrels, measures_of(task), compat=compat)
+    sheets = make_sheets(ev, made.submissions()[:3], made.known(task))
+    levels = cf.evaluate(runs, covid.qrels, ["iprec_at_recall"], compat=compat)
+    for k, tag in enumerate(ev.systems):
+        sheet = made.sheet_of(tag, sheets)
+        expected = [float(one.overall()[k]) for one in levels.values()]
+        assert list(sheet.precision_at_recall) == expected
+
+
+def test_levels_of_recall_are_those_of_trec_eval_9() -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    rng = np.random.default_rng(7)
+    docs = [f"d{k}" for k in range(120)]
+    run = {f"q{n}": dict(zip(docs, rng.random(120).tolist(), strict=True)) for n in range(1, 61)}
+    qrels = {f"q{n}": {doc: int(k < n) for k, doc in enumerate(docs)} for n in range(1, 61)}
+    found = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(run)
+    ev = cf.evaluate(run, qrels, "iprec_at_recall", compat="trec_eval-9")
+    for k, scores in enumerate(ev.values()):
+        expected = [found[topic][f"iprec_at_recall_{k / 10:.2f}"] for topic in ev.topics]
+        assert scores.values[:, 0].tolist() == expected
 
 
 def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:

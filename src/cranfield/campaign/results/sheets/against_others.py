@@ -18,8 +18,14 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.scores import Scores
 
-RECALL = tuple(map(str, parse_measures("iprec_at_recall", compat="trec_eval")))
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
+
+
+def recall_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return interpolated precision at 11 levels of recall, rounded as the rules of judging say."""
+    compat = task.judging.get("compat")
+    names = parse_measures("iprec_at_recall", compat=None if compat is None else str(compat))
+    return tuple(map(str, names))
 
 
 class AgainstOthers:
@@ -29,9 +35,8 @@ class AgainstOthers:
         self, evaluation: Evaluation, scores: Scores, runs: Sequence[Submission], task: TaskRules
     ) -> None:
         self.scores, self.runs, self.task = scores, runs, task
-        curves = np.stack(
-            [evaluation[name].select(None, scores.systems).overall() for name in RECALL]
-        )
+        levels = [evaluation[name] for name in recall_measures(task)]
+        curves = np.stack([one.select(None, scores.systems).overall() for one in levels])
         self.curves = Scores(curves, LEVELS, scores.systems, "IPrec")
         self._made: dict[str, tuple[TopicStatistics, TopicStatistics]] = {}
         self._ranked: dict[Group, Floats] = {}

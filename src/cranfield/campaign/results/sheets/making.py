@@ -15,7 +15,7 @@ from cranfield.campaign.checks.run_metadata import public_metadata
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.judgments import version_of
 from cranfield.campaign.results.scoring import scored
-from cranfield.campaign.results.sheets.against_others import RECALL, AgainstOthers
+from cranfield.campaign.results.sheets.against_others import AgainstOthers, recall_measures
 from cranfield.campaign.results.sheets.categories import Group, groups_shown
 from cranfield.campaign.results.sheets.certainty import certainties, nameless
 from cranfield.campaign.results.sheets.content import Certainty, finite
@@ -40,7 +40,9 @@ def measures_of(task: TaskRules) -> tuple[str, ...]:
     own = own_measures(task)
     judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
     return tuple(
-        dict.fromkeys([*COUNTS, *RECALL, "AP", *PRECISION.values(), "Rprec", *own, *judged])
+        dict.fromkeys(
+            [*COUNTS, *recall_measures(task), "AP", *PRECISION.values(), "Rprec", *own, *judged]
+        )
     )
 
 
@@ -272,7 +274,7 @@ def _overall(values: Mapping[str, float], wanted: Sequence[str], task: TaskRules
         "retrieved": retrieved,
         "relevant": relevant,
         "relevant_retrieved": found,
-        "precision_at_recall": tuple(finite(values[name]) for name in RECALL),
+        "precision_at_recall": tuple(finite(values[name]) for name in recall_measures(task)),
         "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
         "average_precision": finite(values["AP"]),
         "r_precision": finite(values["Rprec"]),

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.run_bytes import run_of
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.standing.result import (
     BASELINE,
@@ -76,7 +76,8 @@ def standing(
     measure
         The first measure of the task's rules by default.
     kind
-        The type of the runs that it is compared with; all accepted runs where none is of it.
+        The type of the runs that it is compared with. All accepted runs for None, and for
+        `automatic` where none is of it.
     alpha
         Significance level.
     pooling
@@ -106,9 +107,11 @@ def standing(
     if len(set(names)) < len(names):
         raise PolicyError(f"the run and its baseline are both called {quoted(names[0])}")
     found = _evaluated(scoring, given)
+    # From now on, runs that cannot be read are no longer among the submissions.
+    [every] = scoring.evaluation().values()
     lost = lost_unpooled(scoring) if pooling else None
     files = [one.name for one, text in zip(given, asked, strict=True) if Path(text).is_file()]
-    among = _among(scoring, found, files, kind)
+    among = _among(scoring, every, found, files, kind)
     of_baseline = None
     if baseline is not None:
         of_baseline = among.standing(names[1], None, alpha, options)
@@ -120,7 +123,7 @@ def _read(scoring: Scoring, text: str) -> Run:
     """Read a run's file, or one of the campaign's runs by its tag."""
     submission = next((one for one in scoring.submissions if one.tag == text), None)
     if submission is not None and not Path(text).is_file():
-        return runs_of(scoring.opened, scoring.rules, [submission])[0]
+        return run_of(scoring.opened, scoring.rules, submission)
     return read_run(text, format=scoring.rules.format)
 
 
@@ -219,9 +222,14 @@ class _Among:
         return shares
 
 
-def _among(scoring: Scoring, found: Evaluation, files: Sequence[str], kind: str | None) -> _Among:
+def _among(
+    scoring: Scoring, every: Scores, found: Evaluation, files: Sequence[str], kind: str | None
+) -> _Among:
     """Put the new runs beside those of the campaign; `files` are not among these."""
     tags = [one.tag for one in scoring.submissions if one.type == kind]
+    if not tags and kind not in (None, "automatic"):
+        types = dict.fromkeys(quoted(one.type) for one in scoring.submissions)
+        raise PolicyError(f"no run is of type {quoted(kind)}; expected one of: {', '.join(types)}")
     what = f" of type {kind}" if tags else ""
     tags = tags or [one.tag for one in scoring.submissions]
     notes = []
@@ -233,7 +241,6 @@ def _among(scoring: Scoring, found: Evaluation, files: Sequence[str], kind: str 
         notes.append(f"the campaign's own {names} is left out: a file is called so")
     if not set(tags) - {found.systems[0]}:
         raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
-    [every] = scoring.evaluation().values()
     others = every.select(systems=sorted(tags))
     [new] = found.values()
     new = new.select(systems=[one for one in new.systems if one not in tags])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.run_bytes import intact_runs, runs_of
 from cranfield.campaign.results.score_files import digest, kept_frame
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.rules.task_rules import PoolRules
@@ -14,7 +14,7 @@ from cranfield.meta.of_collections.leave_one_out import leave_one_out
 
 def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
     """Find what runs lose that were not pooled, by leaving out each team that was."""
-    pooled = [one for one in scoring.submissions if one.pooled]
+    pooled = intact_runs(scoring.opened, [one for one in scoring.submissions if one.pooled])
     teams = {one.tag: one.team for one in pooled}
     if len(set(teams.values())) < 2:
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, PolicyError, warn
 from cranfield.online.log import tables
 from cranfield.online.log.forms.beside_pages import check_order, told_apart
 from cranfield.online.log.forms.flat import parted
@@ -17,9 +18,11 @@ from cranfield.online.log.forms.of_sessions import read_sessions_as_log
 from cranfield.online.log.forms.ubi import read_ubi
 from cranfield.online.log.forms.yandex import read_one_line, read_yandex
 from cranfield.online.log.records import is_blank
+from cranfield.online.log.repeated_records import first_records
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import spelt
 from cranfield.sources.tables import Table
 
@@ -29,13 +32,25 @@ FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "
 Parts = tuple[Table, Table | None, Table | None, dict[str, int]]
 """Pages, results and clicks, and what was found odd."""
 
+_ONE_FILE = frozenset({"sessions", "yandex", "pyclick"})
+"""Forms in which clicks stand among other records, so that a file without any is no evidence."""
+
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
 _NAMES = ("pages", "results", "clicks")
 _UBI = ("ubi_queries", "ubi_events")
 _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
-def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = None) -> Parts:
+def parts_of(
+    source: Any,
+    results: Any,
+    clicks: Any,
+    form: str,
+    odd: str,
+    click_actions: Sequence[str] | None = None,
+    *,
+    other: Any = None,
+) -> Parts:
     """Read the tables of a log, of a form or of the one that it seems to have.
 
     other: results or clicks, where it is not said which; of other forms than tables it is clicks.
@@ -48,6 +63,12 @@ def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = 
         source, results, clicks, form = _folder(Path(fspath(source)), form)
     if form == "auto":
         form = _form(source, results, clicks)
+    if click_actions is not None and form != "ubi":
+        raise PolicyError(f"click_actions require a log of format ubi, got {form}")
+    if form == "tables" and results is None:
+        source = tables.columns_of(source, tables.PAGES)
+        if {"rank", "doc"} <= {*tables.LISTED.places(source.names, source.source)}:
+            return *_lists_and_clicks(source, clicks), {}
     if form == "tables":
         if other is not None:
             results, clicks = told_apart(other)
@@ -59,18 +80,46 @@ def parts_of(source: Any, results: Any, clicks: Any, form: str, *, other: Any = 
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
+    parts = _parts_of_one(source, clicks, form, odd, click_actions)
+    if isinstance(source, (str, PathLike)):
+        _, shown, clicked, _ = parts
+        if shown is not None and shown.frame.is_empty():
+            warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
+        elif form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
+            warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
+    return parts
+
+
+def _parts_of_one(
+    source: Any, clicks: Any, form: str, odd: str, click_actions: Sequence[str] | None
+) -> Parts:
+    """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
-        return *parted(tables.opened(source, tables.FLAT)), {}
+        table = tables.opened(source, tables.FLAT)
+        table, again = first_records(table, odd, drop_doubled=False)
+        return *parted(table), again
     if form == "sessions":
         sessions = source if isinstance(source, SessionLog) else read_sessions(source)
-        odd = {"clicks on no result": sessions.lost_clicks}
-        return *read_sessions_as_log(sessions), odd
+        lost = {"clicks on no result": sessions.lost_clicks}
+        return *read_sessions_as_log(sessions), lost
     raw = _raw(source, form)
     if form == "ubi":
-        return read_ubi(raw, None if clicks is None else _raw(clicks, form, empty=True))
+        events = None if clicks is None else _raw(clicks, form, empty=True)
+        return read_ubi(raw, events, click_actions or ("click",))
     if form == "living-labs":
         return *parted(read_living_labs(*raw)), {}
     return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
+
+
+def _lists_and_clicks(source: Columns, clicks: Any) -> tuple[Table, Table, Table | None]:
+    """Read shown results that have the columns of their pages, such as interleaved lists."""
+    pages, shown, own = parted(tables.opened(source, tables.FLAT), clicks is not None)
+    if clicks is None:
+        return pages, shown, own
+    if own is not None:
+        reason = "has a column of clicks, and a table of clicks was given too"
+        raise InputError(reason, source=source.source)
+    return pages, shown, tables.opened(clicks, tables.CLICKS, empty=True)
 
 
 def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:

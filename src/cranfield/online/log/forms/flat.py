@@ -14,8 +14,11 @@ from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS
 from cranfield.sources.tables import Table
 
 
-def parted(table: Table) -> tuple[Table, Table, Table | None]:
-    """Take a flat table apart; a page without results is a row without a document."""
+def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | None]:
+    """Take a flat table apart; a page without results is a row without a document.
+
+    clicks: whether there is a table of clicks beside it.
+    """
     frame = table.frame
     of_page = [name for name in PAGES if name in table.names]
     pages = frame.select("page", *of_page).unique("page", keep="first", maintain_order=True)
@@ -30,8 +33,10 @@ def parted(table: Table) -> tuple[Table, Table, Table | None]:
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = _part(table, shown, ["page", *(name for name in RESULTS if name in table.names)])
     number = _number(table)
-    if number is None and shown.any():
-        problem = f"{table.source}: has no column of clicks, and is taken as a log without any"
+    if number is None and shown.any() and not clicks:
+        problem = (
+            f"{table.source}: has no column of clicks with values; clicks are taken as unknown"
+        )
         warnings.warn(CranfieldWarning(problem), stacklevel=4)
     if number is not None:
         table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
@@ -55,11 +60,12 @@ def _two(row: dict[str, Any], name: str, pages: pl.DataFrame) -> str:
 
 
 def _number(table: Table) -> pl.Series | None:
-    """Tell how often each row was clicked; None where the table does not say."""
-    if "clicks" in table.names:
+    """Tell how often each row was clicked; None where the table does not say of any."""
+    known = table.frame.select("clicks", "click_time").with_columns(pl.all().is_not_null())
+    if known["clicks"].any():
         return table.frame["clicks"].fill_null(0)
-    if "click_time" in table.names:
-        return table.frame["click_time"].is_not_null().cast(pl.Int64)
+    if known["click_time"].any():
+        return known["click_time"].cast(pl.Int64)
     return None
 
 
@@ -75,7 +81,9 @@ def _clicks(table: Table, number: pl.Series) -> Table:
     lines = clicks.lines
     if (times > 1).any():
         row = pl.int_range(times.len(), eager=True).repeat_by(times).explode()
-        frame = frame[row]
+        # The time and the dwell of a row are those of its first click.
+        own = [name for name in ("time", "dwell", "censored") if name in names]
+        frame = frame[row].with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
         lines = None if lines is None else pl.Series(lines)[row].to_list()
     for name in set(CLICKS) - set(frame.columns):
         frame = frame.with_columns(pl.lit(None, CLICKS[name]).alias(name))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError
-from cranfield.online.log import tables
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import some_of
+from cranfield.online.log import cells, tables
 from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sources.tables import Table
 
@@ -21,6 +23,7 @@ QUERIES: dict[str, Any] = {
     "query_response_hit_ids": pl.List(pl.String),
     "query_attributes": _text("session_id", "variant", "found", "method"),
 }
+_SHOWN = "impression"
 _OF_RESULTS = ("team", "propensity", "grade")
 EVENTS: dict[str, Any] = {
     **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
@@ -35,14 +38,16 @@ EVENTS: dict[str, Any] = {
 
 
 def read_ubi(
-    queries: tuple[bytes, str], events: tuple[bytes, str] | None
+    queries: tuple[bytes, str],
+    events: tuple[bytes, str] | None,
+    click_actions: Sequence[str],
 ) -> tuple[Table, Table, Table | None, dict[str, int]]:
     """Read queries, and events that belong to them, as bytes with the names of their sources.
 
     What a page showed are the documents of its `impression` events that say at which position, and
     where there are none, those that the query found. Attributes beyond the standard are read where
-    :meth:`QueryLog.write` puts them. Also counts clicks of no query, and events that are neither
-    clicks nor impressions.
+    :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Also
+    counts clicks of no query, and events that are neither clicks nor impressions.
     """
     asked = records(queries[0], queries[1], "UBI queries", QUERIES)
     asked = asked.unnest("query_attributes").with_columns(
@@ -56,8 +61,10 @@ def read_ubi(
         done = records(events[0], events[1], "UBI events", EVENTS)
         done = done.with_columns(line=pl.Series(_lines(events[0], done), dtype=pl.Int64))
     done = done.unnest("event_attributes").unnest("object", "position")
-    shown = pl.col("action_name") == "impression"
-    clicked = pl.col("action_name") == "click"
+    shown = pl.col("action_name") == _SHOWN
+    clicked = pl.col("action_name").is_in(click_actions)
+    if events is not None:
+        _check_actions(done, click_actions, events[1])
     known = pl.col("query_id").is_not_null()
     ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
     odd = {
@@ -65,9 +72,14 @@ def read_ubi(
         "events of other kinds": done.filter(~(clicked | shown).fill_null(False)).height,
     }
     of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
-    seen = done.filter(shown & known & ordered).select("line", *_OF_RESULTS, **of_event)
+    # Browsers send events out of order, and a page may be shown again later.
+    done = done.with_columns(at=cells.TIME.column("at", done["timestamp"])[0])
+    seen = done.filter(shown & known & ordered).sort("at", nulls_last=True, maintain_order=True)
+    seen = seen.select("line", *_OF_RESULTS, **of_event)
     seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
-    found = asked.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
+    # A query that is recorded again, such as for a facet, has other hits.
+    first = asked.unique("query_id", keep="first", maintain_order=True)
+    found = first.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
     found = found.select("line", page="query_id", doc="query_response_hit_ids").explode("doc")
     found = found.drop_nulls("doc").with_columns(
         rank=pl.int_range(1, pl.len() + 1).over("page").cast(pl.String)
@@ -101,6 +113,18 @@ def read_ubi(
         None if events is None else made,
         odd,
     )
+
+
+def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> None:
+    """Refuse events of which none is a click, but some may be clicks by another name."""
+    number = events["action_name"].drop_nulls().value_counts(sort=True).rows()
+    if not {name for name, _ in number} & {*clicks} and {name for name, _ in number} - {_SHOWN}:
+        listed = some_of([f"{quoted(name)} ({times:,})" for name, times in number], 12)
+        raise InputError(
+            f"expected events with action_name {' or '.join(map(quoted, clicks))}, got {listed};"
+            " name those that are clicks: click_actions=[...], --click-actions NAME,NAME",
+            source=source,
+        )
 
 
 def _lines(raw: bytes, frame: pl.DataFrame) -> list[int]:

@@ -39,7 +39,8 @@ class SessionsPerUser(OnlineMeasure):
     level = "user"
 
     def total(self) -> pl.Expr:
-        return pl.col("session").drop_nulls().n_unique()
+        number = pl.col("session").drop_nulls().n_unique()
+        return pl.when(number > 0).then(number)
 
 
 class ActiveDays(OnlineMeasure):

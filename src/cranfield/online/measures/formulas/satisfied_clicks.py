@@ -29,6 +29,10 @@ class Satisfied(OnlineMeasure):
         """Number of clicks of a page whose dwell does not say."""
         return pl.col(f"unsure@{self.seconds}")
 
+    def certain(self, value: pl.Expr) -> pl.Expr:
+        """Return a value of pages; none where clicks of unknown dwell could change it."""
+        return value if self.unknown != "drop" else pl.when(self.unsure() == 0).then(value)
+
 
 class SATClicks(Satisfied):
     """Number of satisfied clicks on a page, by their dwell."""
@@ -38,7 +42,7 @@ class SATClicks(Satisfied):
     unit = "clicks"
 
     def total(self) -> pl.Expr:
-        return self.hits()
+        return self.certain(self.hits())
 
 
 class ShareOfClicks(Satisfied):
@@ -86,7 +90,7 @@ class DSAT(Dissatisfied):
     unit = "clicks"
 
     def total(self) -> pl.Expr:
-        return self.hits()
+        return self.certain(self.hits())
 
 
 class DSATRate(Dissatisfied, ShareOfClicks):

@@ -71,14 +71,17 @@ class TimeToSAT(Wait):
     unknown: str = unknown_dwell()
 
     def when(self) -> pl.Expr:
-        sat = pl.col(f"first_sat@{self.seconds}")
-        if self.unknown != "sat":
+        sat, unsure = (pl.col(f"first_{what}@{self.seconds}") for what in ("sat", "unsure"))
+        if self.unknown == "not":
             return sat
-        return pl.min_horizontal(sat, pl.col(f"first_unsure@{self.seconds}"))
+        if self.unknown == "sat":
+            return pl.min_horizontal(sat, unsure)
+        # An earlier click of unknown dwell could have been the first satisfied one.
+        return pl.when((pl.col(f"unsure@{self.seconds}") == 0) | (sat <= unsure)).then(sat)
 
     def clicks(self) -> pl.Expr:
         sat = pl.col(f"sat@{self.seconds}")
-        return sat + pl.col(f"unsure@{self.seconds}") if self.unknown == "sat" else sat
+        return sat if self.unknown == "not" else sat + pl.col(f"unsure@{self.seconds}")
 
 
 class Dwell(OnlineMeasure):

@@ -80,16 +80,17 @@ class QueriesToSAT(Satisfied):
     level = "session"
     lasts = True
 
-    def _any(self) -> pl.Expr:
-        return (self.hits() > 0).any()
+    def _unsure(self) -> pl.Expr:
+        return (self.unsure() > 0) & pl.lit(self.unknown == "drop")
 
     def total(self) -> pl.Expr:
         # Of several that are highest, arg_max need not give the first.
-        place = (self.hits() > 0).arg_true().first() + 1
-        return pl.when(self._any()).then(place).cast(pl.Int64)
+        place, unsure = (one.arg_true().first() for one in (self.hits() > 0, self._unsure()))
+        # An earlier click of unknown dwell could have been the first satisfied one.
+        return pl.when(unsure.is_null() | (place <= unsure)).then(place + 1).cast(pl.Int64)
 
     def censored(self) -> pl.Expr | None:
-        return (~self._any()).cast(pl.Int64)
+        return (~((self.hits() > 0) | self._unsure()).any()).cast(pl.Int64)
 
     def until(self) -> pl.Expr | None:
         return pl.len().cast(pl.Float64)

@@ -2,12 +2,12 @@
 
 /** What the row is, compared with the column. */
 function verdictOf(measure, row, column) {
-  const { comparison, lowerIsBetter } = measure;
+  const { comparison } = measure;
   const { at, sign } = placeOf(comparison, row, column);
   const p = at < 0 ? NaN : array(comparison, "p")[at];
   if (Number.isNaN(p)) return "none";
   if (p > comparison.alpha) return "same";
-  const difference = sign * array(comparison, "difference")[at] * (lowerIsBetter ? -1 : 1);
+  const difference = sign * array(comparison, "difference")[at] * (comparison.lowerIsBetter ? -1 : 1);
   return difference > 0 ? "better" : difference < 0 ? "worse" : "same";
 }
 

@@ -84,7 +84,7 @@ function sentenceOf(measure, pair, first, second, means) {
   const at = `${a} has ${fixed(means[first], measure.places)} on ${measure.label}, ${b} ${fixed(means[second], measure.places)}`;
   if (!comparison) return `${at}. Systems are not compared by this measure.`;
   if (!pair) return `${at}. These two were not compared: only differences from the baseline were tested.`;
-  const better = (lowerIsBetter ? -1 : 1) * pair.difference > 0 ? a : b;
+  const better = (comparison.lowerIsBetter ? -1 : 1) * pair.difference > 0 ? a : b;
   const lower = lowerIsBetter ? " (lower is better)" : "";
   const found = pair.p <= comparison.alpha
     ? `they differ significantly, and ${better} is better${lower}`
@@ -97,7 +97,7 @@ function sentenceOf(measure, pair, first, second, means) {
 function factsOf(measure, pair, topics) {
   const { comparison, places, lowerIsBetter } = measure;
   const sign = lowerIsBetter ? -1 : 1;
-  const hint = lowerIsBetter ? " (negative: the first is better)" : "";
+  const hint = comparison?.lowerIsBetter ? " (negative: the first is better)" : "";
   const facts = [];
   if (pair) {
     const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;

@@ -1,0 +1,122 @@
+"""Build hook of the site: what each reader of tables accepts, made from its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pkgutil import resolve_name
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from navigation import section
+
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX
+from cranfield.sources.column_names import DECISIVE, PLAIN
+from cranfield.sources.schemas import Schema
+
+PAGE = "readers.md"
+
+READERS = {
+    "Runs": ("cranfield.collection.files.named_columns:RUN", "reading.md"),
+    "Runs without scores": ("cranfield.collection.files.named_columns:RANKS", "reading.md"),
+    "Judgments": ("cranfield.collection.files.named_columns:QRELS", "reading.md"),
+    "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),
+    "Groups of documents": ("cranfield.collection.document_tables:_GROUPS", "fairness.md"),
+    "Intents": ("cranfield.collection.intents.probabilities:_INTENTS", "diversity.md"),
+    "Shards": ("cranfield.collection.shards.sharding:_SHARDS", "testing-tests.md"),
+    "Documents of a collection": ("cranfield.collection.shards.sharding:_DOCUMENTS", ""),
+    "Labels of people": ("cranfield.assess.labels.columns:LABELS", "labels.md"),
+    "Gold grades": ("cranfield.assess.labels.gold:_ITEMS", "labels.md"),
+    "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
+    "Families of judges": ("cranfield.assess.judges.families:_FAMILIES", "llm-judges.md"),
+    "Teams": ("cranfield.meta.of_collections.teams:_TEAMS", "testing-collections.md"),
+    "Preferences": ("cranfield.meta.of_measures.preferences:_PREFERENCES", "testing-measures.md"),
+    "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
+    "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
+    "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
+    "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),
+    "Sessions": ("cranfield.sessions.columns:_SESSIONS", "sessions.md"),
+    "Clicks of sessions": ("cranfield.sessions.columns:CLICKS", "sessions.md"),
+    "Topics of sessions": ("cranfield.sessions.columns:TOPICS", "sessions.md"),
+    "Logs: pages": ("cranfield.online.log.tables:PAGES", "logs.md"),
+    "Logs: results": ("cranfield.online.log.tables:RESULTS", "logs.md"),
+    "Logs: clicks": ("cranfield.online.log.tables:CLICKS", "logs.md"),
+    "Logs: one table of shown results": ("cranfield.online.log.tables:FLAT", "logs.md"),
+    "Labels of pages": ("cranfield.online.measures.measuring:LABELS", "online-measures.md"),
+    "Pages to interleave": ("cranfield.online.interleaving.of_runs:_PAGES", "interleaving.md"),
+    "Logged actions": ("cranfield.online.off_policy.logged_actions:ACTIONS", "off-policy.md"),
+    "Policies": ("cranfield.online.off_policy.logged_actions:POLICY", "off-policy.md"),
+    "Means of trec_eval": ("cranfield.bridges.trec_eval.z_scores:_MEANS", "bridges.md"),
+}
+"""Where each schema is declared, and the page of its guide."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the page into the navigation."""
+    section(config.nav, "Runs and judgments").insert(1, {"What each reader accepts": PAGE})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page that is made here."""
+    files.append(File.generated(config, PAGE, content="\n".join(page())))
+    return files
+
+
+def page() -> Iterator[str]:
+    """Write the rules of all tables, and the columns of each."""
+    yield from [
+        "# What each reader accepts",
+        "",
+        "Tables are read from files, from data frames (pandas, Polars, Arrow, DuckDB) and from rows"
+        " in memory. Columns are found by name. Case, blanks, hyphens, underscores, dots and colons"
+        " in names do not matter. A name means the same in every file and command.",
+        "",
+        "| rule | what happens |",
+        "| --- | --- |",
+        "| Two columns have names of one meaning | Names are listed below in order, separated by"
+        " semicolons. A name before a semicolon wins over one after it: `doc_id` is read and"
+        " `doc`, which may be a text, is not. Names of the same rank are refused with both names."
+        " |",
+        "| A column is not read | One line says so: `columns not used: ...`. Nothing is said of"
+        f" columns with one value in all rows, of texts that describe a row ({names(PLAIN)}) and of other names of a column that is"
+        " read. |",
+        "| A column that is not read changes what rows mean | The table is refused (exit status 2)."
+        " Which of them each table refuses is said below; values that are all the same"
+        " are no reason to refuse it. |",
+        "| A required column is missing | The table is refused, with the names of its columns. |",
+        "",
+        "| columns that change what rows mean | names |",
+        "| --- | --- |",
+    ]
+    yield from [f"| {kind} | {names(all_of)} |" for kind, all_of in DECISIVE.items()]
+    yield ""
+    for title, (place, guide) in READERS.items():
+        yield from table(title, resolve_name(place), guide)
+
+
+def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
+    """Write what a table of one kind may be, and its columns."""
+    yield from [f"## {title}", ""]
+    suffixes = [f"`{end}`" for end, form in FORMAT_OF_SUFFIX.items() if form in schema.formats]
+    yield f"Files: {', '.join(suffixes)}."
+    if schema.lines is not None:
+        optional = len(schema.lines.names) > schema.lines.least
+        more = f" (at least the first {schema.lines.least})" if optional else ""
+        yield f"Other files are lines without a header: {', '.join(schema.lines.names)}{more}."
+    if schema.tuples:
+        yield f"Rows without names are tuples: {', '.join(schema.tuples)}."
+    if schema.decisive:
+        yield f"Columns that are refused: {', '.join(schema.decisive)}."
+    if guide:
+        yield f"[Guide]({guide})."
+    yield from ["", "| column | required | names |", "| --- | --- | --- |"]
+    for column in schema.columns:
+        groups = "; ".join(names(" ".join(group)) for group in column.groups)
+        required = "yes" if column.required else "no"
+        yield f"| {column.called or column.name} | {required} | {groups} |"
+    yield ""
+
+
+def names(text: str) -> str:
+    """Write names that are separated by blanks as a list."""
+    return ", ".join(f"`{name}`" for name in text.split())

@@ -1,0 +1,129 @@
+"""Names of columns: what users call a topic, a document, a grade, ..., in any table.
+
+Every reader takes the names of a column from here, so that a name means the same in every file
+and command. The names of one meaning are in groups: a table with names of two groups is read by
+the first one, so that the identifier `doc_id` wins over `doc`, which may be its text; a table
+with two names of one group is refused.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+_GRADE = "grade label relevance rel judgment judgement rating"
+_SYSTEM = "tag run_tag system system_id system_name run run_id run_name model model_id model_name"
+_IMPRESSION = ("page_id impression_id search_id request_id serp_id", "page impression serp")
+_CLICKS = "clicks clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks"
+_START = "start start_time"
+_TIME = ("time timestamp event_time datetime ts", _START)
+_RANK = "rank position ordinal pos"
+
+# PyTerrier has a `docid` that is a number of its index beside the `docno`.
+_DOC = (
+    "docno",
+    "doc_id document_id pid passage_id corpus_id site_docid",
+    "item_id object_id product_id sku task_id unit_id",
+    "doc document",
+    "item object task unit",
+    "url",
+)
+
+GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "topic": ("qid topic_id query_id tid question_id", "topic", "query question"),
+        "doc": _DOC,
+        "cited": ("citation", "segment_id", *_DOC, "segment"),
+        "rank": (_RANK,),
+        "clicked rank": ("clicked_rank", _RANK),
+        "score": ("score sim similarity",),
+        "system": (_SYSTEM,),
+        "grade": (_GRADE,),
+        # BEIR, ranx and OpenSearch call the grade of a judgment its score.
+        "judgment": (_GRADE, "vote answer gold", "score"),
+        "subtopic": ("subtopic subtopic_id", "iteration iter"),
+        "intent": ("intent intent_id", "subtopic subtopic_id", "iteration iter"),
+        "class": ("class equivalence_class ec",),
+        "inclusion": ("inclusion inclusion_probability iprob",),
+        "worker": (
+            "worker_id annotator_id assessor_id rater_id judge_id",
+            "worker annotator assessor rater judge observer coder performer",
+            "user user_id",
+        ),
+        "order": ("order seq sequence", "position"),
+        "length": ("length words characters tokens doc_length doclen answer_length syslen",),
+        "group": ("group group_id", "provider author"),
+        "weight": ("weight", "share membership"),
+        "probability": ("probability prob p",),
+        "type": ("type intent_type", "kind"),
+        "shard": ("shard shard_id", "part partition"),
+        "judge": ("judge", "name", _SYSTEM),
+        "family": ("family", "team group participant", "system"),
+        "team": ("team", "group participant"),
+        "first": ("first left system_1",),
+        "second": ("second right system_2",),
+        "preferred": ("preferred preference winner",),
+        "user": ("user user_id visitor visitor_id client client_id",),
+        "session": ("session session_id sid",),
+        "topic of session": ("topic_id tid", "topic"),
+        "query of session": ("query_number qnum", "query query_id qid interaction"),
+        "start": (_START, *_TIME[:1]),
+        "time": _TIME,
+        "clicked at": ("click_time clicked_at",),
+        "time of click": ("click_time clicked_at", *_TIME),
+        "end": ("end end_time",),
+        "dwell": ("dwell dwell_time dwell_seconds time_on_page",),
+        "censored": ("censored right_censored dwell_censored",),
+        "page": (*_IMPRESSION, "query_id", "id"),
+        # Where a query is told by its identifier.
+        "impression": (*_IMPRESSION, "id", "key"),
+        "query": (
+            "query query_text user_query search_term search_query",
+            *("topic", "qid", "keywords", "text"),
+        ),
+        "context": ("query", "context", "topic"),
+        "unit": ("unit unit_id", "user user_id", "id"),
+        "variant": (
+            "variant arm treatment bucket experiment_variant experiment_group",
+            "group",
+        ),
+        "found": ("found number_found results_found num_found total_hits total_results",),
+        "method": ("method interleaving interleaving_method",),
+        "ranker": ("team ranker", "system"),
+        "propensity": ("propensity propensity_score pscore",),
+        "clicks": (f"{_CLICKS} click_count",),
+        "reward": ("reward", f"{_CLICKS} click_count"),
+        "slate": ("page list slate slate_id",),
+        "action": ("action", *_DOC),
+        "chance": ("chance", "evaluation_policy_pscore"),
+        "chance of an action": ("chance probability",),
+        "predicted": ("predicted q_hat",),
+        "offset": ("offset pos position",),
+        "support": ("support assignment",),
+        "text": ("text answer summary reference",),
+        "nugget": ("nugget nugget_id iunit iunit_id",),
+        "vital length": ("vital_length vital_string_length",),
+        "importance": ("importance", "label"),
+        "sentence": ("sentence sentence_id statement",),
+        "measure": ("measure measure_name metric metric_name",),
+        "value": ("score value metric_value measure_value",),
+    }
+)
+"""Names of the columns of each meaning, in groups; a name that is not here has no others."""
+
+DECISIVE: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "status": "status state discarded is_discarded rejected is_rejected approved is_approved"
+        " valid is_valid deleted is_deleted skipped is_skipped was_cancelled",
+        "count": "impressions impression_count views view_count shows searches search_count count"
+        " n num frequency freq occurrences",
+        "weight": "weight weights sample_weight",
+    }
+)
+"""Names of columns that change what rows mean, by what they are: never passed over silently."""
+
+PLAIN = (
+    "q0 text title body contents content snippet abstract url description name comment comments"
+    " note notes passage query question answer prediction"
+    " explanation reason reasoning rationale"
+)
+"""Names of columns that only describe what rows are about: they may be there, and are not used."""

@@ -1,0 +1,136 @@
+"""Every option of the commands of campaigns is used, or refused where it would have no effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.campaign.results.made import handed_in, judged, lines, made
+from tests.campaign.results.test_scoring import qrels, rankings
+from tests.cli.running import cranfield
+
+SHARED = {"--help", "--help-all", "--output", "--format", "--task"}
+"""Options of many commands, which tests of their own look at."""
+
+USED: dict[str, str] = {
+    "init --rules": "init other --rules rules",
+    "check --tag": "check new.run --rules news --tag nowhere",
+    "check --team": "check new.run --rules news --team new",
+    "check --all": "check long.run --rules news --all",
+    "submit --description": "submit news new.run --team us --priority 1 --description x",
+    "list --team": "list news --team them",
+    "list --state": "list news --state refused",
+    "show --contacts": "show news bm25 --contacts",
+    "pool --depth": "pool news --depth 1",
+    "pool --without": "pool news --without bm25",
+    "pool --mark": "pool news --mark",
+    "pool --unjudged": "pool news --unjudged",
+    "score --measure": "score news --measure P@5",
+    "score --judgments": "score news --judgments 1",
+    "standing --measure": "standing news new.run --no-pooling --measure P@5",
+    "standing --baseline": "standing news new.run --no-pooling --baseline bm25",
+    "standing --type": "standing news new.run --no-pooling --type manual",
+    "standing --judgments": "standing news new.run --no-pooling --judgments 1",
+    "history --all": "history news -m AP --all",
+    "history --standardised": "history news -m AP --standardised --all",
+    "history --column": "history board.csv -m AP --column entry=team",
+    "history --own": "history board.csv -m AP --own z",
+    "history --lower-is-better": "history board.csv -m AP --lower-is-better",
+    "judgments --note": "judgments news second.txt --version 3 --note x",
+}
+"""Commands whose output, or what they leave behind, is another one with the option."""
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "submit --column": ("submit news new.run --team us --column tag=x", "--from"),
+    "submit --tag": ("submit news new.run long.run --team us --tag x", "one run"),
+    "submit --team": ("submit news . --from full.csv --team us", "'team' must not be given"),
+    "submit --type": ("submit news . --from full.csv --type manual", "'type' must not be"),
+    "submit --priority": ("submit news . --from full.csv --priority 2", "'priority' must not"),
+    "submit --task": ("submit news . --from full.csv --task adhoc", "'task' must not be"),
+    "submit --received": (
+        "submit news . --from full.csv --received 2026-01-01T00:00:00Z",
+        "'received' must not be given",
+    ),
+    "list --team": ("list news --team nobody", "nobody"),
+    "list --task": ("list news --task nothing", "nothing"),
+    "pool --judgments": ("pool news --judgments 1", "--unjudged"),
+    "pool --seed": ("pool news --seed 3", "--arranged"),
+    "pool --format": ("pool news --format tsv", "--output"),
+    "pool --without": ("pool news --without nobody", "nobody"),
+    "judgments --version": ("judgments news --version 2", "QRELS"),
+    "judgments --note": ("judgments news --note x", "QRELS"),
+    "judgments --format": ("judgments news second.txt --version 4 --format csv", "without QRELS"),
+    "standing --type": ("standing news new.run --type manaul", "'manaul'"),
+    "score --alpha": ("score news --alpha 2", "alpha"),
+    "history --task": ("history board.csv -m AP --task adhoc", "task is for campaigns"),
+    "history --column": ("history news -m AP --column entry=x", "tables"),
+    "history --own": ("history news -m AP --own x", "tables with a column of marks"),
+    "packet --team": ("packet news --team us --all -o p", "--all"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    campaign = made(tmp_path / "news")
+    judged(campaign, qrels())
+    again = {topic: dict.fromkeys(docs, 1) for topic, docs in rankings(1).items()}
+    judged(campaign, again, "2")
+    campaign.add_team("them")
+    for k, tag in enumerate(("bm25", "dense", "hybrid")):
+        handed_in(campaign, tag, rankings(k), type="manual" if k == 2 else "automatic")
+    campaign.change_team("us", contact="us@example.org")
+    (tmp_path / "new.run").write_bytes(lines("new", rankings(9)))
+    (tmp_path / "long.run").write_text("q1 Q0 d 1 x long\n" * 40)
+    (tmp_path / "second.txt").write_text("q1 0 d003 1\nq2 0 d003 1\nq3 0 d003 1\nq4 0 d003 1\n")
+    (tmp_path / "board.csv").write_text(
+        "date,tag,team,mark,AP\n2026-01-01,a,t,own,.1\n2026-01-02,b,u,z,.3\n2026-01-03,c,v,,.2\n"
+    )
+    (tmp_path / "full.csv").write_text(
+        "tag,team,task,type,priority,received\nnew,us,adhoc,manual,1,2020-01-01T00:00:00Z\n"
+    )
+    (tmp_path / "news-rules").rename(tmp_path / "rules")
+    return tmp_path
+
+
+def printed(folder: Path, command: str) -> str:
+    for status in (0, 1):
+        try:
+            return "".join(cranfield(folder, "campaign", *command.split(), status=status))
+        except AssertionError:
+            if status:
+                raise
+    return ""
+
+
+@pytest.mark.parametrize("name", USED)
+def test_an_option_is_used(folder: Path, name: str) -> None:
+    words = USED[name].split()
+    option = name.split()[1]
+    at = words.index(option)
+    flag = at + 1 == len(words) or words[at + 1].startswith("--")
+    before = [*words[:at], *words[at + 1 + (not flag) :]]
+    campaign = folder / "news/campaign.sqlite"
+    kept = campaign.read_bytes(), (folder / "news/campaign.sha256").read_bytes()
+    without = printed(folder, " ".join(before)), campaign.read_bytes()
+    campaign.write_bytes(kept[0])
+    (folder / "news/campaign.sha256").write_bytes(kept[1])
+    if name.startswith("init"):
+        (folder / "other").rename(folder / "first")
+    found = printed(folder, " ".join(words)), campaign.read_bytes()
+    assert found != without
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_option_without_effect_is_refused(folder: Path, name: str) -> None:
+    command, said = REFUSED[name]
+    _, err = cranfield(folder, "campaign", *command.split(), status=2)
+    assert said in err and err.splitlines()[-1].startswith("cranfield: error: ")
+
+
+def test_files_without_a_row_are_reported(folder: Path) -> None:
+    _, err = cranfield(
+        *(folder, "campaign", "submit", "news", "new.run", "long.run", "--from", "full.csv"),
+        status=1,
+    )
+    assert "1 file without a row in the table: 'long.run'" in err

@@ -1,0 +1,134 @@
+"""Advice in messages is tested by following it, in every command that reads judgments or runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import cranfield
+
+RUN = "q1 Q0 d1 1 3 a\nq1 Q0 d2 2 2 a\nq2 Q0 d1 1 3 a\nq2 Q0 d3 2 2 a\n"
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq2 0 d3 1\n"
+RUN_TABLE = "topic,doc,score\nq1,d1,3\nq1,d2,2\nq2,d1,3\nq2,d3,2\n"
+QRELS_TABLE = "topic,doc,grade\nq1,d1,1\nq1,d2,0\nq2,d1,2\nq2,d3,1\n"
+LOG = "page,query,rank,doc,clicked\np1,q1,1,d1,1\np2,q1,1,d2,0\n"
+
+FAULTS: dict[str, dict[str, tuple[str, str]]] = {
+    kind: {
+        "a document twice": (lines + lines.splitlines()[-1] + "\n", ".txt"),
+        "a document twice in a table": (table + table.splitlines()[-1] + "\n", ".csv"),
+        "another encoding": (lines.replace("d1", "\xe9"), ".txt"),
+        "lines in a .csv": (lines, ".csv"),
+        "a table in a .txt": (table, ".txt"),
+        "a column of another name": (table.replace("doc", "zzz"), ".csv"),
+        "nested": ('{"qid": "q1", "hits": [{"docid": "d1", "score": 1}]}\n', ".jsonl"),
+    }
+    for kind, lines, table in (("run", RUN, RUN_TABLE), ("qrels", QRELS, QRELS_TABLE))
+}
+FAULTS["run"]["distances"] = (RUN_TABLE.replace("score", "distance"), ".csv")
+
+READERS = {
+    "evaluate q.txt {run} -m AP": "run",
+    "evaluate {qrels} a.run -m AP": "qrels",
+    "compare q.txt {run} b.run -m AP --test t": "run",
+    "check q.txt {run}": "run",
+    "check {qrels} a.run": "qrels",
+    "fuse {run} b.run": "run",
+    "pool {run}": "run",
+    "pool a.run --judged {qrels} --next 1": "qrels",
+    "judges {qrels} j.txt": "qrels",
+    "trec_eval q.txt {run}": "run",
+    "trec_eval {qrels} a.run": "qrels",
+    "sessions {qrels} s.csv": "qrels",
+    "online interleave {run} b.run --impressions 2": "run",
+    "online train log.csv --model DBN --tied grade --qrels {qrels}": "qrels",
+}
+PYTHON = re.compile(r"\b(columns|duplicates|encoding|format|system|lower_is_better)=")
+ADVICE = re.compile(r"(?<![\w-])(cranfield \w+ )?(--[a-z-]+)(?: ([^\s;)]+))?")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("advice")
+    files = {"a.run": RUN, "b.run": RUN.replace(" a\n", " b\n"), "q.txt": QRELS, "log.csv": LOG}
+    files |= {"j.txt": QRELS, "s.csv": "session,topic,query,rank,doc\ns,q1,1,1,d1\nr,q2,1,1,d3\n"}
+    for name, text in files.items():
+        (found / name).write_text(text)
+    return found
+
+
+def error_of(folder: Path, command: str) -> str:
+    """Return the line of the error; nothing where the command succeeds."""
+    try:
+        _, err = cranfield(folder, *command.split(), status=2)
+    except AssertionError:
+        return ""
+    [line] = [line for line in err.splitlines() if line.startswith("cranfield: error:")]
+    return line
+
+
+def advised(line: str) -> Iterator[tuple[str, str]]:
+    """List the advice of a message: the command that it names, and the option with its value."""
+    for command, option, value in ADVICE.findall(line):
+        name = "distance" if "score=" in value or option == "--lower" else "zzz"
+        value_of = value.replace("...", name).replace("NAME", name)
+        yield command.removeprefix("cranfield ").strip(), f"{option} {value_of}"
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_advice(reader: str, folder: Path) -> None:
+    kind = READERS[reader]
+    for fault, (text, suffix) in FAULTS[kind].items():
+        file = f"f{suffix}"
+        (folder / file).write_text(text, encoding="latin-1")
+        command = reader.format(**{kind: file})
+        line = error_of(folder, command)
+        assert not PYTHON.search(line), (fault, line)
+        advice = [*advised(line)]
+        if fault == "nested" and "nested values" in line:
+            assert not advice, line
+        if fault == "distances" and advice:
+            # Both options belong together.
+            assert [option for _, option in advice] == [
+                "--columns score=distance",
+                "--lower distance",
+            ]
+            advice = [(advice[0][0], " ".join(option for _, option in advice))]
+        for name, option in advice:
+            # Another command is named with the arguments of this one.
+            other = f"{name} {' '.join(command.split()[1:])}" if name else command
+            now = error_of(folder, f"{other} {option}")
+            assert now != line, (fault, line)
+            assert "option" not in now, now
+
+
+def test_advice_is_given_where_it_works(folder: Path) -> None:
+    """Each of these faults has a way out in the command that has all options of reading."""
+    for fault in FAULTS["run"].keys() - {"nested"}:
+        text, suffix = FAULTS["run"][fault]
+        (folder / f"g{suffix}").write_text(text, encoding="latin-1")
+        assert "--" in error_of(folder, f"evaluate q.txt g{suffix} -m AP"), fault
+
+
+def test_columns_of_a_board(folder: Path) -> None:
+    (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
+    call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")
+    assert cranfield(folder, *call)[0].startswith("RMSE: 2 records")
+    (folder / "board.csv").write_text("date,who,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
+    assert "--column entry=... names it" in cranfield(folder, *call, status=2)[1]
+    assert cranfield(folder, *call, "--column", "entry=who")[0].startswith("RMSE: 2 records")
+
+
+@pytest.mark.parametrize("grade", ["0.1", "1.5", "1e-2"])
+def test_decimal_grades(grade: str, folder: Path) -> None:
+    for name, text in (
+        ("g.txt", f"q1 0 d1 {grade}\n"),
+        ("g.csv", f"topic,doc,grade\nq1,d1,{grade}\n"),
+    ):
+        (folder / name).write_text(text)
+        line = error_of(folder, f"evaluate {name} a.run -m AP")
+        assert f"grade '{grade}' is not an integer" in line
+        assert "map them to integer grades" in line

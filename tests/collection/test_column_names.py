@@ -1,0 +1,135 @@
+"""Names of columns: one list for all readers, two of one meaning, and columns that are not read."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.sources.column_names import DECISIVE, GROUPS
+from cranfield.sources.columns import Columns
+from cranfield.sources.schemas import Column, Schema, spelt
+
+
+def all_schemas() -> dict[str, Schema]:
+    """Find the schemas of all readers, by where they are."""
+    found: dict[int, tuple[str, Schema]] = {}
+    for module in pkgutil.walk_packages(cf.__path__, "cranfield."):
+        if not module.name.endswith("__main__"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Schema):
+                    found.setdefault(id(value), (f"{module.name}:{name}", value))
+    return dict(found.values())
+
+
+SCHEMAS = all_schemas()
+COLUMNS = [(schema, column) for schema in SCHEMAS.values() for column in schema.columns]
+IDS = [f"{schema.kind}-{column.name}" for schema, column in COLUMNS]
+
+
+def test_all_schemas_are_on_the_page_of_readers() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "hooks_readers.py").read_text()
+    shown = [pkgutil.resolve_name(place) for place in re.findall(r'"(cranfield[\w.]+:\w+)"', page)]
+    lacking = [place for place, one in SCHEMAS.items() if one.columns and one not in shown]
+    assert lacking == []
+
+
+def least(schema: Schema, but: Column) -> list[str]:
+    """Return names for the other columns that have to be there, which mean nothing else."""
+    return [one.groups[0][0] for one in schema.columns if one.required and one is not but]
+
+
+@pytest.mark.parametrize(("schema", "column"), COLUMNS, ids=IDS)
+def test_two_columns_of_one_meaning(schema: Schema, column: Column) -> None:
+    others = least(schema, column)
+    taken = {spelt(name) for name in others}
+    free = [[name for name in group if spelt(name) not in taken] for group in column.groups]
+    for rank, group in enumerate(free):
+        for name in group:
+            # However it is spelt, and wherever it stands.
+            for given in (name, name.upper().replace("_", " ")):
+                names = [*others, given]
+                assert schema.places(names, "t")[column.name] == len(others)
+            for second in group:
+                if spelt(second) != spelt(name):
+                    with pytest.raises(cf.InputError, match="two columns for the") as refused:
+                        schema.places([name, *others, second], "t")
+                    assert f"'{name}' and '{second}'" in str(refused.value)
+            for lower in (one for later in free[rank + 1 :] for one in later):
+                names = [lower, *others, name]
+                assert schema.places(names, "t")[column.name] == len(names) - 1
+
+
+def test_a_name_is_once_in_the_list_of_a_meaning() -> None:
+    for meaning, groups in GROUPS.items():
+        names = [spelt(name) for group in groups for name in group.split()]
+        assert len(names) == len(set(names)), meaning
+
+
+TEXTS = {
+    "document": ["a text", "another text", "a third"],
+    "document_id": ["d1", "d2", "d3"],
+    "query": ["what", "what", "who"],
+    "query_id": ["q1", "q1", "q2"],
+    "score": [3.0, 2.0, 1.0],
+}
+
+
+def test_ids_win_over_texts() -> None:
+    run = cf.read_run(pl.DataFrame(TEXTS)).to_polars()
+    assert run.select("topic", "doc").rows() == [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
+    qrels = cf.read_qrels(pl.DataFrame(TEXTS).with_columns(score=pl.lit(1))).to_polars()
+    assert qrels["doc"].to_list() == ["d1", "d2", "d3"]
+    two = pl.DataFrame({**TEXTS, "pid": ["a", "b", "c"]})
+    with pytest.raises(cf.InputError, match="'document_id' and 'pid'") as refused:
+        cf.read_run(two)
+    assert "columns={'doc': ...}" in str(refused.value)
+    assert cf.read_run(two, columns={"doc": "pid"}).to_polars()["doc"].to_list() == ["a", "b", "c"]
+
+
+def test_grades_of_people_and_models() -> None:
+    """A record with both is no record of one of them."""
+    rows = [{"qid": "q", "docid": "a", "label": 1, "judgment": 0}]
+    for read in (cf.read_qrels, cf.assess.read_judges):
+        with pytest.raises(cf.InputError, match="'label' and 'judgment'"):
+            read(rows)
+    with pytest.raises(cf.InputError, match="'label' and 'judgment'"):
+        cf.assess.read_labels([{**row, "worker": "w"} for row in rows])
+
+
+def unused(schema: Schema, columns: dict[str, list[object]]) -> None:
+    Columns.of(columns, "t.csv").tell_unused(schema, [0])
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_columns_that_are_not_used(schema: Schema) -> None:
+    with pytest.warns(cf.CranfieldWarning, match=r"^t.csv: columns not used: 'zebra'$"):
+        unused(schema, {"x": [1, 2], "zebra": [1, 2], "text": ["a", "b"], "one": [1, 1]})
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_columns_that_change_what_rows_mean(schema: Schema) -> None:
+    known = {spelt(name) for column in schema.columns for name in column.names}
+    for kind in schema.decisive:
+        for name in DECISIVE[kind].split():
+            if spelt(name) in known:
+                continue
+            with pytest.raises(cf.InputError, match=rf"t.csv: column '{name}' .* a {kind}"):
+                unused(schema, {"x": [1, 2], name: [3, 4]})
+            unused(schema, {"x": [1, 2], name: [1, 1]})
+    if "count" in schema.decisive:
+        with pytest.raises(cf.InputError, match="'impressions'"):
+            unused(schema, {"x": [1, 2], "impressions": [9, 9]})
+
+
+def test_labels_that_were_discarded() -> None:
+    rows = {"worker": ["w", "v"], "doc": ["a", "a"], "grade": [1, 0]}
+    frame = pl.DataFrame({**rows, "status": ["done", "discarded"]})
+    with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may be a status"):
+        cf.assess.read_labels(frame)
+    assert len(cf.assess.read_labels(frame.drop("status"))) == 2

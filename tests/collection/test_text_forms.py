@@ -1,0 +1,379 @@
+"""Forms of text files: recognised if certain, refused in every command if not, and stated."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+COMMANDS = {
+    "evaluate": ("evaluate", "q.txt", "RUN", "-m", "RR"),
+    "compare": ("compare", "q.txt", "RUN", "other.run", "-m", "RR"),
+    "report": ("report", "q.txt", "RUN", "other.run", "-m", "RR", "-o", "r.html"),
+    "fuse": ("fuse", "RUN", "other.run"),
+    "pool": ("pool", "RUN", "other.run"),
+    "interleave": ("online", "interleave", "RUN", "other.run", "--impressions", "2"),
+    "trec_eval": ("trec_eval", "q.txt", "RUN"),
+    "check": ("check", "q.txt", "RUN"),
+}
+"""Commands that read a run."""
+
+OF_QRELS = {
+    "evaluate": ("evaluate", "QRELS", "other.run", "-m", "RR"),
+    "compare": ("compare", "QRELS", "other.run", "RUN", "-m", "RR"),
+    "pool": ("pool", "other.run", "--judged", "QRELS"),
+    "trec_eval": ("trec_eval", "QRELS", "other.run"),
+    "check": ("check", "QRELS", "other.run"),
+}
+"""Commands that read judgments."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "q.txt").write_text("1 0 a 1\n2 0 a 1\n2 0 b 0\n")
+    (tmp_path / "other.run").write_text("1 Q0 b 1 2 other\n1 Q0 a 2 1 other\n2 Q0 a 1 1 other\n")
+    return tmp_path
+
+
+def refused(folder: Path, command: tuple[str, ...], **files: str) -> str:
+    """Run a command that refuses a file, and return what it says."""
+    status = 1 if command[0] == "check" else 2
+    out, err = cranfield(folder, *(files.get(one, one) for one in command), status=status)
+    return str(out if command[0] == "check" else err)
+
+
+LINE = b"1 Q0 a 1 3 t\n1 Q0 b 2 2 t"
+
+BAD_RUNS: dict[str, tuple[bytes, str]] = {
+    "joined without a line end": (LINE + b"2 Q0 a 1 3 t\n2 Q0 b 2 2 t\n", ":2:"),
+    "only one joined line": (b"1 Q0 a 1 3 t2 Q0 a 1 3 t\n", ":1:"),
+    "joined, with a byte order mark within": (LINE + b"\n\xef\xbb\xbf2 Q0 a 1 3 t\n", ":3:"),
+    "blanks in ids": (b"1 Q0 World War 2 1 9.5 t\n1 Q0 Cold War 1 2 8.5 t\n", ":1:"),
+    "blanks in ids of one form": (b"1 Q0 Apollo 13 1 9.5 t\n1 Q0 Apollo 11 2 8.5 t\n", ":1:"),
+    "blanks in some ids": (b"1 Q0 a 1 9.5 t\n1 Q0 Apollo 13 2 8.5 t\n", ":2:"),
+    "empty field between tabs": (b"1\t\ta b\t1\t3\tt\n", ":1:"),
+    "ranks in any order": (b"1\ta\t2\n1\tb\t1\n1\tc\t4\n1\td\t3\n", "numbers ranks"),
+    "few of many ranks": (b"1\ta\t3\n1\tb\t45\n1\tc\t980\n", "numbers ranks"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", BAD_RUNS)
+def test_a_run_in_doubt_is_refused_by_every_command(kind: str, command: str, folder: Path) -> None:
+    data, said = BAD_RUNS[kind]
+    (folder / "bad.run").write_bytes(data)
+    found = refused(folder, COMMANDS[command], RUN="bad.run")
+    if command == "check":
+        said = said.replace("numbers ranks", "numbers='ranks'")
+    assert said in found.replace("evaluate --", "--").replace("--numbers", "numbers")
+
+
+@pytest.mark.parametrize("command", OF_QRELS)
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("1 A a 0\n1 A b 1\n1 B a 2\n1 B b 0\n", "first in line 1"),
+        ("1 0 a 12 0 b 1\n", "7 columns"),
+        ("1 0 a b 1\n", "5 columns"),
+    ],
+)
+def test_judgments_in_doubt_are_refused_by_every_command(
+    data: str, said: str, command: str, folder: Path
+) -> None:
+    (folder / "bad.txt").write_text(data)
+    assert said in refused(folder, OF_QRELS[command], QRELS="bad.txt", RUN="other.run")
+
+
+TABS = "1\tQ0\tApollo 13\t1\t9.5\tmy system\n1\tQ0\ta\t2\t8.5\tmy system\n"
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one not in {"compare", "report"}])
+def test_tabs_are_respected_by_every_command(command: str, folder: Path) -> None:
+    (folder / "tabs.run").write_text(TABS)
+    (folder / "q.txt").write_text("1\t0\tApollo 13\t1\n1\t0\ta\t0\n")
+    (folder / "other.run").write_text("1\tQ0\ta\t1\t9\to\n1\tQ0\tApollo 13\t2\t8\to\n")
+    if command == "fuse":
+        # Lines cannot hold ids with blanks.
+        out = "f.csv"
+        cranfield(folder, "fuse", "tabs.run", "other.run", "-o", out)
+        assert "Apollo 13" in (folder / out).read_text()
+        return
+    arguments = [{"RUN": "tabs.run"}.get(one, one) for one in COMMANDS[command]]
+    out, _ = cranfield(folder, *arguments)
+    if command == "evaluate":
+        assert "my       1.0000" in out
+    if command == "check":
+        assert "refused" not in out and "[columns]" not in out
+
+
+def test_separators_that_are_stated(tmp_path: Path) -> None:
+    run = tmp_path / "a.run"
+    run.write_text(TABS)
+    assert cf.read_run(run).to_polars().rows() == [
+        ("1", "Apollo 13", 9.5, 1),
+        ("1", "a", 8.5, 2),
+    ]
+    # A tag ends at its first blank, as in trec_eval.
+    assert cf.read_run(run, separator="tab").name == "my"
+    run.write_text("1 Q0 Apollo 13 1 9.5 t\n")
+    assert cf.read_run(run, separator="blank").to_polars().rows() == [("1", "Apollo", 1.0, 13)]
+    with pytest.raises(cf.InputError, match="6 columns separated by tabs, got 1"):
+        cf.read_run(run, separator="tab")
+    run.write_text("1\t\ta b\t1\t3\tt\n")
+    with pytest.raises(cf.InputError, match="got no q0 between tabs"):
+        cf.read_run(run, separator="tab")
+    with pytest.raises(cf.PolicyError, match="separator"):
+        cf.read_run(run, separator="comma")
+    run.write_text("# x\n1\tQ0\ta\t1\t3\tt and more\n1\tQ0\tb\t2\t2\tt more\n")
+    assert (len(cf.read_run(run)), cf.read_run(run).name) == (2, "t")
+    # Blanks around fields are no part of them; other lines may have blanks alone.
+    run.write_text("1\tQ0\ta b \t1\t 3\tt\n# x\n\n2 Q0 a 1 1 t\n")
+    assert cf.read_run(run).to_polars().rows() == [("1", "a b", 3.0, 1), ("2", "a", 1.0, 1)]
+    for form, line in {"xqrels": "1\t0\ta b\ts\t1\n", "prels": "1\ta b\t1\tm\t0.5\n"}.items():
+        (tmp_path / form).write_text(line)
+        assert cf.read_qrels(tmp_path / form, format=form).docs.to_list() == ["a b"]
+
+
+def test_judgments_of_three_columns(tmp_path: Path) -> None:
+    for name in ("q.tsv", "q.txt"):
+        (tmp_path / name).write_text("1\ta b\t1\n1\tc\t0\n")
+        assert cf.read_qrels(tmp_path / name).to_polars().rows() == [
+            ("1", "a b", 1),
+            ("1", "c", 0),
+        ]
+        # The grade is missing: the second column is the iteration.
+        (tmp_path / name).write_text("1\t0\t123\n1\t0\t124\n")
+        with pytest.raises(cf.InputError):
+            cf.read_qrels(tmp_path / name)
+
+
+def three(tmp_path: Path, rows: list[tuple[int, str, float]], **options: Any) -> cf.Run:
+    path = tmp_path / "a.tsv"
+    path.write_text("".join(f"{topic}\t{doc}\t{number:g}\n" for topic, doc, number in rows))
+    return cf.read_run(path, **options)
+
+
+def ranked(topics: int = 20, depth: int = 10) -> list[tuple[int, str, float]]:
+    return [(t, f"d{r}", r) for t in range(1, topics + 1) for r in range(1, depth + 1)]
+
+
+def test_ranks_that_are_certain_and_nearly_so(tmp_path: Path) -> None:
+    rows = ranked()
+    for base in (0, 1):
+        run = three(tmp_path, [(t, d, r - 1 + base) for t, d, r in rows])
+        assert run.ranks is not None and run.ranks.max() == 9 + base
+    changed = {
+        "one missing": rows[1:],
+        "a topic from 2": [row for row in rows if row[:2] != (7, "d1")],
+        "one shared": [(t, d, 3 if (t, d) == (2, "d4") else r) for t, d, r in rows],
+        "two swapped": [rows[1], rows[0], *rows[2:]],
+        "5% missing": [row for k, row in enumerate(rows) if k % 20 != 5],
+    }
+    for kind, some in changed.items():
+        with pytest.warns(cf.CranfieldWarning, match="read as ranks"):
+            run = three(tmp_path, some)
+        assert run.scores.tolist() == [-r for _, _, r in some], kind
+
+
+def test_scores_that_are_certain(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    quantised: list[tuple[int, str, float]] = []
+    for t in range(20):
+        values = rng.integers(200, 4000, 50)
+        quantised += [(t, f"d{k}", int(x)) for k, x in enumerate(sorted(values)[::-1])]
+    shuffled = random.Random(1).sample(quantised, len(quantised))
+    for rows in (
+        quantised,
+        shuffled,
+        [(t, d, 11 - r) for t, d, r in ranked()],
+        [(t, d, r % 4) for t, d, r in ranked()],
+        [(t, d, r + 0.5) for t, d, r in ranked()],
+        [(t, d, -r) for t, d, r in ranked()],
+        [(t, d, 1) for t, d, _ in ranked()],
+    ):
+        run = three(tmp_path, rows)
+        assert run.ranks is None
+        assert run.scores.tolist() == [x for _, _, x in rows]
+
+
+def test_numbers_that_are_stated(tmp_path: Path) -> None:
+    rows = random.Random(2).sample(ranked(), 200)
+    with pytest.raises(cf.InputError, match="may be ranks or scores"):
+        three(tmp_path, rows)
+    assert three(tmp_path, rows, numbers="ranks").ranks is not None
+    assert three(tmp_path, rows, numbers="scores").scores.tolist() == [r for _, _, r in rows]
+    with pytest.raises(cf.InputError, match="expected ranks"):
+        three(tmp_path, [(1, "a", 0.5)], numbers="ranks")
+    (tmp_path / "b.run").write_bytes(LINE)
+    with pytest.warns(cf.CranfieldWarning, match="no effect"):
+        cf.read_run(tmp_path / "b.run", numbers="ranks")
+
+
+@pytest.mark.parametrize("end", ["", " ", "  \t", "\r\n", "\n\n"])
+def test_the_last_line_is_complete_whatever_ends_it(end: str, tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_bytes(LINE + end.encode())
+    assert len(cf.read_run(tmp_path / "a.run")) == 2
+    (tmp_path / "q").write_bytes(b"1 0 a 1\n1 0 b 1" + end.encode())
+    assert len(cf.read_qrels(tmp_path / "q")) == 2
+
+
+def test_further_columns_of_all_lines_are_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cranfield.sources import chunks
+
+    lines = "".join(f"1 Q0 d{k} {k} {9 - k} my system\n" for k in range(1, 6))
+    (tmp_path / "a.run").write_text(lines)
+    original = chunks.Source.chunks
+    for size in (chunks.CHUNK, 20):
+        monkeypatch.setattr(chunks.Source, "chunks", lambda self, size=size: original(self, size))
+        assert cf.read_run(tmp_path / "a.run").name == "my"
+        # Another width is refused, in whichever part of the file it is.
+        (tmp_path / "b.run").write_text(lines + "1 Q0 d9 9 0 t\n")
+        with pytest.raises(cf.InputError, match=r"b\.run:6: expected 7 columns"):
+            cf.read_run(tmp_path / "b.run")
+
+
+# Assessors and subtopics.
+
+
+def test_names_in_the_iteration_column_are_no_subtopics(folder: Path) -> None:
+    path = folder / "two.txt"
+    path.write_text("1 A a 0\n1 A b 1\n1 B a 2\n1 B b 0\n")
+    with pytest.raises(cf.InputError, match=r"two\.txt:3: document judged twice .* 2 values"):
+        cf.read_qrels(path)
+    assert cf.read_qrels(path, subtopics=True).subtopics is not None
+    with pytest.warns(cf.CranfieldWarning, match="the first one is kept"):
+        assert cf.read_qrels(path, duplicates="first").grades.tolist() == [0, 1]
+    out, _ = cranfield(
+        folder, "evaluate", "two.txt", "other.run", "-m", "StRecall@2", "--subtopics"
+    )
+    assert "1.0000" in out
+    # A column that is called subtopic is one, whatever its values are.
+    rows = [{"topic": "1", "doc": "a", "grade": k, "subtopic": s} for k, s in enumerate("xy")]
+    assert cf.read_qrels(rows).subtopics is not None
+    with pytest.raises(cf.InputError, match="judged twice"):
+        cf.read_qrels(
+            [{("iteration" if k == "subtopic" else k): row[k] for k in row} for row in rows]
+        )
+
+
+def test_measures_without_intents_say_that_the_highest_grade_counts(folder: Path) -> None:
+    path = folder / "div.txt"
+    path.write_text("1 1 a 1\n1 2 a 0\n1 1 b 0\n")
+    run = {"1": {"b": 2.0, "a": 1.0}}
+    assert cf.evaluate(run, path, "alpha_nDCG@5")["alpha_nDCG@5"].values[0, 0] > 0
+    with pytest.warns(
+        cf.CranfieldWarning, match="1 document with different grades by subtopic: AP"
+    ):
+        assert cf.evaluate(run, path, "AP")["AP"].values.tolist() == [[0.5]]
+    _, err = cranfield(folder, "evaluate", "div.txt", "other.run", "--no-subtopics", status=2)
+    assert "judged twice" in err
+    assert "judged twice" in cranfield(folder, "trec_eval", "div.txt", "other.run", status=2)[1]
+
+
+# Several files.
+
+NAMED = {name: one for name, one in COMMANDS.items() if name not in {"compare", "report"}}
+
+
+@pytest.mark.parametrize("command", NAMED)
+def test_name_and_file(command: str, folder: Path) -> None:
+    (folder / "x=y.run").write_bytes(LINE)
+    for given in ("mine=other.run", "x=y.run"):
+        arguments = (given if one == "RUN" else one for one in NAMED[command])
+        cranfield(folder, *arguments)
+    two = [{"RUN": "a=other.run", "other.run": "a=x=y.run"}.get(one, one) for one in NAMED[command]]
+    if command in {"fuse", "pool", "interleave"}:
+        assert "two runs are called 'a'" in cranfield(folder, *two, status=2)[1]
+
+
+def test_names_and_files_in_python(folder: Path) -> None:
+    (folder / "two.csv").write_text("model,query,doc,score\nx,1,a,2\ny,1,b,1\n")
+    runs = cf.read_runs([f"mine={folder}/other.run", f"{folder}/other.run"])
+    assert [run.name for run in runs] == ["mine", "other"]
+    with pytest.raises(cf.InputError, match="two runs are called 'm'"):
+        cf.read_runs([f"m={folder}/other.run"] * 2)
+    with pytest.raises(cf.InputError, match="expected one file after m="):
+        cf.read_runs(f"m={folder}")
+    # Systems of a table are not merged under the name.
+    with pytest.raises(cf.InputError, match="holds 2 systems"):
+        list(cf.read_runs(f"m={folder}/two.csv"))
+
+
+def test_files_beside_runs_are_passed_over(folder: Path) -> None:
+    runs = folder / "runs"
+    runs.mkdir()
+    (runs / "a.run").write_bytes(LINE)
+    for name in ("ir-metadata.yml", "a.run.ir-metadata.yml", "README", "README.md", ".DS_Store"):
+        (runs / name).write_text("tag: t\n")
+    assert [run.name for run in cf.read_runs(runs)] == ["t"]
+    assert [run.name for run in cf.read_runs(f"{runs}/*")] == ["t"]
+    assert "runs/a.run: accepted" in cranfield(folder, "check", "q.txt", "runs")[0]
+    (runs / "notes.md").write_text("x\n")
+    with pytest.warns(cf.CranfieldWarning, match="passed over 'notes.md'"):
+        assert len(cf.read_runs(runs)) == 1
+    with pytest.warns(cf.CranfieldWarning, match="passed over 'README.md'"):
+        assert len(cf.read_runs([runs / "a.run", runs / "README.md"])) == 1
+
+
+def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
+    paths = ["bm25/2024/run.txt", "bm25/2025/run.txt", "dense/2024/run.txt"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("1 Q0 a 1 1 tag\n")
+    judged = {"1": {"a": 1}}
+    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+        found = cf.evaluate(f"{tmp_path}/*/*/run.txt", judged, "RR", backend="threading", jobs=2)
+    assert found.systems == ("bm25/2024", "bm25/2025", "dense/2024")
+    (tmp_path / "other.run").write_text("1 Q0 a 1 1 tag\n")
+    given = [tmp_path / one for one in (paths[0], paths[2], "other.run")]
+    with pytest.warns(cf.CranfieldWarning, match="called by file name"):
+        found = cf.evaluate(given, judged, "RR")
+    assert found.systems == ("bm25/2024/run", "dense/2024/run", "other")
+
+
+# Empty rankings.
+
+
+@pytest.mark.parametrize("empty", [{}, []])
+@pytest.mark.parametrize("first", [True, False])
+def test_empty_rankings_are_topics_of_the_run(empty: Any, first: bool, tmp_path: Path) -> None:
+    import json
+
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    run: dict[str, Any] = {"q1": {"a": 1.0}, "q2": empty}
+    run = dict(reversed(run.items())) if first else run
+    (tmp_path / "a.json").write_text(json.dumps(run))
+    nothing = {"q1": empty, "q2": empty}
+    for given in (run, tmp_path / "a.json", {"x": run}):
+        for topics, wanted in {"run": [1, 0], "intersection": [1, 0], "qrels": [1, 0, 0]}.items():
+            values = cf.evaluate(given, qrels, "RR", topics=topics)["RR"].values[:, 0]
+            assert values.tolist() == wanted
+    (tmp_path / "none.json").write_text(json.dumps(nothing))
+    for given in (nothing, tmp_path / "none.json"):
+        assert cf.evaluate(given, qrels, "AP")["AP"].values.tolist() == [[0], [0], [0]]
+    both = cf.evaluate({"x": nothing, "y": run}, qrels, ["AP", "nDCG@10"])
+    assert both["AP"].values.tolist() == [[0, 1], [0, 0], [0, 0]]
+    assert cf.fuse({"x": nothing, "y": run}).to_polars()["doc"].to_list() == ["a"]
+    with pytest.warns(cf.CranfieldWarning, match="1 topic without documents not written"):
+        cf.write_run(cf.read_run(run), tmp_path / "a.run")
+
+
+def test_depth_is_of_the_input_and_limit_of_the_output() -> None:
+    runs = {"x": {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "y": {"q": {"c": 2.0, "b": 1.0}}}
+    assert sorted(cf.fuse(runs, depth=1).to_polars()["doc"]) == ["a", "c"]
+    assert cf.fuse(runs, "CombSUM", norm="none", limit=1).to_polars()["doc"].to_list() == ["c"]
+    with pytest.raises(cf.PolicyError, match="limit must be"):
+        cf.fuse(runs, limit=0)
+
+
+def test_judgments_without_grades() -> None:
+    with pytest.raises(cf.InputError, match="expected a grade for each document, got topics and"):
+        cf.read_qrels([{"query-id": "1", "corpus-id": "a"}])

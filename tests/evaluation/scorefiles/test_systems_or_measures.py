@@ -1,0 +1,187 @@
+"""Columns and keys that are measures are never taken for systems, in any form of score file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.evaluation.scorefiles import read_scores_by_measure
+
+Cells = dict[str, dict[str, float]]
+
+MEASURES = [
+    "ndcg@10,mrr@10,accuracy@10",
+    "ndcg@10,hits@10,map",
+    "nDCG,RR,len",
+    "map,p@10,ndcg@10",
+    "ap,rr,ndcg@10",
+    "AP,P@10,latency_ms",
+    "hit5,mrr10,latency",
+    "precision,recall,faithfulness",
+    "faithfulness,answer_relevancy",
+    "hit_rate,mrr,ap",
+    "ndcg@10,ndcg@100,p_mrr",
+    "NDCG@10,Recall@100,Hole@10",
+    "rouge1,rougeL,bleu",
+    "recall@5,n",
+    "cost,map@100",
+]
+SYSTEMS = [
+    "bm25,dense",
+    "A,B",
+    "p,q",
+    "a,ap",
+    "run_1,run_2,run_10",
+    "bm25-rm3,monoT5,rrf",
+    "set1,set2",
+    "what time is it,cost of living",
+]
+UNCERTAIN = ["bm25,dense,map", "bm25,dense,latency_ms", "bm25@100,bm25@1000", "n,dense,splade"]
+
+TOPICS = ("q1", "q2")
+
+
+def cells_of(names: str) -> Cells:
+    columns = names.split(",")
+    return {t: {c: (i + k + 1) / 10 for k, c in enumerate(columns)} for i, t in enumerate(TOPICS)}
+
+
+def as_csv(cells: Cells, folder: Path) -> Any:
+    frame = pd.DataFrame(cells).T
+    frame.to_csv(folder / "sys.csv", index_label="query_id")
+    return folder / "sys.csv"
+
+
+def as_tsv_without_a_name(cells: Cells, folder: Path) -> Any:
+    pd.DataFrame(cells).T.to_csv(folder / "sys.tsv", sep="\t")
+    return folder / "sys.tsv"
+
+
+def as_parquet(cells: Cells, folder: Path) -> Any:
+    pd.DataFrame(cells).T.to_parquet(folder / "sys.parquet")
+    return folder / "sys.parquet"
+
+
+def as_json_lines(cells: Cells, folder: Path) -> Any:
+    lines = [json.dumps({"qid": topic, **values}) for topic, values in cells.items()]
+    (folder / "sys.jsonl").write_text("\n".join(lines))
+    return folder / "sys.jsonl"
+
+
+def as_polars(cells: Cells, folder: Path) -> Any:
+    return pl.DataFrame([{"qid": topic, **values} for topic, values in cells.items()])
+
+
+def as_json(cells: Cells, folder: Path) -> Any:
+    (folder / "sys.json").write_text(json.dumps(cells))
+    return folder / "sys.json"
+
+
+TABLES = [
+    as_csv,
+    as_tsv_without_a_name,
+    as_parquet,
+    as_json_lines,
+    as_polars,
+    lambda cells, _: pd.DataFrame(cells).T,
+]
+OF_TOPICS = [*TABLES, as_json, lambda cells, _: cells]
+Write = Callable[[Cells, Path], Any]
+
+
+@pytest.mark.parametrize("write", OF_TOPICS)
+@pytest.mark.parametrize("names", MEASURES)
+def test_measures_of_one_system(names: str, write: Write, tmp_path: Path) -> None:
+    cells = cells_of(names)
+    data, columns = write(cells, tmp_path), names.split(",")
+    with pytest.raises(InputError, match="name the measure"):
+        cf.read_scores(data)
+    for name in columns:
+        scores = cf.read_scores(data, measure=name)
+        assert (scores.topics, len(scores.systems)) == (TOPICS, 1)
+        assert scores.values[:, 0].tolist() == [cells[t][name] for t in TOPICS]
+    assert list(read_scores_by_measure(data)) == columns
+
+
+@pytest.mark.parametrize("write", TABLES)
+@pytest.mark.parametrize("names", SYSTEMS)
+def test_systems(names: str, write: Write, tmp_path: Path) -> None:
+    scores = cf.read_scores(write(cells_of(names), tmp_path), measure="nDCG@20")
+    assert (scores.measure, scores.systems) == ("nDCG@20", tuple(names.split(",")))
+    assert cf.read_scores(write(cells_of(names), tmp_path)).systems == scores.systems
+
+
+@pytest.mark.parametrize("write", OF_TOPICS)
+@pytest.mark.parametrize("names", UNCERTAIN)
+def test_what_could_be_either_is_refused(names: str, write: Write, tmp_path: Path) -> None:
+    data, columns = write(cells_of(names), tmp_path), names.split(",")
+    with pytest.raises(InputError, match="of systems or of measures") as caught:
+        cf.read_scores(data)
+    # Both ways of the message can be followed.
+    name = str(caught.value).split("; measure='")[1].split("'")[0]
+    assert len(cf.read_scores(data, measure=name).systems) == 1
+    rows = [(t, c, v) for t, values in cells_of(names).items() for c, v in values.items()]
+    long = pl.DataFrame(rows, schema=["topic", "system", "score"], orient="row")
+    assert set(cf.read_scores(long).systems) == set(columns)
+    if write in TABLES and "@" in names:
+        assert cf.read_scores(data, measure="AP").systems == tuple(columns)
+
+
+def test_a_requested_column_is_a_measure(tmp_path: Path) -> None:
+    """An unknown name, asked for, is the measure of a column, not the name of all."""
+    for name in ("my_score", "bm25"):
+        data = as_csv(cells_of(f"{name},other"), tmp_path)
+        assert cf.read_scores(data, measure=name).values.tolist() == [[0.1], [0.2]]
+    found = read_scores_by_measure(as_csv(cells_of("x,mine,y"), tmp_path), ["mine"])
+    assert found["mine"].values.tolist() == [[0.2], [0.3]]
+
+
+def test_systems_by_measure_and_topic() -> None:
+    """The form of ranx, and the documented one, whose measures are partly unknown."""
+    ranx = {"a": {"map": {"q1": 0.5, "q2": 1.0}, "hits@5": {"q1": 2, "q2": 3}}}
+    ranx["b"] = {"map": {"q2": 0.25, "q1": 0.0}, "hits@5": {"q1": 1, "q2": 0}}
+    assert cf.read_scores(ranx, measure="map").values.tolist() == [[0.5, 0], [1, 0.25]]
+    assert cf.read_scores(ranx, measure="hits@5").values.tolist() == [[2, 1], [3, 0]]
+    ours = {"a": {"map": {"mine": 0.5, "AP": 1}}}
+    assert cf.read_scores(ours, measure="AP").topics == ("map",)
+    with pytest.raises(InputError, match="topic: score. for measure 'AP' of system 'a', got '3'"):
+        cf.read_scores({"a": {"map": {"q1": 1}, "AP": 3}})
+
+
+def test_measures_in_rows_and_as_outer_keys(tmp_path: Path) -> None:
+    cells = cells_of("ndcg@10,accuracy@10")
+    with pytest.raises(InputError, match="a row for each topic, got rows of measures"):
+        cf.read_scores(pd.DataFrame(cells))
+    by_measure = pd.DataFrame(cells).T.to_dict()
+    (tmp_path / "m.json").write_text(json.dumps(by_measure))
+    for data in (by_measure, tmp_path / "m.json", {"AP": [0.5, 1], "RR": [1, 1]}):
+        with pytest.raises(InputError, match="systems or topics as keys, got measures"):
+            cf.read_scores(data)
+
+
+def test_columns_of_text_are_no_systems(tmp_path: Path) -> None:
+    text = "user_input,response,{}\nwhy?,because,.5,1\nhow?,so,,.25\n"
+    (tmp_path / "a.csv").write_text(text.format("faithfulness,answer_relevancy"))
+    (tmp_path / "b.csv").write_text(text.format("faithfulness,answer_relevancy"))
+    with pytest.warns(CranfieldWarning, match="columns not used: 'response'"):
+        scores = cf.read_scores([tmp_path / "a.csv", tmp_path / "b.csv"], measure="faithfulness")
+    assert (scores.topics, scores.systems) == (("why?", "how?"), ("a", "b"))
+    (tmp_path / "c.csv").write_text(text.format("bm25,dense"))
+    with pytest.warns(CranfieldWarning, match="columns not used: 'response'"):
+        assert cf.read_scores(tmp_path / "c.csv").systems == ("bm25", "dense")
+    long = "topic,system,AP,note\n1,a,.5,good\n1,b,.25,bad\n"
+    (tmp_path / "l.csv").write_text(long)
+    with pytest.warns(CranfieldWarning, match="columns not used: 'note'"):
+        assert list(read_scores_by_measure(tmp_path / "l.csv")) == ["AP"]
+    # Numbers among the text: a broken column of scores.
+    (tmp_path / "c.csv").write_text("topic,a,b\nq1,1,.5\nq2,1,oops\n")
+    with pytest.raises(InputError, match=r"c\.csv:3: score 'oops' is not a finite number"):
+        cf.read_scores(tmp_path / "c.csv")

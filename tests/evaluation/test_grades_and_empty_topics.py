@@ -1,0 +1,156 @@
+"""The scale of grades, and topics without a relevant document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.wrapping import Wrapping
+from tests.cli.running import cranfield
+
+RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 2.0, "c": 1.0}, "q3": {"d": 1.0}}
+QRELS = {"q1": {"a": 1, "b": 0, "c": 3}, "q2": {"a": 1, "c": 0}, "q3": {"d": 0, "e": 0}}
+
+
+def _judged(**more: Any) -> JudgedRuns:
+    rng = np.random.default_rng(3)
+    docs, topics = [f"d{k}" for k in range(12)], [f"q{k}" for k in range(4)]
+    runs = {
+        name: {q: dict(zip(docs, rng.random(12).tolist(), strict=True)) for q in topics}
+        for name in ("a", "b", "c")
+    }
+    grades = {q: dict(zip(docs, rng.integers(0, 4, 12).tolist(), strict=True)) for q in topics}
+    return cf.judge(
+        runs,
+        grades,
+        lengths=dict(zip(docs, rng.integers(100, 5000, 12).tolist(), strict=True)),
+        groups={doc: "ab"[k % 2] for k, doc in enumerate(docs)},
+        **more,
+    )
+
+
+def _write(folder: Path) -> None:
+    lines = (f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
+    (folder / "qrels").write_text("".join(lines))
+    for name in ("r", "s"):
+        lines = (f"{q} Q0 {d} 1 {s} {name}\n" for q, docs in RUN.items() for d, s in docs.items())
+        (folder / name).write_text("".join(lines))
+
+
+def test_every_measure_knows_whether_it_depends_on_the_highest_grade() -> None:
+    three, five = _judged(), _judged(max_grade=5)
+    variants = ["RBP(gains='graded')", "RBP(gains={1: 0.5})", "ERR(gains='linear')", "U(L=9000)",
+                "EU(ERR@5)", "Rpref(form='relative')", "Rpref(form='N')",
+                "WRR(betas={1: 3})"]  # fmt: skip
+    names = [
+        f"{name}({kind.inside})" if kind.inside
+        else name if kind.info.at_wanted != "required"
+        else f"{name}@5" if kind.info.at == "cutoff" else f"{name}@0.5"
+        for name, kind in REGISTRY.items()
+        if kind.reads is JudgedRuns or kind.inside
+    ]  # fmt: skip
+    n_dependent = 0
+    for name in [*names, *variants]:
+        try:
+            [measure] = cf.parse_measures(name)
+            differs = not np.allclose(measure.score(three), measure.score(five), equal_nan=True)
+        except cf.MeasureError:
+            continue
+        n_dependent += differs
+        if differs or not isinstance(measure, Wrapping):
+            assert measure.uses_highest_grade == differs, name
+    assert n_dependent >= 10
+
+
+@pytest.mark.parametrize("measure", ["ERR@20", "gP@3", "RBP(gains='graded')", "EBR"])
+def test_one_judgment_of_a_higher_grade_is_reported_or_fixed(measure: str) -> None:
+    without = {**QRELS, "q1": {"a": 1, "b": 0, "c": 1}}
+    scores = [cf.evaluate(RUN, qrels, measure)[measure] for qrels in (QRELS, without)]
+    assert scores[0].values[1, 0] < 0.8 * scores[1].values[1, 0]
+    assert [one.settings["grades"].split(" (")[0] for one in scores] == ["0 to 3", "0 to 1"]
+    fixed = [cf.evaluate(RUN, qrels, measure, max_grade=4) for qrels in (QRELS, without)]
+    assert fixed[0][measure].values[1, 0] == fixed[1][measure].values[1, 0]
+    assert "max_grade" not in " ".join(fixed[0].notes())
+    assert fixed[0][measure].settings["max_grade"] == 4
+    assert any("0 to 3" in note for note in cf.evaluate(RUN, QRELS, measure).notes())
+
+
+def test_the_highest_grade_is_the_one_that_is_given() -> None:
+    # 2^g - 1 over 2^4, as gdeval has it.
+    ev = cf.evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}, "ERR@2", max_grade=4)
+    expected = 1 / 16 + (15 / 16) * (3 / 16) / 2
+    assert ev["ERR@2"].values.item() == pytest.approx(expected)
+    written = cf.evaluate(RUN, QRELS, ["ERR(max_grade=5)@2", "ERR@2"], max_grade=4)
+    alone = cf.evaluate(RUN, QRELS, "ERR(max_grade=5)@2")
+    assert np.array_equal(*(one["ERR(max_grade=5)@2"].values for one in (written, alone)))
+    with pytest.raises(cf.PolicyError, match="at least the highest grade of the judgments, 3"):
+        cf.evaluate(RUN, QRELS, "AP", max_grade=2)
+
+
+def test_the_scale_is_stated_by_all_commands(tmp_path: Path) -> None:
+    _write(tmp_path)
+    given = ("qrels", "r", "s", "-m", "ERR@20")
+    for command in ("evaluate", "compare"):
+        _, told = cranfield(tmp_path, command, *given)
+        assert "0 to 3" in told
+        assert "--max-grade 3" in told
+        _, told = cranfield(tmp_path, command, *given, "--max-grade", "4")
+        assert "0 to 3" not in told
+        cranfield(tmp_path, command, *given, "--max-grade", "2", status=2)
+    out, _ = cranfield(tmp_path, "evaluate", *given, "--format", "json")
+    assert any("0 to 3" in note for note in json.loads(out)["notes"])
+    out, _ = cranfield(tmp_path, "evaluate", *given, "--format", "json", "--max-grade", "4")
+    assert '"max_grade": 4' in out
+    out, _ = cranfield(tmp_path, "compare", *given, "--prose")
+    assert "grades 0 to 3" in out
+    out, _ = cranfield(tmp_path, "compare", *given, "--prose", "--max-grade", "4")
+    assert "max_grade 4" in out
+
+
+@pytest.mark.parametrize(
+    ("measure", "level", "number", "mean"),
+    [("AP", 1, 1, 1.0), ("AP(rel=2)", 2, 2, 1 / 3), ("nDCG@10", 1, 1, None), ("GMAP", 1, 1, 1.0)],
+)
+def test_topics_without_a_relevant_document(
+    measure: str, level: int, number: int, mean: float | None
+) -> None:
+    run = {**RUN, "q1": {"a": 3.0, "c": 2.0, "b": 1.0}} if level == 1 else RUN
+    ev = cf.evaluate(run, QRELS, measure)
+    [note] = [one for one in ev.notes() if "or higher" in one]
+    assert note.startswith(f"{number} of 3 topics")
+    assert f"grade {level}" in note
+    left = cf.evaluate(run, QRELS, measure, topics_with_grade=level)
+    assert len(left.topics) == 3 - number
+    assert not any("or higher" in one for one in left.notes())
+    assert left[measure].values.tolist() == ev[measure].values[: 3 - number].tolist()
+    if mean is not None:
+        assert left[measure].overall()[0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("measure", ["NumRel", "NumRet", "Judged@10"])
+def test_no_note_where_no_number_is_affected(measure: str) -> None:
+    assert not any("or higher" in one for one in cf.evaluate(RUN, QRELS, measure).notes())
+
+
+def test_topics_with_a_grade_go_with_all_ways_of_evaluating(tmp_path: Path) -> None:
+    with pytest.raises(cf.PolicyError, match="topics_with_grade"):
+        cf.evaluate(RUN, QRELS, "AP", topics_with_grade=4)
+    shards = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "x"}
+    ev = cf.evaluate(RUN, QRELS, "AP", shards=shards, topics_with_grade=1)
+    assert ev.topics == ev.whole.topics == ("q1", "q2")
+    extra = cf.evaluate({**RUN, "q9": {"a": 1.0}}, QRELS, "AP", topics="run", topics_with_grade=3)
+    assert extra.topics == ("q1",)
+    _write(tmp_path)
+    for command in ("evaluate", "compare"):
+        _, told = cranfield(tmp_path, command, "qrels", "r", "s", "-m", "RR")
+        assert "--topics-with-grade 1" in told
+        kept = ("--topics-with-grade", "1")
+        _, told = cranfield(tmp_path, command, "qrels", "r", "s", "-m", "RR", *kept)
+        assert "or higher" not in told

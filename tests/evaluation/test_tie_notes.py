@@ -1,0 +1,126 @@
+"""How far ties can change a score: against the enumeration of all orders of tied documents."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import score
+from cranfield.evaluation.score_notes import BY_DOCUMENT, tie_effects
+from cranfield.measures.base import REGISTRY
+from tests.cli.running import cranfield
+
+SCORES = {
+    "q1": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 2.0, "e": 1.0, "f": 1.0},
+    "q2": {"b": 1.0, "c": 1.0},
+    "q3": {"a": 3.0, "b": 2.0, "c": 1.0},
+}
+QRELS = {
+    "q1": {"a": 0, "b": 2, "c": 1, "d": 0, "f": 1, "z": 3},
+    "q2": {"b": 1, "c": -1},
+    "q3": {"a": 1, "b": 1, "x": 0},
+}
+
+
+def _orders() -> Any:
+    """Yield all runs without ties that differ from the tied run in the order of ties only."""
+    by_topic = []
+    for topic, docs in SCORES.items():
+        groups: dict[float, list[str]] = {}
+        for doc, value in docs.items():
+            groups.setdefault(value, []).append(doc)
+        falling = [groups[value] for value in sorted(groups, reverse=True)]
+        ways = [
+            [doc for group in way for doc in group] for way in product(*map(permutations, falling))
+        ]
+        by_topic.append([(topic, way) for way in ways])
+    for chosen in product(*by_topic):
+        yield {topic: {doc: -k for k, doc in enumerate(way)} for topic, way in chosen}
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [{}, {"depth": 2}, {"unjudged": "condensed"}, {"negative": "unjudged"},
+     {"unjudged": "condensed", "negative": "unjudged", "topics": "intersection"}],
+)  # fmt: skip
+def test_the_effect_of_ties_is_that_of_the_extreme_orders(policies: dict[str, Any]) -> None:
+    measures = ["AP", "RR@2", "nDCG@3", "P@2", "R(rel=2)@3", "ERR@3", "Bpref", "Judged@2",
+                "AP(judged_only=True)", "RBP(p=0.8)", "Rprec", "NumRelRet@2"]  # fmt: skip
+    values = {name: [] for name in measures}
+    for run in _orders():
+        ev = cf.evaluate(run, QRELS, measures, **policies)
+        for name, one in ev.to_dict("run").items():
+            values[name].append(one)
+    for name, some in values.items():
+        judged = cf.judge(SCORES, QRELS, **policies)
+        effects = tie_effects(judged, score(judged, name))
+        found = effects[0].effect if effects else 0.0
+        assert found == pytest.approx(max(some) - min(some), abs=1e-12), name
+
+
+def test_every_measure_of_grades_is_looked_at() -> None:
+    run = {"q": {f"d{k}": 1.0 for k in range(8)}}
+    qrels = {"q": {f"d{k}": k % 3 for k in range(1, 8)}}
+    judged = cf.judge(run, qrels)
+    seen = 0
+    for name, kind in REGISTRY.items():
+        info = kind.info
+        if kind.reads is not JudgedRuns or info.inputs or info.others or kind.inside:
+            continue
+        if info.beyond_grades == BY_DOCUMENT:
+            continue
+        measure = (
+            kind()
+            if kind.info.at_wanted != "required"
+            else kind() @ (3 if kind.info.at == "cutoff" else 0.5)
+        )
+        with suppress(MeasureError):
+            measure.require_complete()
+            effects = tie_effects(judged, score(judged, measure))
+            assert len(effects) == 1, name
+            assert np.isfinite(effects[0].effect), name
+            seen += 1
+    assert seen > 40
+
+
+@pytest.mark.parametrize("ties", ["rank", "file"])
+def test_an_order_without_ties_has_no_effect(tmp_path: Any, ties: str) -> None:
+    lines = "".join(f"q 0 d{k} {k} 0.5 flat\n" for k in range(1, 9))
+    (tmp_path / "flat.run").write_text(lines)
+    qrels = {"q": {f"d{k}": int(k == 8) for k in range(1, 9)}}
+    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10", ties=ties).notes() == []
+    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10").notes()
+
+
+def test_ties_below_the_cutoff_or_of_one_grade_have_no_effect() -> None:
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 0.5, "f": 0.5}}
+    qrels = {"q": {"a": 0, "b": 1, "c": 0, "d": 0, "e": 1, "f": 0}}
+    assert cf.evaluate(run, qrels, ["RR@4", "P@3"]).notes() == []
+    [note] = cf.evaluate(run, qrels, ["P@5"]).notes()
+    assert "P@5" in note
+    assert "0.2" in note
+    assert "67%" in note
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_commands_name_the_runs_that_ties_can_change(tmp_path: Any, command: str) -> None:
+    topics = [f"q{k}" for k in range(6)]
+    qrels = "".join(f"{q} 0 d{k} {int(k == 3)}\n" for q in topics for k in range(9))
+    (tmp_path / "qrels.txt").write_text(qrels)
+    for name, step in (("flat", 0.0), ("clear", 1.0)):
+        lines = (f"{q} Q0 d{k} {k} {9 - k * step} {name}\n" for q in topics for k in range(9))
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    paths = ("qrels.txt", "flat.run", "clear.run")
+    _, told = cranfield(tmp_path, command, *paths, "-m", "RR@10")
+    lines = [line for line in told.splitlines() if "ties can change" in line]
+    assert len(lines) == 1
+    assert "flat" in lines[0]
+    assert "clear" not in lines[0]
+    assert "0.89" in lines[0]

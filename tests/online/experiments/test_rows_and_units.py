@@ -1,0 +1,213 @@
+"""Which rows of a table are units, and how names, truth values and times are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.replays import replay_aa
+
+
+def sessions(name: str, seed: int = 1, per_user: int = 6) -> dict[str, list[Any]]:
+    """Rows of 40 users, each in one variant; users differ, variants do not."""
+    random = np.random.default_rng(seed)
+    users = np.repeat(np.arange(40), per_user)
+    rate = random.beta(0.5, 1.5, 40)[users]
+    return {
+        name: [f"u{k}" for k in users],
+        "variant": [("control", "treatment")[k % 2] for k in users],
+        "clicks": random.binomial(5, rate).tolist(),
+        "pages": [5] * users.size,
+    }
+
+
+def forms(table: dict[str, list[Any]], folder: Path) -> dict[str, Any]:
+    """Return a table as each source that is read."""
+    frame = pl.DataFrame(table)
+    frame.write_csv(folder / "t.csv")
+    frame.write_csv(folder / "t.tsv", separator="\t")
+    frame.write_parquet(folder / "t.parquet")
+    frame.write_ndjson(folder / "t.jsonl")
+    files = {suffix: folder / f"t.{suffix}" for suffix in ("csv", "tsv", "parquet", "jsonl")}
+    return {**files, "mapping": table, "polars": frame, "dicts": frame.to_dicts()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["user", "user_id", "visitor", "Client ID", "customer", "account", "fullVisitorId", "cookie",
+     "user_pseudo_id", "participant", "session", "shop", "device", "email"],
+)  # fmt: skip
+def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -> None:
+    table = sessions(name)
+    if name == "email":
+        table[name] = [f"{one}@example.org" for one in table[name]]
+    for form, data in forms(table, tmp_path).items():
+        with pytest.raises(PolicyError, match=f"40 values of '{name}'.*unit='row'"):
+            analyse_experiment(data, "clicks/pages")
+        by_unit = analyse_experiment(data, "clicks/pages", unit=name)
+        by_row = analyse_experiment(data, "clicks/pages", unit="row")
+        assert by_unit.units.tolist() == [20, 20], form
+        assert by_row.units.tolist() == [120, 120], form
+        assert by_unit.error[0, 0] > by_row.error[0, 0]
+
+
+def test_replays_refuse_rows_of_a_unit_too() -> None:
+    with pytest.raises(PolicyError, match="'user'"):
+        replay_aa(sessions("user"), "clicks", replays=10)
+    assert replay_aa(sessions("user"), "clicks", unit="row", replays=10).units == 240
+
+
+def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -> None:
+    random = np.random.default_rng(3)
+    users = {
+        "user": [f"u{k}" for k in range(200)],
+        "variant": ["a", "b"] * 100,
+        "x": random.normal(size=200),
+        "sessions": random.poisson(3, 200),
+        "bucket": [f"b{k % 20}" for k in range(200)],
+        "device": random.choice(["phone", "desk"], 200),
+        "revenue": random.poisson(1, 200),
+    }
+    assert analyse_experiment(users, "x").units.tolist() == [100, 100]
+    no_ids = {name: users[name] for name in ("variant", "x", "device", "revenue")}
+    assert analyse_experiment(no_ids, "x").units.tolist() == [100, 100]
+    # A column called row is a column.
+    rows = {**no_ids, "row": [str(k // 2 * 2 + k % 2) for k in range(200)]}
+    assert analyse_experiment(rows, "x", unit="row").unit == "row"
+
+
+DAYS = ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
+TOTALS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "day": (
+        {"date": DAYS * 2, "variant": ["a"] * 4 + ["b"] * 4, "orders": [5, 6, 7, 5, 8, 9, 7, 8]},
+        "orders",
+        "'date'",
+    ),
+    "country and device": (
+        {
+            "country": ["ca", "ca", "us", "us"] * 2,
+            "device": ["phone", "desk"] * 4,
+            "variant": ["a"] * 4 + ["b"] * 4,
+            "success": [50, 60, 40, 30, 55, 66, 44, 33],
+            "total": [500] * 8,
+        },
+        "success/total",
+        "'country' and 'device'",
+    ),
+    "week as a number, one row missing": (
+        {"week": [1, 2, 3, 1, 2], "variant": ["a", "a", "a", "b", "b"], "x": [1, 2, 3, 4, 5]},
+        "x",
+        "'week'",
+    ),
+    "users as the denominator": (
+        {"variant": list("aabb"), "buys": [5, 6, 7, 8], "users": [90, 80, 70, 95]},
+        "buys/users",
+        "'users'",
+    ),
+    "n_users beside the metric": (
+        {"variant": list("aabb"), "rate": [0.1, 0.2, 0.3, 0.4], "n_users": [90, 80, 70, 95]},
+        "rate",
+        "'n_users'",
+    ),
+    "weight": (
+        {"variant": list("aabb"), "rate": [0.1, 0.2, 0.3, 0.4], "weight": [0.5, 1.5, 2, 1]},
+        "rate",
+        "'weight'",
+    ),
+    "impressions": (
+        {"variant": list("aabb"), "clicks": [5, 6, 7, 8], "Impressions": [90, 80, 70, 95]},
+        "clicks",
+        "'Impressions'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOTALS)
+def test_totals_of_many_units_are_refused_by_every_reader(case: str, tmp_path: Path) -> None:
+    table, metric, named = TOTALS[case]
+    for data in forms(table, tmp_path).values():
+        with pytest.raises(PolicyError, match=f"{named}.*unit='row'"):
+            analyse_experiment(data, metric)
+    assert analyse_experiment(table, metric, unit="row").units.sum() == len(table["variant"])
+
+
+def test_a_unit_that_is_in_every_variant_is_no_unit() -> None:
+    table = TOTALS["day"][0]
+    with pytest.raises(InputError, match=r"all 4 units in more than one variant.*'date'"):
+        analyse_experiment(table, "orders", unit="date")
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_a_unit_has_the_time_and_the_segment_of_its_earliest_row(kind: str) -> None:
+    days = [3, 1, 2, 2, 1, 3, 4, 4]
+    table = {
+        "user": ["p", "p", "q", "q", "r", "r", "s", "s"],
+        "variant": ["a", "a", "b", "b", "a", "a", "b", "b"],
+        "x": [1.0, 2, 3, 4, 5, 6, 7, 8],
+        "day": days if kind == "number" else [f"2026-05-0{k}" for k in days],
+        "device": ["desk", "phone", "desk", "desk", "desk", "phone", "desk", "desk"],
+    }
+    found = analyse_experiment(table, "x", unit="user", time="day", segments=["device"])
+    assert found.segments is not None
+    of = {row["level"]: row["units"] for row in found.segments.to_dicts()}
+    assert of == {"desk": 3, "phone": 1}
+    assert any("2 units with several values of device" in note for note in found.notes)
+    if kind == "text":
+        by_day = found.sample_ratios.filter(pl.col("by") == "day")
+        assert by_day["level"].to_list() == ["2026-05-01", "2026-05-02", "2026-05-04"]
+        assert by_day["units"].to_list() == [2, 1, 1]
+
+
+def test_looks_go_by_the_earliest_time_of_a_unit() -> None:
+    random = np.random.default_rng(4)
+    first = pl.DataFrame(
+        {"user": range(200), "variant": ["a", "b"] * 100, "x": random.normal(size=200)}
+    ).with_columns(time=pl.col("user"))
+    # A later row of each user, put before the first one, changes neither sums nor order.
+    later = first.with_columns(x=pl.lit(0.0), time=pl.lit(1000) - pl.col("user"))
+    how: dict[str, Any] = {"unit": "user", "sequential": "CS(tuned=100)", "looks": [50, 100]}
+    one = analyse_experiment(first, "x", time="time", **how)
+    two = analyse_experiment(pl.concat([later, first]), "x", time="time", **how)
+    assert one.looks is not None
+    assert two.looks is not None
+    assert one.looks["difference"].to_list() == pytest.approx(two.looks["difference"].to_list())
+
+
+def test_blanks_around_names_are_removed_and_counted(tmp_path: Path) -> None:
+    table: dict[str, list[Any]] = {
+        "user": ["p", " p", "q ", "q", "r", "s"],
+        "variant": ["a", "a ", "b", " b", "a", "b"],
+        "x": [1, 2, 3, 4, 5, 6],
+        "device": ["desk", "desk ", "desk", "desk", "phone", "phone"],
+    }
+    for data in forms(table, tmp_path).values():
+        found = analyse_experiment(data, "x", unit="user", segments=["device"])
+        assert found.variants == ("a", "b")
+        assert found.units.tolist() == [2, 2]
+        assert sum("blanks around" in note for note in found.notes) == 3
+        assert found.segments is not None
+        assert found.segments["level"].to_list() == ["desk", "phone"]
+    with pytest.raises(InputError, match="has no user"):
+        analyse_experiment({**table, "user": ["  ", *table["user"][1:]]}, "x", unit="user")
+
+
+@pytest.mark.parametrize("truth", [("True", "False"), ("true", " FALSE"), (True, False)])
+def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_path: Path) -> None:
+    bought = [truth[k % 3 == 0] for k in range(40)]
+    table = {"treated": [True, False] * 20, "bought": bought}
+    numbers = {"treated": ["True", "False"] * 20, "bought": [int(k % 3 != 0) for k in range(40)]}
+    known = analyse_experiment(numbers, "bought", variant="treated", control="False")
+    for form, data in forms(table, tmp_path).items():
+        if truth[1] == " FALSE" and form in {"csv", "tsv"}:
+            continue
+        # CSV of polars, and JSON, write truth values in small letters.
+        control = "false" if form in {"csv", "tsv"} else "False"
+        found = analyse_experiment(data, "bought", variant="treated", control=control)
+        np.testing.assert_array_equal(found.means, known.means)
+        assert found.units.tolist() == [20, 20]

@@ -1,0 +1,88 @@
+"""Tables in which a row stands for several rows are refused, whatever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import InputError
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+CLICKS = {"page": ["p", "q"], "rank": [1, 1]}
+FLAT = {**RESULTS, "query": ["cats", "cats", "dogs"], "clicks": [1, 0, 1]}
+ACTIONS = {"reward": [1, 0], "propensity": [0.5, 0.5], "action": ["a", "b"]}
+
+
+def scanned(**given: dict[str, Any]) -> Any:
+    kept: dict[str, Any] = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS} | given
+    return cf.online.scan_log(*(pl.LazyFrame(one) for one in kept.values()))
+
+
+def measured(**given: dict[str, Any]) -> Any:
+    frames = {name: pl.LazyFrame(one) for name, one in given.items()}
+    return cf.online.measure({"pages": pl.LazyFrame(PAGES), **frames}, "QueriesPerUser")
+
+
+READERS: dict[str, Callable[[str, list[Any]], Any]] = {
+    "flat": lambda name, values: cf.online.read_log({**FLAT, name: [*values, 1]}),
+    "pages": lambda name, values: cf.online.read_log(
+        {**PAGES, name: values}, RESULTS, CLICKS, format="tables"
+    ),
+    "results": lambda name, values: cf.online.read_log(PAGES, {**RESULTS, name: [*values, 1]}),
+    "clicks": lambda name, values: cf.online.read_log(PAGES, RESULTS, {**CLICKS, name: values}),
+    "scanned pages": lambda name, values: scanned(pages={**PAGES, name: values}),
+    "scanned clicks": lambda name, values: scanned(clicks={**CLICKS, name: values}),
+    "measured": lambda name, values: measured(clicks={**CLICKS, name: values}),
+    "logged actions": lambda name, values: cf.online.policy_value(
+        pl.DataFrame({**ACTIONS, name: values})
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("impressions", [1000, 30]),
+        ("Views", ["1", "1200"]),
+        ("n", [2, None]),
+        ("sample_weight", [0.5, 1.0]),
+        ("Search Count", [1, 3]),
+    ],
+)
+def test_a_column_of_counts_is_refused(reader: str, name: str, values: list[Any]) -> None:
+    with pytest.raises(InputError, match=f"column '{name}' .* of rows"):
+        READERS[reader](name, values)
+
+
+@pytest.mark.parametrize("reader", sorted({*READERS} - {"measured", "logged actions"}))
+@pytest.mark.parametrize("values", [[1, 1], ["1", "1"]])
+def test_rows_that_count_once_are_read(reader: str, values: list[Any]) -> None:
+    READERS[reader]("weight", values)
+
+
+def test_relations_of_a_database() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pages = duckdb.sql("select 1 as page, 'cats' as query, 40 as searches")
+    with pytest.raises(InputError, match="column 'searches' .'40'. may be a count"):
+        cf.online.scan_log(pages)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_files(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"log.{format}"
+    frame = pl.DataFrame({**FLAT, "impressions": [1000, 1000, 500]})
+    writers: dict[str, Any] = {
+        "csv": frame.write_csv,
+        "jsonl": frame.write_ndjson,
+        "parquet": frame.write_parquet,
+    }
+    writers[format](path)
+    with pytest.raises(InputError, match=f"log.{format}: column 'impressions' .'1000'"):
+        cf.online.read_log(path)

@@ -1,0 +1,135 @@
+"""A log of which nothing is recognised is an error or a warning, and never counts as zero."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from tests.cli.running import cranfield
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+
+
+def ubi(folder: Path, *actions: str) -> list[Path]:
+    """Write two pages of two results, and an event on the second result of each, by action."""
+    pages = ["p", "q"]
+    queries = [
+        {"query_id": page, "user_query": "cats", "query_response_hit_ids": ["a", "b"]}
+        for page in pages
+    ]
+    attributes = {"object": {"object_id": "b"}, "position": {"ordinal": 2}}
+    events = [
+        {"action_name": action, "query_id": page, "event_attributes": attributes}
+        for action in actions
+        for page in pages
+    ]
+    paths = [folder / "q.jsonl", folder / "e.jsonl"]
+    for path, records in zip(paths, (queries, events), strict=True):
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return paths
+
+
+@pytest.mark.parametrize(
+    "actions", [["item_click"], ["Click", "impression"], ["product_click", "add_to_cart"]]
+)
+def test_clicks_by_another_name(tmp_path: Path, actions: list[str]) -> None:
+    queries, events = ubi(tmp_path, *actions)
+    with pytest.raises(InputError, match=rf"'click', got .*'{actions[0]}' \(2\).*click_actions="):
+        cf.online.read_log(queries, clicks=events)
+    log = cf.online.read_log(queries, clicks=events, click_actions=[actions[0], "other"])
+    assert log.clicks.rows() == [(0, 2, "b"), (1, 2, "b")]
+    with pytest.raises(InputError, match="action_name 'clack', got"):
+        cf.online.read_log(queries, clicks=events, click_actions=["clack"])
+
+
+def test_impressions_without_clicks_are_recognised(tmp_path: Path) -> None:
+    queries, events = ubi(tmp_path, "impression")
+    log = cf.online.read_log(queries, clicks=events)
+    assert log.tells_clicks and log.clicks.is_empty()
+
+
+def test_the_option_of_commands(tmp_path: Path) -> None:
+    ubi(tmp_path, "item_click", "product_click")
+    arguments = ("online", "measure", "q.jsonl", "e.jsonl", "-m", "QCTR", "-f", "csv")
+    _, err = cranfield(tmp_path, *arguments, status=2)
+    assert "got 'item_click' (2), 'product_click' (2)" in err
+    out, _ = cranfield(tmp_path, *arguments, "--click-actions", "item_click, product_click")
+    assert "QCTR,2.0" in out
+
+
+def test_click_actions_are_of_events() -> None:
+    with pytest.raises(PolicyError, match="click_actions require a log of format ubi, got flat"):
+        cf.online.read_log(PAGES, click_actions=["tap"])
+
+
+@pytest.mark.parametrize(
+    "clicks",
+    [
+        {"page": ["P", "Q"], "rank": [1, 1]},
+        {"page": ["p.0"], "rank": [1]},
+        {"page": ["p", "q"], "doc": ["http://x/a", "http://x/c"]},
+        {"page": ["p"], "rank": [9]},
+    ],
+)
+def test_clicks_of_which_none_is_on_a_result(clicks: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="clicks: expected clicks on results on pages .*'p', got"):
+        cf.online.read_log(PAGES, RESULTS, clicks)
+
+
+def test_results_of_which_none_is_on_a_page() -> None:
+    with pytest.raises(InputError, match="results: expected results on pages .*'p', got none"):
+        cf.online.read_log(PAGES, {"page": ["1", "2"], "rank": [1, 1], "doc": ["a", "b"]})
+
+
+@pytest.mark.parametrize("table", ["results", "clicks"])
+def test_lazy_tables_on_other_pages(table: str) -> None:
+    other = pl.LazyFrame({"page": ["x"], "rank": [1]})
+    tables = {"pages": pl.LazyFrame(PAGES), "results": pl.LazyFrame(RESULTS), table: other}
+    tables.setdefault("clicks", pl.LazyFrame({"page": ["p"], "rank": [1]}))
+    with pytest.raises(InputError, match=f"expected {table} on pages of the log"):
+        cf.online.measure(tables, "CTR")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("i.jsonl", '{"page": 1, "query": "q", "ranking": ["a", "b"]}\n', "no page has results"),
+        ("p.csv", "page,query,url_shown\n1,q,a\n", "no page has results"),
+        ("l.jsonl", '{"sid": "s", "qid": "q", "ranking": []}\n', "no page has results"),
+        ("q.jsonl", '{"query_id": "q", "user_query": "x"}\n', "no page has results"),
+        ("y.log", "1\t0\tQ\t77\t13\ta\tb\n", "has no clicks; measures of clicks are 0"),
+        ("pyclick", "7_1\ta,b :\n", "has no clicks; measures of clicks are 0"),
+        ("f.csv", "page,query,rank,doc,clicked\n1,q,1,a,\n", "has no column of clicks with"),
+        ("f.csv", "page,query,rank,doc,click_time\n1,q,1,a,\n", "has no column of clicks with"),
+        (
+            "l.jsonl",
+            '{"sid": "s", "qid": "q", "ranking": [{"docid": "a", "click": true}]}\n',
+            "has no column of clicks with",
+        ),
+    ],
+)
+def test_files_without_results_or_clicks(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.warns(CranfieldWarning, match=f"{name}: {said}"):
+        log = cf.online.read_log(path)
+    if "column of clicks" in said:
+        assert not log.tells_clicks
+        with pytest.raises(InputError, match="Abandonment needs clicks"):
+            cf.online.measure(log, "Abandonment")
+
+
+def test_zeros_that_are_values() -> None:
+    flat = {**RESULTS, "query": ["cats", "cats", "dogs"], "clicked": [0, 0, 0]}
+    assert cf.online.measure(cf.online.read_log(flat), "CTR")["CTR"].item() == 0
+    log = cf.online.read_log(PAGES, RESULTS, pl.DataFrame({"page": [], "rank": []}))
+    assert cf.online.measure(log, "Abandonment")["Abandonment"].item() == 1

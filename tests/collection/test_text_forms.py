@@ -183,7 +183,7 @@ def test_ranks_that_are_certain_and_nearly_so(tmp_path: Path) -> None:
 
 def test_scores_that_are_certain(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    quantised: list[tuple[int, str, float]] = []
+    quantised: list[tuple[int, str, Any]] = []
     for t in range(20):
         values = rng.integers(200, 4000, 50)
         quantised += [(t, f"d{k}", int(x)) for k, x in enumerate(sorted(values)[::-1])]
@@ -353,6 +353,7 @@ def test_empty_rankings_are_topics_of_the_run(empty: Any, first: bool, tmp_path:
     (tmp_path / "a.json").write_text(json.dumps(run))
     nothing = {"q1": empty, "q2": empty}
     for given in (run, tmp_path / "a.json", {"x": run}):
+        topics: Any
         for topics, wanted in {"run": [1, 0], "intersection": [1, 0], "qrels": [1, 0, 0]}.items():
             values = cf.evaluate(given, qrels, "RR", topics=topics)["RR"].values[:, 0]
             assert values.tolist() == wanted

@@ -114,10 +114,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
         "status": "status state discarded is_discarded rejected is_rejected approved is_approved"
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
-        " is_excluded tainted rejection_time is_bot bot is_test",
+        " is_excluded tainted parsed failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences",
         "weight": "weight weights sample_weight",
+        "support": "match matched found present label",
     }
 )
 """Names of columns that change what rows mean, by what they are: never passed over silently.
@@ -126,7 +127,7 @@ So is every column whose name ends in `status`.
 """
 
 PLAIN = (
-    "q0 text title body contents content snippet abstract url description name comment comments"
+    "q0 topic doc docid document text title body contents content snippet abstract url description name comment comments"
     " note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )

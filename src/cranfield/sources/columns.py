@@ -59,7 +59,16 @@ class Columns:
         return {name: self.cells(k) for name, k in places.items()}
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
-        """Warn of columns that nothing reads; refuse those that change what rows mean."""
+        """Warn of columns that nothing reads; refuse those that change what rows mean.
+
+        A row that repeats the names of the columns, as of files that were joined, is refused.
+        """
+        if repeated := self._heads(used):
+            line = None if self.lines is None else self.lines[repeated[0]]
+            reason = "" if line else f"row {repeated[0] + 1} "
+            raise InputError(
+                f"{reason}repeats the names of the columns", source=self.source, line=line
+            )
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -67,8 +76,7 @@ class Columns:
                 some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
-                    f" {schema.kind} does not take into account: {_SETTLED[kind]}, and remove the"
-                    " column",
+                    f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
         # A column with one value for all rows changes none of them, nor does one that says no more
@@ -76,20 +84,37 @@ class Columns:
         noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
         for k, read in others.items():
             pair = pl.DataFrame({"read": _texts(self.cells(read)), "other": _texts(self.cells(k))})
-            if pair.n_unique() > pair["read"].n_unique():
+            text = schema.describes(self.names[k])
+            if (pair["other"].n_unique() > 1 and not text) or pair.n_unique() > pair[
+                "read"
+            ].n_unique():
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+
+    def _heads(self, used: Collection[int]) -> list[int]:
+        """Return the rows that hold the names of the columns."""
+        rows: list[int] | None = None
+        for k in used:
+            name, cells = self.names[k], self.cells(k)
+            if isinstance(cells, pl.Series) and cells.dtype != pl.String:
+                return []
+            if rows is None and isinstance(cells, pl.Series):
+                rows = (cells == str(name)).arg_true().to_list()
+            places = range(len(cells)) if rows is None else rows
+            rows = [row for row in places if isinstance(name, str) and cells[row] == name]
+        return rows or []
 
 
 _LOOKED_AT = 100
 """Columns that are not read, and whose values are looked at: the first ones."""
 
 _SETTLED = {
-    "status": "keep the rows that count",
-    "count": "give one row for each time",
-    "weight": "give rows of equal weight",
+    "status": "keep the rows that count, and remove the column",
+    "count": "give one row for each time, and remove the column",
+    "weight": "give rows of equal weight, and remove the column",
+    "support": "call it support, or remove it",
 }
 """What makes a table readable that has a decisive column."""
 
@@ -309,7 +334,9 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
 
 def _refuse_short_rows(raw: bytes, source: str, separator: str, width: int) -> None:
     """Refuse a row with fewer cells than the head, whose other cells would be read as empty."""
-    reader = csv.reader(io.StringIO(decoded(raw, source), newline=""), delimiter=separator)
+    reader = csv.reader(
+        io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
+    )
     with refusing("is no proper table", source, csv.Error):
         for row in reader:
             if any(map(str.strip, row)) and len(row) < width:

@@ -21,7 +21,7 @@ Cells = Sequence[Any] | pl.Series
 _COMPLEX = (complex, np.complexfloating)
 """NumPy makes a real number of one, with a warning."""
 
-_NO_NUMBER = (bytes, bytearray, *_COMPLEX)
+_NO_NUMBER = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
 """What Python and NumPy would make a number of."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -206,7 +206,7 @@ class Kind:
             written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             made = texts.select(written).to_series()
             return None if made.null_count() else made
-        if not (given.is_integer() or given in {pl.Boolean, pl.Float32, pl.Float64}):
+        if not (given.is_integer() or given in {pl.Float32, pl.Float64}):
             return None
         number = series.cast(self.dtype, strict=False)
         if self.dtype == pl.Float64:

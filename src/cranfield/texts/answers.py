@@ -51,6 +51,7 @@ ANSWERS = Schema(
         optional("text", replace(TEXT, missing=anything)),
     ),
     called="answers",
+    decisive=("status", "support"),
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
     numbered=True,

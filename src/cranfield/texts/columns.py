@@ -31,7 +31,8 @@ _SUPPORT = {
 
 
 def _label(cell: Any) -> str | None:
-    return None if absent(cell) else str(plain(cell))
+    nested = isinstance(cell, (list, tuple, set, dict))
+    return None if nested or absent(cell) else str(plain(cell)).strip()
 
 
 def _amount(cell: Any) -> float | None:

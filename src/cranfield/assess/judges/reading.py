@@ -38,7 +38,6 @@ _LABELS = Schema(
         optional("result_status", GRADE_OR_NONE),
     ),
     called="labels",
-    decisive=("status",),
     tuples=_NAMES,
     mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
     numbered=True,

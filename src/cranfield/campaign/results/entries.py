@@ -231,7 +231,7 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
         Column(name, number if name == wanted["score"] else TAG, None)
         for name in dict.fromkeys(wanted.values())
     )
-    schema = Schema(kind, columns, asked=True)
+    schema = Schema(kind, columns, decisive=(), asked=True)
     table = fitted(given.matched(schema), schema, given.source, given.lines)
     read = {what: table.frame[name] for what, name in wanted.items()}
     days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]

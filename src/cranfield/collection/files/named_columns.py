@@ -155,7 +155,6 @@ RUN = Schema(
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
-    decisive=("status",),
     mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
 )
 
@@ -176,7 +175,6 @@ QRELS = Schema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status",),
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

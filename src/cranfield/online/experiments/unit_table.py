@@ -36,7 +36,9 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 _MEASURED = replace(
     NUMBER,
     read=lambda cell: (
-        _TRUTH.get(cell.strip().lower(), finite(cell)) if isinstance(cell, str) else finite(cell)
+        _TRUTH.get(cell.strip().lower(), finite(cell))
+        if isinstance(cell, str)
+        else finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
     ),
     missing=absent,
 )

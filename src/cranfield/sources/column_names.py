@@ -28,9 +28,16 @@ _DOC = (
     "url",
 )
 
+_TOPIC = ("qid topic_id query_id tid question_id", "topic", "query question")
+_SHARD = ("shard shard_id", "part partition")
+
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
     {
-        "topic": ("qid topic_id query_id tid question_id", "topic", "query question"),
+        "topic": _TOPIC,
+        "topic of scores": (
+            f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
+            *_TOPIC[1:],
+        ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
@@ -55,7 +62,8 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "weight": ("weight", "share membership"),
         "probability": ("probability prob p",),
         "type": ("type intent_type", "kind"),
-        "shard": ("shard shard_id", "part partition"),
+        "shard": _SHARD,
+        "shard of scores": (f"{_SHARD[0]} shard_no", *_SHARD[1:]),
         "judge": ("judge", "name", _SYSTEM),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),

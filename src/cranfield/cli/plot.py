@@ -33,6 +33,8 @@ Examples:
 
 DEFAULT = ("AP",)
 
+OF_CHARTS = ("systems", "topic", "reference", "length", "grades")
+
 BY_STUDY = {
     "SplitStudy": "study tests",
     "DiscriminativePower": "study measures",
@@ -124,11 +126,6 @@ def plot(
     kind: str,
     qrels: str | None,
     runs: tuple[str, ...],
-    systems: tuple[str, ...],
-    topic: str | None,
-    reference: str | None,
-    length: int | None,
-    grades: int | None,
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
     comparing: Comparing,
@@ -161,15 +158,7 @@ def plot(
         )
     path = output or f"{name}.svg"
     format_of(path)
-    options = _options(
-        chart,
-        name,
-        systems=systems,
-        topic=topic,
-        reference=reference,
-        length=length,
-        grades=grades,
-    )
+    options = _options(chart, name, {option: judging.pop(option) for option in OF_CHARTS})
     without = f"does not go with {name}"
     if chart.of not in {"PairwiseComparison", "AnovaTable"}:
         refuse([field.name for field in fields(Comparing)], without)
@@ -211,7 +200,7 @@ def _given(
     return next(iter(scores.values()))
 
 
-def _options(chart: Kind, name: str, **given: Any) -> dict[str, Any]:
+def _options(chart: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a chart that were given, and refuse those that it does not have."""
     names = {"systems": "--only"}
     renamed = {"length": "lengths"} if "lengths" in chart.options else {}

@@ -73,17 +73,14 @@ def sessions(
     asked: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    depth: int | None,
-    duplicates: str,
     run_duplicates: str,
     bad_runs: str,
-    until_click: bool,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
     output: Output,
     printing: Printing,
-    **others: Any,
+    **options: Any,
 ) -> None:
     """Score sessions of several queries.
 
@@ -104,15 +101,7 @@ def sessions(
         read = read.followed_by(
             runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
         )
-    found = evaluate_sessions(
-        read,
-        qrels,
-        wanted,
-        depth=depth,
-        duplicates=duplicates,
-        until_click=until_click,
-        lengths=lengths,
-        **{name: value for name, value in others.items() if value is not None},
-    )
+    options = {name: value for name, value in options.items() if value is not None}
+    found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
     found.warn()
     output.write(found, printing, unit="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -56,16 +57,7 @@ Examples:
     help="Day of the release, written into it, by which embargoes end; else today, not written.",
 )
 @option("--note", default="", metavar="TEXT", help="A text for its README.")
-def release(
-    folder: str,
-    task: str | None,
-    judgments: str | None,
-    anonymous: bool,
-    seed: int,
-    scores_only: bool,
-    date: str | None,
-    note: str,
-) -> int:
+def release(folder: str, **options: Any) -> int:
     """Release a task: runs, judgments, scores, sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
@@ -74,15 +66,7 @@ def release(
     from cranfield import campaign
 
     opened = campaign.open(folder)
-    made = opened.release(
-        task,
-        judgments=judgments,
-        anonymous=anonymous,
-        seed=seed,
-        scores_only=scores_only,
-        date=date,
-        note=note,
-    )
+    made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
     for one in made.left_out:

@@ -278,7 +278,8 @@ class Comparison(Reader):
         rf" {Reader.DIFFERENCE}\."
     )
     def see_second(self, found: re.Match[str]) -> None:
-        assert found[1] == sorted(self.means, key=lambda name: -float(self.means[name]))[1]
+        falling = self.one.mean_of != "mean rank"
+        assert found[1] == sorted(self.means, key=self.means.__getitem__, reverse=falling)[1]
         self.pair(found[2], found[3], found)
 
     def effects(self) -> Any:

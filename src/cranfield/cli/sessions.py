@@ -39,14 +39,13 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
 @option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
 @one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
-@option(
+@one_of(
     "--run-duplicates",
-    type=click.Choice(DUPLICATES),
-    default="error",
-    show_default=True,
+    DUPLICATES,
+    "Which of a document that is twice in one ranking of a RUN is kept, if any.",
+    "error",
     stands_for="duplicates",
     goes_with="RUN",
-    help="Which of a document that is twice in one ranking of a RUN is kept, if any.",
 )
 @skip_bad_runs
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")

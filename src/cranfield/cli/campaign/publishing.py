@@ -17,6 +17,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.judging import seed_option
 
 RELEASE = """\b
 Examples:
@@ -43,13 +44,7 @@ Examples:
 @task_option
 @judgments_option
 @option("--anonymous", is_flag=True, help="No team is named.")
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of the order in which teams that are not named are numbered.",
-)
+@seed_option("Of the order in which teams that are not named are numbered.")
 @option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
 @option(
     "--date",

@@ -15,6 +15,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
+from cranfield.cli.options.judging import alpha_option
 from cranfield.cli.options.output import output_option, write_findings
 from cranfield.reporting.text.studies import WRITERS
 
@@ -45,9 +46,6 @@ Examples:
 SHOWN = 200
 """Runs of a board that the text shows, unless all are asked for."""
 
-alpha_option = option(
-    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
-)
 format_option = form_option(WRITERS)
 
 

@@ -18,6 +18,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import WRITTEN, command, option
+from cranfield.cli.options.judging import one_of
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
@@ -44,12 +45,11 @@ Examples:
     metavar="MEASURE",
     help="Of charts and topics; by default the first of the task.",
 )
-@option(
+@one_of(
     "--others",
-    type=click.Choice(["named", "hidden"]),
-    default="named",
-    show_default=True,
-    help="Whether runs that are not separated from a sheet's own are named on it.",
+    ("named", "hidden"),
+    "Whether runs that are not separated from a sheet's own are named on it.",
+    "named",
 )
 @output_folder("Where to write.")
 def sheets(folder: str, task: str | None, output: str, **options: Any) -> int:

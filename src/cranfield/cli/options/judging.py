@@ -86,6 +86,10 @@ def resamples_option(default: int, of: str = "", **more: Any) -> Callable[[Comma
     )
 
 
+def seed_option(text: str, **more: Any) -> Callable[[Command], Command]:
+    return option("--seed", type=click.IntRange(0), default=0, show_default=True, help=text, **more)
+
+
 _JUDGING = (
     in_group(
         "Judging",

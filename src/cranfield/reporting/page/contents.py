@@ -217,10 +217,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 def _compared(
     one: Scores | PairwiseComparison, known: Measure | None, given: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
-    """Compare; what cannot be compared is still reported, with the reason.
-
-    Scores are those that were compared: with missing ones as the policy has left them.
-    """
+    """Compare; what cannot be compared is still reported, with the reason."""
     if isinstance(one, PairwiseComparison):
         return one.scores, one, ""
     if known is not None and known.name in COVERAGE:

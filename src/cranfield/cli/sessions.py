@@ -8,7 +8,13 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
+from cranfield.cli.options.judging import (
+    max_grade_option,
+    measures_option,
+    one_of,
+    rel_option,
+    wanted_measures,
+)
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.cli.options.reading import DUPLICATES, skip_bad_runs
 from cranfield.collection.judged.policies import CHOICES
@@ -50,11 +56,8 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @skip_bad_runs
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
-@option(
-    "--rel",
-    type=click.IntRange(0),
-    help="Lowest relevant grade of measures that do not set it themselves.",
-)
+@rel_option
+@max_grade_option
 @one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
 @one_of(

@@ -41,7 +41,16 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     epilog=EPILOG,
     first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
 )
-@score_input(option("--measure", "asked", default="AP", show_default=True, help="The measure."))
+@score_input(
+    option(
+        "--measure",
+        "asked",
+        default="AP",
+        show_default=True,
+        help="The measure.",
+        callback=lambda context, option, measure: (measure,),
+    )
+)
 @option(
     "--test",
     "tests",

@@ -249,8 +249,8 @@ class Comparison(Reader):
             assert not (self.star[k] and sign * (self.means[a] - self.means[b]) > 0)
 
     @matches(
-        rf"(\S+) has the (?:highest (mean)|lowest (mean rank)), ({N}); it differs significantly from"
-        rf" (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
+        rf"(\S+) has the (?:highest (mean)|lowest (mean rank)), ({N}); it differs"
+        rf" significantly from (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
         rf"(?:, and not from (.+))?\."
     )
     def see_best(self, found: re.Match[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,10 +15,10 @@ import polars as pl
 from cranfield.base.errors import (
     ArgumentError,
     CranfieldError,
-    CranfieldWarning,
     InputError,
     PolicyError,
     quoted,
+    warn,
 )
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened, PathName
@@ -111,7 +110,7 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
         retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
         if retracted and not asked.retracted:
             said = f"{path} was retracted, and is left out"
-            warnings.warn(CranfieldWarning(said), stacklevel=3)
+            warn(said, stacklevel=3)
             continue
         if (path / REGISTRY).is_file():
             frame = _of_campaign(path, asked)

@@ -143,12 +143,9 @@ def judgments(
         if version is not None or note:
             raise PolicyError("which judgments? QRELS is missing")
         records = opened.registry.judgments(rules.name)
-        kinds = {"rows": pl.Int64}
-        columns = ("version", "added", "rows", "note", "object")
-        frame = pl.DataFrame(
-            {name: [getattr(one, name) for one in records] for name in columns},
-            schema={name: kinds.get(name, pl.String) for name in columns},
-        )
+        kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
+        columns = {name: [getattr(one, name) for one in records] for name in kinds}
+        frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{from_frame(frame, title).to_text() if records else title}\n"
         write_listing(frame, text, form, output)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import CranfieldWarning, PolicyError, quoted, warn
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.cli.campaign.arguments import folder_argument, task_option
@@ -108,7 +107,7 @@ def submit(
         )
         if listed.unused:
             unused = ", ".join(map(quoted, listed.unused))
-            warnings.warn(CranfieldWarning(f"columns that are not used: {unused}"), stacklevel=1)
+            warn(f"columns that are not used: {unused}", stacklevel=1)
         if listed.unnamed:
             files = f"{counted(len(listed.unnamed), 'file')} without a row in the table"
             warn(f"{files}: {some_of(map(quoted, listed.unnamed), 5)}")

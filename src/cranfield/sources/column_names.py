@@ -28,9 +28,16 @@ _DOC = (
     "url",
 )
 
+_TOPIC = ("qid topic_id query_id tid question_id", "topic", "query question")
+_SHARD = ("shard shard_id", "part partition")
+
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
     {
-        "topic": ("qid topic_id query_id tid question_id", "topic", "query question"),
+        "topic": _TOPIC,
+        "topic of scores": (
+            f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
+            *_TOPIC[1:],
+        ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
@@ -55,8 +62,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "weight": ("weight", "share membership"),
         "probability": ("probability prob p",),
         "type": ("type intent_type", "kind"),
-        "shard": ("shard shard_id", "part partition"),
+        "shard": _SHARD,
+        "shard of scores": (f"{_SHARD[0]} shard_no", *_SHARD[1:]),
         "judge": ("judge", "name", _SYSTEM),
+        "tag": ("tag run_tag run_id",),
+        "type of run": ("type run_type",),
+        "priority": ("priority precedence",),
+        "file": ("file path",),
+        "entry": ("entry", _SYSTEM, "description", "name", "id"),
+        "date of entry": ("date day", "submitted received", "time"),
+        "team of entry": ("team", "author authors participant"),
+        "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
         "first": ("first left system_1",),
@@ -127,8 +143,8 @@ So is every column whose name ends in `status`.
 """
 
 PLAIN = (
-    "q0 topic doc docid document text title body contents content snippet abstract url description name comment comments"
-    " note notes passage query question answer prediction"
+    "q0 topic doc docid document text title body contents content snippet abstract url"
+    " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )
 """Names of columns that only describe what rows are about: they may be there, and are not used."""

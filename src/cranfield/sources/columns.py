@@ -79,15 +79,15 @@ class Columns:
                     f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
-        # A column with one value for all rows changes none of them, nor does one that says no more
-        # than the column of the same meaning that is read.
-        noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
-        for k, read in others.items():
-            pair = pl.DataFrame({"read": _texts(self.cells(read)), "other": _texts(self.cells(k))})
-            text = schema.describes(self.names[k])
-            if (pair["other"].n_unique() > 1 and not text) or pair.n_unique() > pair[
-                "read"
-            ].n_unique():
+        # A column with one value for all rows changes none of them, nor does a text that belongs to
+        # an identifier.
+        noted = []
+        for k in (*unused[:_LOOKED_AT], *others):
+            texts = pl.DataFrame({"of": _texts(self.cells(k))})
+            by = pl.lit("") if k not in others else _texts(self.cells(others[k]))
+            read = by if schema.describes(self.names[k]) else pl.lit("")
+            several = texts.group_by(read).agg(pl.col("of").n_unique() > 1)["of"]
+            if several.any():
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)

@@ -49,7 +49,8 @@ def gathered(
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **rest: Any) -> Any:
-            own = {field.name: rest.pop(field.name) for field in fields(kind)}
+            names = (field.name for field in fields(kind))
+            own = {name: rest.pop(name) for name in names if name in rest}
             return command(*arguments, **{name: kind(**own)}, **rest)
 
         added: Command = with_options(options)(collected)

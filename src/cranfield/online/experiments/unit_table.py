@@ -49,7 +49,9 @@ _LABEL = replace(
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a time starts with that is text: so texts are in order of time."""
 
-_TIME = Kind(lambda cell: None if absent(cell) else str(cell), wanted="no time", missing=absent)
+_TIME = Kind(
+    lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
+)
 
 
 def _as_columns(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
@@ -133,8 +135,8 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without the column of a variant, all units are in the one variant that is named. Blanks around
-    names are removed, and truth values of metrics are 0 and 1.
+    Without the column of a variant, all units are in the one variant that is named. Truth values of
+    metrics are 0 and 1.
 
     Raises
     ------
@@ -154,7 +156,7 @@ def read_units(
         if name not in {variant, unit}
     ]
     table, unit = _read(data, columns, unit, variant, metrics, names)
-    frame, notes = _without_blanks(table, unit)
+    frame, notes = table.frame, list[str]()
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
@@ -306,21 +308,6 @@ def _by_unit(
             )
         notes.append(f"{said} left out")
     return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
-
-
-def _without_blanks(table: Table, unit: str | None) -> tuple[pl.DataFrame, list[str]]:
-    """Remove blanks around names, and count the names that had some."""
-    frame, notes = table.frame, list[str]()
-    for name in (name for name, kind in frame.schema.items() if kind == pl.String):
-        bare = frame[name].str.strip_chars()
-        bare = bare.set(bare == "", None)
-        if name == unit:
-            for row in bare.is_null().arg_true():
-                raise table.wrong(int(row), f"has no {unit}")
-        if changed := int(frame[name].ne_missing(bare).sum()):
-            notes.append(f"{counted(changed, 'value')} of {name}: blanks around it removed")
-            frame = frame.with_columns(bare.alias(name))
-    return frame, notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")

@@ -200,7 +200,7 @@ def test_pages_that_are_refused(tmp_path: Path, pages: str, said: str) -> None:
 
 
 def test_nan_times_of_frames_are_refused() -> None:
-    with pytest.raises(InputError, match="row 1: time 'nan' is no time"):
+    with pytest.raises(InputError, match="row 1: has no time"):
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
 
 

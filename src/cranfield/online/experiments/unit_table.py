@@ -15,10 +15,11 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted, some_of
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.online.row_checks import check_rows
+from cranfield.sessions.columns import columns_of_mapping
 from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.tables import Table, fitted
-from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
 
 MIXED = ("drop", "error")
 """What becomes of a unit that is in two variants."""
@@ -52,20 +53,6 @@ DATED = r"^\d{4}-\d{2}-\d{2}"
 _TIME = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
 )
-
-
-def _as_columns(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
-    if not all(
-        isinstance(one, (list, tuple, np.ndarray, pl.Series)) and getattr(one, "ndim", 1) == 1
-        for one in data.values()
-    ):
-        raise InputError("a mapping of a table of units has a list for each column", source=source)
-    if len({len(one) for one in data.values()}) > 1:
-        raise InputError("columns differ in length", source=source)
-    return {
-        str(name): one.tolist() if isinstance(one, np.ndarray) else one
-        for name, one in data.items()
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +212,9 @@ def _read(
     """Read a table, and its unit: None if rows are units."""
     if unit is not None:
         columns = [Column(unit, ID, None), *columns]
-    schema = Schema("table of units", tuple(columns), mapping=_as_columns, asked=True)
+    schema = Schema(
+        "table of units", tuple(columns), mapping=columns_of_mapping("table of units"), asked=True
+    )
     given = read_columns(data, schema)
     if unit == ROW and ROW not in map(spelt, given.names):
         schema, unit = replace(schema, columns=tuple(columns[1:])), None

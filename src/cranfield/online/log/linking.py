@@ -13,6 +13,7 @@ from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
 from cranfield.online.log.repeated_records import first_records
+from cranfield.online.log.tables import rows_of
 from cranfield.sources.tables import Table
 
 ODD = ("refuse", "count")
@@ -67,6 +68,7 @@ def linked(
     odd: what was found odd before, such as clicks that have no page.
     """
     link = _Link(source, policies)
+    clicks = None if clicks is None else _each_click(clicks)
     for what, number in (odd or {}).items():
         # Other events, such as purchases, are no part of a log.
         done = "" if what.startswith("events") else "left out"
@@ -208,7 +210,7 @@ def _clicks(
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = placed(frame, place)
-    frame = _dwelt(frame, table, link)
+    frame = _dwelt(frame)
     lost = frame["page"].null_count()
     link.count("clicks on no page", lost, "left out", table)
     frame = frame.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).drop_nulls("page")
@@ -234,7 +236,20 @@ def _clicks(
     return frame.sort("page", maintain_order=True)
 
 
-def _dwelt(frame: pl.DataFrame, table: Table, link: _Link) -> pl.DataFrame:
+def _each_click(table: Table) -> Table:
+    """Make a row of each click, where a column says how often rows were clicked."""
+    if "clicks" not in table.names:
+        return table
+    row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
+    row = row.explode().drop_nulls()
+    own = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
+    every = rows_of(table, row)
+    # The time and the dwell of a row are those of its first click.
+    frame = every.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
+    return replace(every, frame=frame)
+
+
+def _dwelt(frame: pl.DataFrame) -> pl.DataFrame:
     """Find how long results were read; a dwell of 0 or less is not known."""
     if "end" in frame.columns:
         if "dwell" not in frame.columns and "time" in frame.columns:

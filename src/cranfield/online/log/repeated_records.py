@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from cranfield.base.errors import quoted
+from cranfield.online.log.tables import rows_of
 from cranfield.sources.tables import Table
 
 
@@ -40,13 +40,13 @@ def first_records(
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
     good = ~(repeated | doubled)
-    lines = None if table.lines is None else pl.Series(table.lines).filter(good).to_list()
     counts = {
         "results logged twice": int(doubled.sum()),
         "results of a repeated record of their page": int(repeated.sum()),
     }
-    kept = replace(table, frame=table.frame.filter(good), lines=lines)
-    return kept, {what: number for what, number in counts.items() if number}
+    return rows_of(table, good.arg_true()), {
+        what: number for what, number in counts.items() if number
+    }
 
 
 def _repeats(frame: pl.DataFrame) -> bool:

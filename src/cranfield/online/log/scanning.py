@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log import tables
 from cranfield.online.log.cells import Cell
@@ -51,7 +51,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """Open a log that need not fit into memory, for measures.
 
     Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
-    look for clicks on what was not shown, repeated records of a page, and the like.
+    look for clicks on what was not shown and the like.
 
     Parameters
     ----------
@@ -109,10 +109,19 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
             made: nw.LazyFrame[Any] = nw.from_native(typed).lazy()
         else:
             made = _checked(lazy, kinds, source)
+    if name == "results":
+        _refuse_repeated(made, source)
     if "dwell" in kinds:
         # As everywhere, a dwell of 0 or less is not known.
         made = made.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
     return made.rename({"id": "page"}) if name == "pages" else made
+
+
+def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
+    number = results.group_by("page", "rank").agg(nw.len().alias("rows"))
+    twice = number.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+    for page, rank, _ in twice.rows():
+        raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
 
 
 def _is_parquet(path: Any) -> bool:

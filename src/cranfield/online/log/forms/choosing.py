@@ -67,7 +67,8 @@ def parts_of(
         raise PolicyError(f"click_actions require a log of format ubi, got {form}")
     if form == "tables" and results is None:
         source = tables.columns_of(source, tables.PAGES)
-        if {"rank", "doc"} <= {*tables.LISTED.places(source.names, source.source)}:
+        of_results = (one for one in tables.FLAT.columns if one.name in {"rank", "doc"})
+        if all(column.named_in(source.names) for column in of_results):
             return *_lists_and_clicks(source, clicks), {}
     if form == "tables":
         if other is not None:

@@ -57,42 +57,20 @@ _TIME = Kind(
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of an experiment, a row each.
+    """Units of an experiment, a row each."""
 
-    Attributes
-    ----------
-    source
-        Where they came from, for messages.
-    kind
-        What a unit is.
-    ids
-        Their ids, or None where a row is a unit.
-    variants
-        The variants, the control first.
-    arm
-        Variant of each unit.
-    columns
-        What metrics are of, shape (units, columns); the first column is all 1.
-    placed
-        Where the columns of each metric are.
-    segments
-        Of each segment its levels, and the level of each unit; -1 where it has none.
-    order
-        Place of each unit in time, and the day of each; None where it is not known.
-    notes
-        What was left out or put together.
-    """
-
-    source: str
-    kind: str
-    ids: pl.Series | None
-    variants: tuple[str, ...]
-    arm: Indices
-    columns: Floats
-    placed: dict[str, Placed]
+    source: str  # Where they came from, for messages
+    kind: str  # What a unit is
+    ids: pl.Series | None  # Their ids, or None where a row is a unit
+    variants: tuple[str, ...]  # The variants, the control first
+    arm: Indices  # Variant of each unit
+    columns: Floats  # What metrics are of, shape (units, columns); the first column is all 1
+    placed: dict[str, Placed]  # Where the columns of each metric are
+    # Of each segment its levels, and the level of each unit; -1 where it has none
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
+    # Place of each unit in time, and the day of each; None where it is not known
     order: Indices | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # What was left out or put together
 
     @property
     def counts(self) -> dict[str, int]:
@@ -124,11 +102,6 @@ def read_units(
 
     Without the column of a variant, all units are in the one variant that is named. Truth values of
     metrics are 0 and 1.
-
-    Raises
-    ------
-    PolicyError
-        Without a unit, if another column says that rows are not units: see :func:`check_rows`.
     """
     check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)

@@ -20,25 +20,12 @@ from cranfield.sources.columns import check_parquet_file, refusing
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
-_SCHEMAS = {"pages": tables.PAGES, "results": tables.RESULTS, "clicks": tables.CLICKS}
-
 Fits = Callable[[Any], bool]
 _TEXT: tuple[str, Fits] = (
     "text or an integer",
     lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
 )
-_WHOLE: tuple[str, Fits] = ("an integer", lambda dtype: dtype.is_integer())
-_REAL: tuple[str, Fits] = ("a number", lambda dtype: dtype.is_numeric())
-_TIME: tuple[str, Fits] = ("a time", lambda dtype: dtype == nw.Datetime)
 _ANY = (Exception, pl.exceptions.PanicException)
-
-_OF_DATABASES = {
-    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
-    **dict.fromkeys(("propensity", "dwell"), _REAL),
-    **dict.fromkeys(("time", "end"), _TIME),
-    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
-}
-"""What types of a database the columns may have that are no text."""
 
 _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "parquet": pl.scan_parquet,
@@ -88,7 +75,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
 
 
 def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
-    schema = _SCHEMAS[name]
+    schema = tables.SCHEMAS[name]
     path = isinstance(data, (str, PathLike))
     source = fspath(data) if path else schema.kind
     with refusing("cannot be read as a table", source, _ANY), quiet_panics():
@@ -186,7 +173,7 @@ def _checked(lazy: nw.LazyFrame[Any], kinds: dict[str, Column], source: str) -> 
     types = lazy.collect_schema()
     tests = []
     for name in kinds:
-        wanted, fits = _OF_DATABASES.get(name, _TEXT)
+        wanted, fits = tables.OF_DATABASES.get(name, _TEXT)
         if not fits(types[name]):
             reason = f"column {name} is {types[name]}, where {wanted} is wanted"
             raise InputError(reason, source=source)
@@ -209,7 +196,7 @@ def _checked(lazy: nw.LazyFrame[Any], kinds: dict[str, Column], source: str) -> 
     text = [
         nw.col(name).cast(nw.String)
         for name in kinds
-        if name not in _OF_DATABASES
+        if name not in tables.OF_DATABASES
         and (name not in {"id", "page"} or not types[name].is_integer())
         and types[name] != nw.String
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
@@ -12,9 +12,6 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.online.log import cells
-from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
-from cranfield.online.log.query_log import PAGES as PAGE_TYPES
-from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
 from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sessions.columns import columns_of_mapping
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -27,9 +24,6 @@ from cranfield.sources.columns import (
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import Cells
-
-TYPES = {"pages": PAGE_TYPES, "results": RESULT_TYPES, "clicks": CLICK_TYPES}
-"""Types of the columns of each table of a log."""
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
@@ -86,6 +80,20 @@ FLAT = _schema(
     _DWELL,
     _CENSORED,
 )
+
+
+SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
+
+_WHOLE = ("a whole number", lambda dtype: dtype.is_integer())
+_REAL = ("a number", lambda dtype: dtype.is_numeric())
+_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
+OF_DATABASES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
+    **dict.fromkeys(("propensity", "dwell"), _REAL),
+    **dict.fromkeys(("time", "end"), _TIME),
+    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
+}
+"""Types of the columns of databases that are not text."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:

@@ -55,7 +55,8 @@ def check_rows(
         # A metric may be a number by impressions, but not by users.
         if kind in {"count", "weight", "units"} and (kind == "units" or k not in below):
             values = _texts(columns.cells(k)).cast(pl.Float64, strict=False).drop_nulls()
-            if not values.is_in([0.0, 1.0]).all():
+            same = kind == "weight" and values.n_unique() < 2
+            if not (same or values.is_in([0.0, 1.0]).all()):
                 raise _totals(columns, f"a column {quoted(columns.names[k])}")
     if variant is not None:
         metric_places = {places[name] for name in metrics}

@@ -77,6 +77,8 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
     assert analyse_experiment(users, "x").units.tolist() == [100, 100]
     no_ids = {name: users[name] for name in ("variant", "x", "device", "revenue")}
     assert analyse_experiment(no_ids, "x").units.tolist() == [100, 100]
+    equal = {**no_ids, "weight": [2] * 200}
+    assert analyse_experiment(equal, "x").units.tolist() == [100, 100]
     # A column called row is a column.
     rows = {**no_ids, "row": [str(k // 2 * 2 + k % 2) for k in range(200)]}
     assert analyse_experiment(rows, "x", unit="row").unit == "row"

@@ -145,7 +145,8 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
             continue
         types = table.collect_schema()
         refuse_lazy_counts(table, SCHEMAS[name], source)
-        for column, (what, fits) in OF_DATABASES.items():
+        for column in ("rank", "time", "dwell", "censored"):
+            what, fits = OF_DATABASES[column]
             if column in types and not fits(types[column]):
                 reason = f"the {column} of {name} is {what}, not {types[column]}"
                 raise InputError(reason, source=source)

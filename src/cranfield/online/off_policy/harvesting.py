@@ -121,7 +121,7 @@ def _newton(design: Floats, c: Floats, n: Floats, ranks: int) -> Floats:
     beta = np.zeros(design.shape[1])
     pairs = design[:, ranks:]
     beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
-    for smallest in SMALLEST if (n == 0).any() else SMALLEST[-1:]:
+    for smallest in SMALLEST if n.min() < SMALLEST[0] else SMALLEST[-1:]:
         beta = _maximised(beta, design, c, np.maximum(n, smallest))
     return beta
 

@@ -37,7 +37,7 @@ def check_rows(
     places = schema.places(columns.names, columns.source)
     below = {places[name] for name in denominators}
     known = replace(schema, decisive=("user", "session", "units", "count", "weight"))
-    _, kinds = known.unused(columns.names, {*places.values()} - below)
+    *_, kinds = known.unused(columns.names, {*places.values()} - below)
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
             ids = _texts(columns.cells(k))

@@ -27,7 +27,8 @@ from cranfield.sources.values import Cells
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=("count", "weight"))
+    decisive = ("status", "count", "weight")
+    return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
 _OF_PAGES = (

@@ -67,7 +67,7 @@ def _check_labels(columns: Columns, variant: int, metrics: set[int]) -> None:
     """Refuse a row per variant and label: each group of labels has each variant at most once."""
     arm = _texts(columns.cells(variant))
     labels = {}
-    for k in {*range(len(columns.names))} - {variant} - metrics:
+    for k in sorted({*range(len(columns.names))} - {variant} - metrics):
         values = _texts(columns.cells(k))
         is_text = values.cast(pl.Float64, strict=False).null_count() > values.null_count()
         if is_text or spelt(columns.names[k]) in TIMES:

@@ -172,13 +172,14 @@ def _read(
     denominators: Sequence[str],
 ) -> tuple[Table, str | None]:
     """Read a table, and its unit: None if rows are units."""
-    named = kinds if unit is None else {unit: ID, **kinds}
+    named = kinds if unit is None else {**kinds, unit: ID}
     columns = tuple(Column(name, kind, None) for name, kind in named.items())
     name = "table of units"
     schema = Schema(name, columns, mapping=columns_of_mapping(name), asked=True)
     given = read_columns(data, schema)
     if unit == ROW and ROW not in map(spelt, given.names):
-        schema, unit = replace(schema, columns=columns[1:]), None
+        columns = tuple(column for column in columns if column.name != unit)
+        schema, unit = replace(schema, columns=columns), None
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
         check_rows(given, schema, variant, metrics, denominators)

@@ -132,9 +132,18 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
         " is_excluded tainted parsed failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
-        " n num frequency freq occurrences",
+        " n num frequency freq occurrences sessions visits pageviews exposures",
         "weight": "weight weights sample_weight",
         "support": "match matched found present label",
+        "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
+        " customer customer_id member member_id subscriber subscriber_id account account_id"
+        " person person_id subject subject_id participant participant_id patient patient_id"
+        " student student_id player player_id household household_id cookie cookie_id device_id"
+        " unit unit_id id uid uuid guid email",
+        "session": "session session_id sid visit visit_id",
+        "units": "users n_users num_users user_count visitors n_visitors customers n_customers"
+        " subjects n_subjects participants n_participants accounts n_accounts units n_units"
+        " sample_size size population obs samples",
     }
 )
 """Names of columns that change what rows mean, by what they are: never passed over silently.

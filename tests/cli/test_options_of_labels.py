@@ -192,7 +192,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     _, err = cranfield(judged, "judges", *files, *given, status=2)
     assert "document judged twice" in err
     _, err = cranfield(judged, "judges", *files, *more, status=2)
-    assert "--columns judgment=... says which it is" in err
+    assert "--columns grade=... says which it is" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
     assert "has no column 'zebra'" in err
@@ -348,7 +348,8 @@ def test_one_rule_of_grades_and_ids(tmp_path: Path, read: Reader, form: str) -> 
 
 STATES: dict[str, list[Any]] = {
     "status": ["submitted", "discarded"],
-    "Status": ["0", "1"],
+    "Status": ["done", "discarded"],
+    "valid": ["0", "1"],
     "is_discarded": [False, True],
     "was cancelled": ["false", "true"],
     "Approved": ["yes", "no"],
@@ -372,12 +373,18 @@ def test_a_column_of_states_is_settled_first(tmp_path: Path, name: str) -> None:
 
 def test_a_status_of_answers_is_not_that_of_umbrela() -> None:
     rows = [{"qid": "q", "docid": d, "judgment": 1, "status": s} for d, s in (("a", 0), ("b", 1))]
-    done = [row | {"status": "success"} for row in rows]
-    assert len(read_judges({"llm": done})[0].labels) == 2
-    failed = [rows[0] | {"status": "failed"}, rows[1] | {"status": "success"}]
-    for unsettled in (rows, failed):
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'status'"):
+        assert len(read_judges({"llm": rows})[0].labels) == 2
+    for state in ("success", 0, 200):
+        same = [row | {"status": state} for row in rows]
+        assert len(read_judges({"llm": same})[0].labels) == 2
+    done = [rows[0] | {"status": "Completed"}, rows[1] | {"status": "success"}]
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'status'"):
+        assert len(read_judges({"llm": done})[0].labels) == 2
+    for states in (("failed", "success"), (500, 200)):
+        mixed = [row | {"status": state} for row, state in zip(rows, states, strict=True)]
         with pytest.raises(cf.InputError, match="'status' .*may be a status"):
-            read_judges({"llm": unsettled})
+            read_judges({"llm": mixed})
     umbrela = [
         {name: row[name] for name in ("qid", "docid", "judgment")}
         | {"result_status": row["status"]}

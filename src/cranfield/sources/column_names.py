@@ -121,6 +121,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change what rows mean, by what they are: never passed over silently."""
 
+SUCCESS = frozenset(
+    {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
+)
+"""States of rows that all count."""
+
 PLAIN = (
     "q0 text title body contents content snippet abstract url description name comment comments"
     " note notes passage query question answer prediction"

@@ -15,11 +15,12 @@ from cranfield.base.errors import CranfieldError, InputError, quoted, warn
 from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.column_names import SUCCESS
 from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
-from cranfield.sources.schemas import AS_USUAL, Lines, Schema
+from cranfield.sources.schemas import AS_USUAL, Lines, Schema, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -61,10 +62,9 @@ class Columns:
         """Warn of columns that nothing reads; refuse those that change what rows mean."""
         unused, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
-            values = [text for text in map(_text, self.cells(k)) if text]
-            one = len(set(values)) < 2 and (kind != "count" or {*values} <= {"1", "1.0"})
-            if values and not one:
-                some = some_of(map(quoted, dict.fromkeys(values)), 3)
+            values = dict.fromkeys(text for text in map(_text, self.cells(k)) if text)
+            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
+                some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
                     f" {schema.kind} does not take into account: {_SETTLED[kind]}, and remove the"
@@ -87,6 +87,17 @@ _SETTLED = {
     "weight": "give rows of equal weight",
 }
 """What makes a table readable that has a decisive column."""
+
+
+def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
+    """Tell whether the values of a decisive column leave all rows as they are."""
+    if kind == "count":
+        return values <= {"1", "1.0"}
+    if len(values) < 2:
+        return True
+    # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
+    codes = name in {"status", "state"} and values <= {"0", "1"}
+    return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
 
 
 def _text(cell: object) -> str:

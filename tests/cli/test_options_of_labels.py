@@ -198,6 +198,21 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     assert "has no column 'zebra'" in err
 
 
+def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
+    (judged / "b.run").write_text("q1 Q0 b 1 2 b\nq2 Q0 b 1 2 b\n")
+    command = ("report", "people.csv", "a.run", "b.run", "-m", "P@1", "--no-scales")
+    command += ("--judges", "odd.csv")
+    _, err = cranfield(judged, *command, status=2)
+    assert "has no grade column" in err
+    _, err = cranfield(judged, *command, "--columns", "grade=points", status=2)
+    assert "odd.csv:4: document judged twice" in err
+    pages = []
+    for kept in ("last", "first"):
+        cranfield(judged, *command, "--columns", "grade=points", "--duplicates", kept)
+        pages.append((judged / "report.html").read_text())
+    assert "odd.csv" in pages[0] and pages[0] != pages[1].replace("first", "last")
+
+
 REFUSED = [
     ("judges people.csv llm --columns topic=zebra", "no column 'zebra'"),
     ("judges people.csv llm --columns zebra=doc", "zebra"),

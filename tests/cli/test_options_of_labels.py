@@ -452,7 +452,9 @@ def test_columns_reach_gold_grades(tmp_path: Path) -> None:
 
 
 def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
-    votes = pl.DataFrame({"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]})
+    votes = pl.DataFrame(
+        {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
+    )
     with pytest.raises(cf.InputError, match="number those of each document in a column worker"):
         read_labels(votes)
     numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))

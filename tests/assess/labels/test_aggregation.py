@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ METHODS: dict[str, Callable[..., Consensus]] = {
     "dawid-skene": dawid_skene,
     "one-coin": one_coin,
     "glad": glad,
-    "mace": mace,
+    "mace": partial(mace, restarts=3),
 }
 
 
@@ -284,6 +285,10 @@ def test_mace_starts_are_different_and_the_same_by_seed() -> None:
     assert np.unique(one.parameters["restarts"]).size > 1
     assert one.posterior.tolist() == again.posterior.tolist()
     assert one.parameters["restarts"].tolist() != other.parameters["restarts"].tolist()
+    values = one.parameters["restarts"]
+    assert one.objective[-1] == values.max()
+    assert f"{(values < values.max() - 0.01).sum()} of 10 random starts" in one.notes[-1]
+    assert mace(labels, seed=1, inference="em", restarts=1).notes == ()
     fewer = mace(labels, seed=1, inference="em", restarts=3)
     assert fewer.parameters["restarts"].tolist() == one.parameters["restarts"][:3].tolist()
 

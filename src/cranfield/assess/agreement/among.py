@@ -135,7 +135,9 @@ def agreement_of(
     elif interval == "bootstrap":
         replicates = with_drawn_topics(tables, law, resamples, seed)
     least = np.array([one.declared.least for one in asked])
-    low, high = limits(value, replicates, has, interval, confidence, bounded=True, shares=least == 0)
+    low, high = limits(
+        value, replicates, has, interval, confidence, bounded=True, shares=least == 0
+    )
     if interval == "jackknife":
         # Where labels lack, a coefficient may itself be below its bound.
         low = np.where(value < least, low, np.maximum(low, least))

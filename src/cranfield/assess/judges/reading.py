@@ -113,9 +113,7 @@ def read_judges(
     check_encoding(encoding)
     asked = None if columns is None else called(columns, "qrels", None)
     options = {"separator": separator, "duplicates": duplicates}
-    judges = tuple(
-        _read(name, one, format, encoding, asked, options) for name, one in _items(data)
-    )
+    judges = tuple(_read(name, one, format, encoding, asked, options) for name, one in _items(data))
     if not judges:
         raise PolicyError("no judge was given")
     names = [one.name for one in judges]

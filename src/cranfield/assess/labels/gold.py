@@ -53,15 +53,7 @@ def _of_items(data: Any) -> bool:
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
-    """Return the known grade of each pair as an index into the scale, -1 where none is; and notes.
-
-    Raises
-    ------
-    InputError
-        For a known grade off the scale of the labels.
-    CranfieldError
-        Where no labelled pair has a known grade.
-    """
+    """Return the known grade of each pair as a place on the scale, -1 where none is; and notes."""
     level = np.full(len(labels.docs), -1, dtype=np.int64)
     if data is None:
         return level, ()

@@ -12,7 +12,7 @@ from cranfield.base.errors import quoted
 from cranfield.base.words import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import lowest_relevant
-from cranfield.collection.judged.tie_orders import extreme_orders
+from cranfield.evaluation.tie_orders import extreme_orders
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 

@@ -113,13 +113,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
 DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
         "status": "status state discarded is_discarded rejected is_rejected approved is_approved"
-        " valid is_valid deleted is_deleted skipped is_skipped was_cancelled",
+        " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
+        " is_excluded tainted rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
         " n num frequency freq occurrences",
         "weight": "weight weights sample_weight",
     }
 )
-"""Names of columns that change what rows mean, by what they are: never passed over silently."""
+"""Names of columns that change what rows mean, by what they are: never passed over silently.
+
+So is every column whose name ends in `status`.
+"""
 
 SUCCESS = frozenset(
     {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -60,9 +61,9 @@ class Columns:
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
         """Warn of columns that nothing reads; refuse those that change what rows mean."""
-        unused, decisive = schema.unused(self.names, used)
+        unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
-            values = dict.fromkeys(text for text in map(_text, self.cells(k)) if text)
+            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 some = some_of(map(quoted, values), 3)
                 raise InputError(
@@ -71,9 +72,14 @@ class Columns:
                     " column",
                     source=self.source,
                 )
-        # A column with one value for all rows changes none of them.
-        noted = [k for k in unused[:_LOOKED_AT] if len({*map(_text, self.cells(k))}) > 1]
-        if noted := noted + unused[_LOOKED_AT:]:
+        # A column with one value for all rows changes none of them, nor does one that says no more
+        # than the column of the same meaning that is read.
+        noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
+        for k, read in others.items():
+            pair = pl.DataFrame({"read": _texts(self.cells(read)), "other": _texts(self.cells(k))})
+            if pair.n_unique() > pair["read"].n_unique():
+                noted.append(k)
+        if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
 
@@ -92,16 +98,20 @@ _SETTLED = {
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
     """Tell whether the values of a decisive column leave all rows as they are."""
     if kind == "count":
-        return values <= {"1", "1.0"}
+        return values <= {"", "1", "1.0"}
     if len(values) < 2:
         return True
     # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
-    codes = name in {"status", "state"} and values <= {"0", "1"}
+    codes = name.endswith(("status", "state")) and values <= {"0", "1"}
     return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
 
 
-def _text(cell: object) -> str:
-    return "" if cell is None else str(cell).strip()
+def _texts(cells: Cells) -> pl.Series:
+    """Return cells as text without blanks around it; cells without a value are empty."""
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        return cells.fill_null("").str.strip_chars()
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:
@@ -286,6 +296,8 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
     if raw.startswith(_UNPACKED):
         # Polars would unpack it, as much as there is.
         raise InputError(f"is no readable {readable}: it begins like an archive", source=source)
+    if b"\n" not in raw.strip(b"\r\n"):
+        raw = raw.replace(b"\r", b"\n")
     with refusing(f"is no readable {readable}", source):
         try:
             frame = pl.read_csv(raw, separator=separator, infer_schema=False)
@@ -301,7 +313,21 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
                 # A number twice is no name: what lacks is the head, which is said of the columns.
                 if names.count(name) > 1 and not is_number(name):
                     raise InputError(f"has two columns {quoted(name)}", source=source)
+        cells = frame.width * (frame.height + 1)
+        if b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
+            _refuse_short_rows(raw, source, separator, frame.width)
         return frame
+
+
+def _refuse_short_rows(raw: bytes, source: str, separator: str, width: int) -> None:
+    """Refuse a row with fewer cells than the head, whose other cells would be read as empty."""
+    reader = csv.reader(io.StringIO(decoded(raw, source), newline=""), delimiter=separator)
+    with refusing("is no proper table", source, csv.Error):
+        for row in reader:
+            if any(map(str.strip, row)) and len(row) < width:
+                cells = counted(len(row), "cell")
+                reason = f"expected {width} cells as in the head, got {cells}"
+                raise InputError(reason, source=source, line=reader.line_num)
 
 
 def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:

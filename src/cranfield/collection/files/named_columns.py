@@ -155,6 +155,7 @@ RUN = Schema(
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
+    decisive=("status",),
     mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
 )
 

@@ -45,7 +45,7 @@ def _mapping(kind: str) -> Any:
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=_mapping(kind), decisive=("count", "weight"))
+    return Schema(kind, columns, mapping=_mapping(kind), decisive=("status", "count", "weight"))
 
 
 _OF_PAGES = (

@@ -96,7 +96,6 @@ def report(
     One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
-    from cranfield.assess.judges.reading import read_judges
     from cranfield.reporting.page.report_page import TITLE
     from cranfield.reporting.page.report_page import report as write_report
 
@@ -109,10 +108,16 @@ def report(
     if labels and source.qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
+    people, judges = (
+        reading.with_judges(source.qrels, labels, None, True)
+        if labels and source.qrels
+        else (None, ())
+    )
     many = reading.runs(source.qrels, source.runs)
-    results = replace(source, runs=many).scores(judging, noted=True, scale=scale)
-    judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
-    judged = _judged(source.qrels, many, results, judges, cut, judging) if judges else None
+    results = replace(source, runs=many).scores(
+        {**judging, "reading": reading}, noted=True, scale=scale
+    )
+    judged = _judged(people, many, results, judges, cut, judging) if judges else None
     write_report(
         results,
         output,
@@ -130,7 +135,7 @@ def report(
 
 
 def _judged(
-    qrels: str | None,
+    people: Any,
     runs: Runs,
     results: Mapping[str, Scores],
     judges: tuple[Judge, ...],
@@ -141,9 +146,8 @@ def _judged(
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
 
-    left_out = ("rel", "aspects", *READING)
+    left_out = ("rel", "aspects", "reading", *READING)
     options = {name: value for name, value in judging.items() if name not in left_out}
-    people = Reading.of(judging).qrels(qrels, subtopics=False)
     wanted = [one.definition or name for name, one in results.items()]
     return [
         compare_judges(people, judges, cut=cut),

@@ -151,6 +151,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 So is every column whose name ends in `status`.
 """
 
+SUCCESS = frozenset(
+    {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
+)
+"""States of rows that all count."""
+
 PLAIN = (
     "q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"

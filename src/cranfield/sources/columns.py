@@ -16,11 +16,12 @@ from cranfield.base.errors import CranfieldError, InputError, quoted, warn
 from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.column_names import SUCCESS
 from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
-from cranfield.sources.schemas import AS_USUAL, Lines, Schema
+from cranfield.sources.schemas import AS_USUAL, Lines, Schema, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -72,7 +73,7 @@ class Columns:
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
-            if len(values) > 1 or (kind == "count" and not {*values} <= {"", "1", "1.0"}):
+            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
@@ -117,6 +118,17 @@ _SETTLED = {
     "support": "call it support, or remove it",
 }
 """What makes a table readable that has a decisive column."""
+
+
+def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
+    """Tell whether the values of a decisive column leave all rows as they are."""
+    if kind == "count":
+        return values <= {"", "1", "1.0"}
+    if len(values) < 2:
+        return True
+    # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
+    codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
 
 
 def _texts(cells: Cells) -> pl.Series:

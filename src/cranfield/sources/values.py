@@ -280,8 +280,12 @@ def no_integer(cell: Any) -> str:
     """Return what is wrong with a grade."""
     number = finite(cell)
     decimal = number is not None and number % 1
-    way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
-    return f"not an integer (of 32 bits){way if decimal else ''}"
+    way = ""
+    if decimal:
+        way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
+    elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}", cell):
+        way = "; words are not read: map them to integer grades, such as 'relevant' to 1"
+    return f"not an integer (of 32 bits){way}"
 
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)

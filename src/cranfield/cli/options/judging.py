@@ -199,13 +199,14 @@ def judged_runs(
     runs: tuple[str, ...] | Runs,
     *,
     aspects: tuple[str, ...] = (),
+    reading: Reading | None = None,
     **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
     from cranfield.collection.judged.given import telling_order
     from cranfield.collection.judged.judging import judge
 
-    reading, judging = Reading.of(given), without_reading(given)
+    reading, judging = reading or Reading.of(given), without_reading(given)
 
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *NUMBERS)})
     subtopics = True if judging.get("intents") is not None else None

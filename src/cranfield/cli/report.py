@@ -146,7 +146,7 @@ def _judged(
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
 
-    left_out = ("rel", "aspects", *READING)
+    left_out = ("rel", "aspects", "max_grade", *READING)
     options = {name: value for name, value in judging.items() if name not in left_out}
     people = Reading.of(judging).qrels(qrels, subtopics=False)
     wanted = [one.definition or name for name, one in results.items()]

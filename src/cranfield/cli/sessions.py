@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
@@ -115,4 +116,7 @@ def sessions(
         **{name: value for name, value in others.items() if value is not None},
     )
     found.warn()
+    needs = " ".join(one.info.needs for one in wanted) + (" clicks" if until_click else "")
+    unused = [name for name in ("clicks", "lengths") if name not in needs]
+    tell_without_effect(unused, "no requested measure uses it")
     output.write(found, printing, unit="session")

@@ -31,7 +31,7 @@ _ITEMS = schema_of_lines(
 )
 
 
-def read_gold(data: Any, labels: Labels) -> Qrels:
+def read_gold(data: Any, labels: Labels, encoding: str = "utf-8") -> Qrels:
     """Read known grades: anything that `read_qrels` takes.
 
     Of items without topics also a dict `{item: grade}`, or a file of lines of item and grade.
@@ -39,7 +39,7 @@ def read_gold(data: Any, labels: Labels) -> Qrels:
     if labels.topics == (NO_TOPIC,) and _of_items(data):
         frame = read_table(data, _ITEMS).frame
         return read_qrels(frame.select(topic=pl.lit(NO_TOPIC), doc="doc", grade="grade"))
-    return read_qrels(data)
+    return data if isinstance(data, Qrels) else read_qrels(data, encoding=encoding)
 
 
 def _of_items(data: Any) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cranfield.assess.labels.consensus import Consensus
+    from cranfield.collection.qrels import Qrels
 
 EPILOG = """\b
 Examples:
@@ -151,6 +152,7 @@ def labels(
         check_table(table, [name for name in KEYS if gold is not None or name != "gold"])
     from cranfield import assess
     from cranfield.assess.judges.beside import read_scale
+    from cranfield.assess.labels.gold import read_gold
     from cranfield.assess.labels.overview import Overview
 
     read = assess.read_labels(
@@ -161,7 +163,8 @@ def labels(
         missing=missing,
         encoding=encoding,
     )
-    known = {"gold": gold} if fix_gold else {}
+    gold_grades = None if gold is None else read_gold(gold, read, encoding)
+    known = {"gold": gold_grades} if fix_gold else {}
     make: Callable[..., Consensus] = getattr(assess, METHODS[method])
     found = make(read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
@@ -182,8 +185,8 @@ def labels(
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("one worker: there is nobody to agree with")
-    if gold is not None:
-        frames["gold"], lines = _beside_gold(found, gold)
+    if gold_grades is not None:
+        frames["gold"], lines = _beside_gold(found, gold_grades)
         tables.append(
             from_frame(
                 frames["gold"], f"Gold grades, and what {method} makes of them", left=["gold"]
@@ -226,7 +229,7 @@ def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
     return by_name
 
 
-def _beside_gold(found: Consensus, gold: str) -> tuple[pl.DataFrame, list[str]]:
+def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
     """Count what is made of pairs with a known grade: a row a known grade, a column a grade."""
     import numpy as np
     import polars as pl

@@ -108,11 +108,9 @@ def report(
     if labels and source.qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
-    people, judges = (
-        reading.with_judges(source.qrels, labels, None, True)
-        if labels and source.qrels
-        else (None, ())
-    )
+    people, judges = None, ()
+    if labels and source.qrels is not None:
+        people, judges = reading.with_judges(source.qrels, labels, None, True)
     many = reading.runs(source.qrels, source.runs)
     results = replace(source, runs=many).scores(
         {**judging, "reading": reading}, noted=True, scale=scale

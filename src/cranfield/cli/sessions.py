@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     max_grade_option,
@@ -106,4 +107,7 @@ def sessions(
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
     found.warn()
+    needs = " ".join(one.info.needs for one in wanted) + (" clicks" if until_click else "")
+    unused = [name for name in ("clicks", "lengths") if name not in needs]
+    tell_without_effect(unused, "no requested measure uses it")
     output.write(found, printing, unit="session")

@@ -41,7 +41,11 @@ def weights_of(text: str, option: str = "--weights") -> dict[str, float] | list[
     show_default=True,
     help="Variants, or their shares: control=0.9,new=0.1.",
 )
-@option("--layer", help="Salt of the traffic, shared by experiments that exclude each other.")
+@option(
+    "--layer",
+    help="Salt of the traffic, shared by experiments that exclude each other.",
+    goes_with="--traffic",
+)
 @option(
     "--traffic", default="1", show_default=True, help="Share of units, or part of the layer: 0.5-1."
 )

@@ -9,12 +9,14 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.threads import BACKENDS
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import (
     Reading,
     reading_options,
+    subtopics_option,
     ungraded_option,
     without_reading,
 )
@@ -125,6 +127,7 @@ _JUDGING = (
         "Input",
         (
             *reading_options,
+            subtopics_option,
             ungraded_option,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
@@ -159,6 +162,7 @@ _JUDGING = (
             option(
                 "--scheduler",
                 metavar="ADDRESS",
+                goes_with="--backend=dask",
                 help="Of --backend dask: tcp://host:port, or its file.",
             ),
         ),
@@ -248,6 +252,9 @@ def evaluated(
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
     evaluation.warn()
+    needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
+    unused = [name for name in OF_DOCUMENTS if name not in needs]
+    tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
         warn(f"no judgment has grade {least} or more, which is what counts as relevant")

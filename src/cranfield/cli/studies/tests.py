@@ -80,6 +80,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     "How systems are made equal.",
     kind=OneOf(("centred", "simulated", "swapped")),
     default="centred",
+    goes_with="--false-alarms",
 )
 @option(
     "--power",
@@ -93,6 +94,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     "Where those topics come from.",
     kind=OneOf(("simulated", "resampled")),
     default="simulated",
+    goes_with="--power",
 )
 @option("--only", "systems", multiple=True, help="Only this system, and others named so.")
 @study_option(

@@ -32,15 +32,17 @@ import polars as pl
 
 import cranfield as cf
 from tests.collection import table_oracle as oracle
-from tests.collection.table_oracle import DECISIVE, Column, Refuse, Schema, Skip
+from tests.collection.table_oracle import DECISIVE, Column, RefusalError, Schema, UndecidableError
 from tests.collection.table_readers import FILE, READERS, Reader
 
 NUMBERS = ("number", "whole", "truth", "grade")
 WORDS = ["NaN", "nan", "NA", "null", "None", "N/A", "-", "?", "inf"]
-ODD = ["1.0", "2.00", "1e0", "1,5", "1.5", "١", "0x1", "1_0", "+1", "1.", "-1", "1e400", "007", "1 000",
-       "99999999999", "2147483648", "1e-400", "½", "1%", "’1", "0", "TRUE", "yes"]  # fmt: skip
-IDS = ["é", "e\u0301", "日本", "d\u200b1", "😀", "a\u00a0b", "Ω1", "\ufeffd1", "a b", 'a"b', "a,b", "a;b", "a#b",
-       "#1", "a\tb", "'d1'", "=1+1", "1.0", "01", "1", "True", "a\nb", "None", "NA", "D1"]  # fmt: skip
+ODD = (
+    "1.0 2.00 1e0 1,5 1.5 ١ 0x1 1_0 +1 1. -1 1e400 007 99999999999 2147483648 1e-400 ½ 1% ’1 0"
+    " TRUE yes"
+)
+IDS = "é e\u0301 日本 d\u200b1 😀 Ω1 \ufeffd1 a,b a;b a#b #1 'd1' =1+1 1.0 01 1 True None NA D1"
+SPACED = ["a\u00a0b", "a b", 'a"b', "a\tb", "a\nb"]
 
 
 @dataclass
@@ -87,7 +89,14 @@ def rename(case: Case) -> None:
 def _spelt(case: Case) -> None:
     place = case.draw.randrange(len(case.names))
     name = str(case.names[place])
-    ways = [name.upper(), name.title(), f" {name}", f"{name} ", name.replace("_", "-"), name.replace("_", " ")]
+    ways = [
+        name.upper(),
+        name.title(),
+        f" {name}",
+        f"{name} ",
+        name.replace("_", "-"),
+        name.replace("_", " "),
+    ]
     if case.reader not in ("units", "wide scores"):
         case.names[place] = case.draw.choice(ways)
 
@@ -104,12 +113,16 @@ def second_column(case: Case) -> None:
     called = case.draw.choice([name for name in case.names if name in case.columns] or [""])
     if called:
         cells = [row[case.names.index(called)] for row in case.rows]
-        insert(case, case.draw.choice(case.columns[called].usual), case.draw.sample(cells, len(cells)))
+        insert(
+            case, case.draw.choice(case.columns[called].usual), case.draw.sample(cells, len(cells))
+        )
 
 
 def text_beside(case: Case) -> None:
     """Add a text beside the id that it belongs to."""
-    called = case.draw.choice([n for n in case.names if n in case.columns and case.columns[n].kind == "id"] or [""])
+    called = case.draw.choice(
+        [n for n in case.names if n in case.columns and case.columns[n].kind == "id"] or [""]
+    )
     if called:
         case.names[case.names.index(called)] = case.draw.choice(case.columns[called].ranks[0])
         name = case.draw.choice([*case.columns[called].ranks[-1], "text", "title", called])
@@ -122,7 +135,12 @@ def more(case: Case) -> None:
         return
     kind = case.draw.choice([*DECISIVE, "user", "remark", "position", "split"])
     name = case.draw.choice(DECISIVE[kind].split()) if kind in DECISIVE else kind
-    cells = {"status": ["done", "rejected"], "user": ["u1", "u2"], "remark": ["x", "y"], "split": ["dev", "test"]}
+    cells = {
+        "status": ["done", "rejected"],
+        "user": ["u1", "u2"],
+        "remark": ["x", "y"],
+        "split": ["dev", "test"],
+    }
     insert(case, name, (cells.get(kind, [3, 1])[i % 2] for i in range(len(case.rows))))
 
 
@@ -157,7 +175,11 @@ def truths(case: Case) -> None:
 
 
 def odd_value(case: Case) -> None:
-    number, text, word = case.draw.choice(ODD), case.draw.choice(IDS), case.draw.choice(WORDS)
+    number, text, word = (
+        case.draw.choice(ODD.split(" ")),
+        case.draw.choice([*IDS.split(" "), *SPACED]),
+        case.draw.choice(WORDS),
+    )
     rare = case.draw.random() < 0.3
     _cell(case, lambda value, kind: word if rare else number if kind in NUMBERS else text)
 
@@ -191,8 +213,8 @@ def swap_names(case: Case) -> None:
 
 
 TABLES: list[Mutation] = [
-    rename, rename, second_column, text_beside, more, more, duplicate_row, blank, blank, spaces, truths, odd_value,
-    odd_value, decimal, shuffle_columns, shuffle_rows, drop_column, swap_names,
+    rename, rename, second_column, text_beside, more, more, duplicate_row, blank, blank, spaces,
+    truths, odd_value, odd_value, decimal, shuffle_columns, shuffle_rows, drop_column, swap_names,
 ]  # fmt: skip
 
 
@@ -206,7 +228,9 @@ def lines_of(case: Case) -> list[bytes]:
 def cut(case: Case) -> None:
     """Cut the file at a byte; the last value is in doubt where its end is missing."""
     at = case.draw.randrange(len(case.data))
-    case.partial = case.data[at : at + 1] not in (b"\n", b"\r") and not case.data[:at].endswith(b"\n")
+    case.partial = case.data[at : at + 1] not in (b"\n", b"\r") and not case.data[:at].endswith(
+        b"\n"
+    )
     case.data = case.data[:at]
 
 
@@ -225,14 +249,17 @@ def joined(case: Case) -> None:
     at = case.draw.randint(1, len(lines))
     head = lines[:1] if case.form in ("csv", "tsv") else []
     first = b"".join(lines[:at])
-    case.data = (first.rstrip(b"\r\n") if case.draw.random() < 0.5 else first) + b"".join(head + lines[at:])
+    case.data = (first.rstrip(b"\r\n") if case.draw.random() < 0.5 else first) + b"".join(
+        head + lines[at:]
+    )
 
 
 def ends(case: Case) -> None:
     way = case.draw.choice([b"\r\n", b"\r", b"mixed", b"\n\n", b"\n \n"])
     lines = [line.rstrip(b"\r\n") for line in lines_of(case)]
     case.data = b"".join(
-        line + ((b"\n" if i % 2 else b"\r\n") if way == b"mixed" else way) for i, line in enumerate(lines)
+        line + ((b"\n" if i % 2 else b"\r\n") if way == b"mixed" else way)
+        for i, line in enumerate(lines)
     )
 
 
@@ -243,7 +270,11 @@ def encoded(case: Case) -> None:
 
 def quotes(case: Case) -> None:
     if case.form == "csv":
-        rows = list(csv.reader(io.StringIO(case.data.decode("utf-8", "replace"), newline=""), delimiter=case.sep))
+        rows = list(
+            csv.reader(
+                io.StringIO(case.data.decode("utf-8", "replace"), newline=""), delimiter=case.sep
+            )
+        )
         case.data = written(rows, case.sep, csv.QUOTE_ALL)
 
 
@@ -257,7 +288,11 @@ def stray_quote(case: Case) -> None:
 
 def separator(case: Case) -> None:
     if case.form in ("csv", "tsv"):
-        rows = list(csv.reader(io.StringIO(case.data.decode("utf-8", "replace"), newline=""), delimiter=case.sep))
+        rows = list(
+            csv.reader(
+                io.StringIO(case.data.decode("utf-8", "replace"), newline=""), delimiter=case.sep
+            )
+        )
         case.sep = case.draw.choice([";", "\t", ",", "|"])
         case.data = written(rows, case.sep)
 
@@ -268,14 +303,30 @@ def ragged(case: Case) -> None:
     sep = case.sep.encode() if case.form in ("csv", "tsv") else b" "
     parts = lines[place].rstrip(b"\r\n").split(sep)
     at = case.draw.randrange(len(parts))
-    parts = case.draw.choice([parts[:-1], parts[:at] + parts[at + 1 :], [*parts, b""], [*parts, b"x"], [*parts[:at], b"7", *parts[at:]]])
+    parts = case.draw.choice(
+        [
+            parts[:-1],
+            parts[:at] + parts[at + 1 :],
+            [*parts, b""],
+            [*parts, b"x"],
+            [*parts[:at], b"7", *parts[at:]],
+        ]
+    )
     lines[place] = sep.join(parts) + b"\n"
     case.data = b"".join(lines)
 
 
 def line_between(case: Case) -> None:
     lines = lines_of(case)
-    new = case.draw.choice([b"\n", b"# a comment\n", b"\x00\n", case.sep.encode() * (len(case.names) - 1) + b"\n", b"total\n"])
+    new = case.draw.choice(
+        [
+            b"\n",
+            b"# a comment\n",
+            b"\x00\n",
+            case.sep.encode() * (len(case.names) - 1) + b"\n",
+            b"total\n",
+        ]
+    )
     lines.insert(case.draw.randint(0, len(lines)), new)
     case.data = b"".join(lines)
 
@@ -286,7 +337,7 @@ def json_change(case: Case) -> None:
     text = case.data.decode("utf-8", "ignore")
     name = json.dumps(case.draw.choice(case.names))
     ways = [
-        lambda: re.sub(re.escape(name) + ": ", f'{name}: 1, {name}: ', text, count=1),
+        lambda: re.sub(re.escape(name) + ": ", f"{name}: 1, {name}: ", text, count=1),
         lambda: re.sub(re.escape(name) + r": [^,}\n]*,? ?", "", text, count=1),
         lambda: re.sub(re.escape(name) + r": ([^,}\n]*)", f"{name}: [\\1]", text, count=1),
         lambda: re.sub(re.escape(name) + r": ([^,}\n]*)", f"{name}: NaN", text, count=1),
@@ -299,8 +350,8 @@ def json_change(case: Case) -> None:
 
 
 FILES: list[Mutation] = [
-    cut, cut, headless, unended, joined, ends, ends, encoded, quotes, stray_quote, separator, ragged, ragged,
-    line_between, json_change, json_change,
+    cut, cut, headless, unended, joined, ends, ends, encoded, quotes, stray_quote, separator,
+    ragged, ragged, line_between, json_change, json_change,
 ]  # fmt: skip
 
 
@@ -315,7 +366,7 @@ def written(rows: Iterable[Iterable[Any]], sep: str, quoting: Any = csv.QUOTE_MI
 
 def typed(case: Case) -> None:
     """Make numbers of the cells of columns of numbers, as JSON and data frames hold them."""
-    for place, name in enumerate(case.names):
+    for place in range(len(case.names)):
         if case.kind(place) in NUMBERS:
             for row in case.rows:
                 if isinstance(row[place], str) and oracle.DECIMAL.fullmatch(row[place]):
@@ -340,9 +391,21 @@ def serialise(case: Case) -> None:
             if case.form == "lines":
                 fields = [row[name] for name in case.spec.schema.lines.split() if name in row]
             elif case.reader == "runs":
-                fields = [row.get("topic"), "Q0", row.get("doc"), i + 1, row.get("score"), row.get("tag", "x")]
+                fields = [
+                    row.get("topic"),
+                    "Q0",
+                    row.get("doc"),
+                    i + 1,
+                    row.get("score"),
+                    row.get("tag", "x"),
+                ]
             else:
-                fields = [row.get("topic"), row.get("subtopic", 0), row.get("doc"), row.get("grade")]
+                fields = [
+                    row.get("topic"),
+                    row.get("subtopic", 0),
+                    row.get("doc"),
+                    row.get("grade"),
+                ]
             out.append(sep.join("" if cell is None else str(cell) for cell in fields) + "\n")
         case.data = "".join(out).encode()
 
@@ -375,7 +438,15 @@ def make(seed: int, index: int, reader: str = "", *, mutations: bool = True) -> 
     tables = draw.choice([0, 1, 1, 2]) if text else draw.choice([0, 1, 2])
     for _ in range(tables):
         mutation = draw.choice(TABLES)
-        if case.form in ("trec", "lines") and mutation in (rename, second_column, text_beside, more, drop_column, swap_names, shuffle_columns):
+        if case.form in ("trec", "lines") and mutation in (
+            rename,
+            second_column,
+            text_beside,
+            more,
+            drop_column,
+            swap_names,
+            shuffle_columns,
+        ):
             mutation = odd_value
         before = repr((case.names, case.rows))
         mutation(case)
@@ -384,10 +455,10 @@ def make(seed: int, index: int, reader: str = "", *, mutations: bool = True) -> 
     serialise(case)
     if text:
         for _ in range(1 if tables == 1 else 2 - tables):
-            mutation, before = draw.choice(FILES), case.data
+            mutation, data = draw.choice(FILES), case.data
             if case.data:
                 mutation(case)
-            if case.data != before:
+            if case.data != data:
                 case.done.append(mutation.__name__)
     return case
 
@@ -395,9 +466,17 @@ def make(seed: int, index: int, reader: str = "", *, mutations: bool = True) -> 
 def wide(names: list[Any], rows: list[list[Any]]) -> Schema:
     """Return the schema of a wide table: a column of topics, and systems."""
     if not any(oracle.plain(name) in ("topic", "qid", "queryid") for name in names):
-        raise Skip("rows are numbered") if not any(map(oracle.DECIMAL.fullmatch, map(str, names))) else Refuse("no header")
+        raise (
+            UndecidableError("rows are numbered")
+            if not any(map(oracle.DECIMAL.fullmatch, map(str, names)))
+            else RefusalError("no header")
+        )
     columns = {"topic": Column("id", "topic qid query_id")}
-    columns |= {str(n): Column("number", str(n).replace(" ", "_"), False) for n in names if oracle.plain(n) not in ("topic", "qid", "queryid")}
+    columns |= {
+        str(n): Column("number", str(n).replace(" ", "_"), False)
+        for n in names
+        if oracle.plain(n) not in ("topic", "qid", "queryid")
+    }
     return Schema(columns, READERS["wide scores"].schema.value, exempt=True)
 
 
@@ -406,10 +485,14 @@ def trec_table(case: Case) -> tuple[list[Any], list[list[Any]]]:
     try:
         text = case.data.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
-        raise Refuse("not UTF-8") from error
+        raise RefusalError("not UTF-8") from error
     text = text.replace("\r\n", "\n")
     text = text if "\n" in text else text.replace("\r", "\n")
-    names = ["topic", "iteration", "doc", "rank", "score", "tag"] if case.reader == "runs" else ["topic", "subtopic", "doc", "grade"]
+    names = (
+        ["topic", "iteration", "doc", "rank", "score", "tag"]
+        if case.reader == "runs"
+        else ["topic", "subtopic", "doc", "grade"]
+    )
     rows = []
     for line in text.split("\n"):
         if not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
@@ -417,11 +500,11 @@ def trec_table(case: Case) -> tuple[list[Any], list[list[Any]]]:
         rows.append(oracle.fields(line, [len(names)]))
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths != {len(names)}:
-        raise Skip("another form")
+        raise UndecidableError("another form")
     if widths != {len(names)}:
-        raise Refuse("columns")
+        raise RefusalError("columns")
     if case.partial and not text.endswith("\n"):
-        raise Skip("the last value may be cut")
+        raise UndecidableError("the last value may be cut")
     if case.reader == "runs":
         if len({row[5] for row in rows}) > 1:
             names[5] = "other"
@@ -436,14 +519,16 @@ def in_memory(case: Case) -> tuple[Any, list[Any], list[list[Any]]]:
     """Return the table as rows or a frame, and the cells that are in it."""
     rows = [dict(zip(case.names, row, strict=True)) for row in case.rows]
     if len(set(case.names)) < len(case.names):
-        raise Skip("a name twice")
+        raise UndecidableError("a name twice")
     if case.form == "rows":
         return rows, case.names, case.rows
     if case.form == "polars":
         frame = pl.DataFrame(rows, strict=False, infer_schema_length=None)
         return frame, frame.columns, [list(row) for row in frame.rows()]
     table = pd.DataFrame(rows)
-    cells = [[None if c is None else c for c in row] for row in table.astype(object).to_numpy().tolist()]
+    cells = [
+        [None if c is None else c for c in row] for row in table.astype(object).to_numpy().tolist()
+    ]
     return table, list(table.columns), cells
 
 
@@ -462,37 +547,48 @@ def alike(found: Any, wanted: Any) -> bool:
 
 def tried(case: Case, folder: Path) -> tuple[str, str]:
     """Read a case; return its outcome, and what was found against what was expected."""
-    schema, path = case.spec.schema, folder / f"{FILE}.{ {'trec': 'run', 'lines': 'txt'}.get(case.form, case.form)}"
+    schema, path = (
+        case.spec.schema,
+        folder / f"{FILE}.{ {'trec': 'run', 'lines': 'txt'}.get(case.form, case.form) }",
+    )
     source: Any = str(path)
     try:
         if case.form in ("rows", "polars", "pandas"):
             source, names, rows = in_memory(case)
         else:
             path.write_bytes(case.data)
-            names, rows = trec_table(case) if case.form == "trec" else oracle.rows_of(case.data, case.form, schema, case.sep, case.partial)
+            names, rows = (
+                trec_table(case)
+                if case.form == "trec"
+                else oracle.rows_of(case.data, case.form, schema, case.sep, case.partial)
+            )
             if case.form == "tsv" and case.reader in HEADLESS and "headless" in case.done:
                 return "undecidable", ""
-        wanted, left = oracle.expected(names, rows, wide(names, rows) if case.reader == "wide scores" else schema)
-    except Refuse as error:
+        wanted, left = oracle.expected(
+            names, rows, wide(names, rows) if case.reader == "wide scores" else schema
+        )
+    except RefusalError as error:
         wanted, left = error, []
-    except Skip:
+    except UndecidableError:
         return "undecidable", ""
     with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         try:
             found, notes = case.spec.read(source)
         except cf.CranfieldError as error:
-            return ("refused" if isinstance(wanted, Refuse) else "refused a value"), f"{type(error).__name__}: {error}"
+            return (
+                "refused" if isinstance(wanted, RefusalError) else "refused a value"
+            ), f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001
             return "FAILED", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
     said = notes + [str(message.message) for message in messages]
     only_names = all("columns not used" in text and "hold" not in text for text in said)
-    if not isinstance(wanted, Refuse) and alike(found, wanted):
+    if not isinstance(wanted, RefusalError) and alike(found, wanted):
         left = [] if case.form == "trec" else left
         return ("FAILED", f"not said: columns {left}") if left and not said else ("equal", "")
     if said and not only_names:
         return "said", said[0]
-    if isinstance(wanted, Refuse):
+    if isinstance(wanted, RefusalError):
         return "FAILED", f"expected a refusal ({wanted}), got {found} {said}"
     return "FAILED", f"expected {wanted}\n     got {found} {said}"
 
@@ -515,9 +611,13 @@ def many(seed: int, numbers: range) -> tuple[Counter[tuple[str, str]], list[tupl
 def shown(seed: int, index: int, reader: str = "") -> str:
     """Describe a case."""
     case = make(seed, index, reader)
-    data = case.data.decode("utf-8", "backslashreplace") if case.data else f"{case.names}\n{case.rows}"
+    data = (
+        case.data.decode("utf-8", "backslashreplace") if case.data else f"{case.names}\n{case.rows}"
+    )
     data = re.sub(r"[\x00\r\ufeff]", lambda found: repr(found[0])[1:-1], data)
-    return f"{case.reader}, {case.form}, {'+'.join(case.done) or 'unchanged'} (case {index})\n{data}"
+    return (
+        f"{case.reader}, {case.form}, {'+'.join(case.done) or 'unchanged'} (case {index})\n{data}"
+    )
 
 
 OUTCOMES = ("equal", "refused", "refused a value", "said", "undecidable", "FAILED")
@@ -535,13 +635,19 @@ def main() -> int:
     asked = options.parse_args()
     if asked.case is not None:
         with tempfile.TemporaryDirectory() as name:
-            print(shown(asked.seed, asked.case), *tried(make(asked.seed, asked.case), Path(name)), sep="\n")
+            print(
+                shown(asked.seed, asked.case),
+                *tried(make(asked.seed, asked.case), Path(name)),
+                sep="\n",
+            )
         return 0
     start = time.perf_counter()
     parts = [range(i, min(i + 500, asked.cases)) for i in range(0, asked.cases, 500)]
     counts: Counter[tuple[str, str]] = Counter()
     failures: list[tuple[int, str]] = []
-    pool = ProcessPoolExecutor(asked.processes, get_context("spawn")) if asked.processes > 1 else None
+    pool = (
+        ProcessPoolExecutor(asked.processes, get_context("spawn")) if asked.processes > 1 else None
+    )
     mapped = pool.map if pool else map
     for count, found in mapped(many, [asked.seed] * len(parts), parts):
         counts.update(count)
@@ -550,18 +656,21 @@ def main() -> int:
             break
     if pool:
         pool.shutdown(cancel_futures=True)
-    seen: Counter[tuple[str, ...]] = Counter()
+    seen: Counter[tuple[str, str, str]] = Counter()
     for index, text in failures:
         case = make(asked.seed, index)
         kind = (case.reader, "+".join(case.done), text.split("(")[0][:60].split("\n")[0])
         seen[kind] += 1
         if seen[kind] == 1 and len(seen) <= asked.show:
             print(shown(asked.seed, index), text, "", sep="\n")
-    for kind, count in seen.most_common(40):
-        print(f"{count:5}  {' | '.join(kind)}")
+    for kind, often in seen.most_common(40):
+        print(f"{often:5}  {' | '.join(kind)}")
     print("reader".ljust(22), *(name.rjust(15) for name in ("cases", *OUTCOMES)))
     for reader in [*READERS, "all"]:
-        row = [sum(n for (r, o), n in counts.items() if o == out and reader in (r, "all")) for out in OUTCOMES]
+        row = [
+            sum(n for (r, o), n in counts.items() if o == out and reader in (r, "all"))
+            for out in OUTCOMES
+        ]
         print(reader.ljust(22), *(f"{n:15,}" for n in (sum(row), *row)))
     print(f"{counts.total():,} cases, seed {asked.seed}, {time.perf_counter() - start:.0f} s")
     return int(bool(failures))

@@ -19,11 +19,11 @@ MISSING = ("", "nan", "na", "n/a", "null", "none")
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-class Refuse(Exception):
+class RefusalError(Exception):
     """No value is right: the table has to be refused, or something has to be said."""
 
 
-class Skip(Exception):
+class UndecidableError(Exception):
     """A reader cannot know what the table means."""
 
 
@@ -74,9 +74,7 @@ RANK = "rank position ordinal pos"
 USER = "user user_id visitor visitor_id client client_id"
 SESSION = "session session_id sid"
 TIME = "time timestamp event_time datetime ts; start start_time"
-PAGE = (
-    "page_id impression_id search_id request_id serp_id; page impression serp; query_id; id"
-)
+PAGE = "page_id impression_id search_id request_id serp_id; page impression serp; query_id; id"
 QUERY = "query query_text user_query search_term search_query; topic; qid; keywords; text"
 VARIANT = "variant arm treatment bucket experiment_variant experiment_group; group"
 LENGTH = "length words characters tokens doc_length doclen answer_length syslen"
@@ -89,7 +87,7 @@ TEXT = "text answer summary reference"
 PLAIN = (
     "q0 text title body contents content snippet abstract url description name comment comments"
     " note notes passage query question answer prediction explanation reason reasoning rationale"
-).split()
+)
 DECISIVE = {
     "status": "status state discarded is_discarded rejected is_rejected approved is_approved valid"
     " is_valid deleted is_deleted skipped is_skipped was_cancelled",
@@ -108,20 +106,20 @@ def chosen(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> dict[
     """Find the columns by name; refuse two of one meaning and rank that differ."""
     given = [plain(name) for name in names]
     if len(set(given)) < len(given):
-        raise Refuse("a name stands twice")
+        raise RefusalError("a name stands twice")
     places: dict[str, int] = {}
     for called, column in schema.columns.items():
         for rank in column.ranks:
             spelt = {plain(name) for name in rank}
             hits = [i for i, name in enumerate(given) if name in spelt and i not in places.values()]
             if len({tuple(str(row[i]) for row in rows) for i in hits}) > 1:
-                raise Refuse(f"two columns of {called}")
+                raise RefusalError(f"two columns of {called}")
             if hits:
                 places[called] = hits[0]
                 break
         else:
             if column.required:
-                raise Refuse(f"no column of {called}")
+                raise RefusalError(f"no column of {called}")
     return places
 
 
@@ -136,8 +134,8 @@ def unsaid(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> list[
             continue
         for kind in schema.decisive.split():
             if plain(name) in {plain(word) for word in DECISIVE[kind].split()}:
-                raise Refuse(f"column {name} decides")
-        if plain(name) not in known and plain(name) not in {plain(word) for word in PLAIN}:
+                raise RefusalError(f"column {name} decides")
+        if plain(name) not in known and plain(name) not in {plain(word) for word in PLAIN.split()}:
             left.append(str(name))
     return [] if schema.exempt else left
 
@@ -145,7 +143,7 @@ def unsaid(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> list[
 def number(cell: Any) -> float | None:
     """Read a finite decimal number; None where there is none."""
     if isinstance(cell, bool):
-        raise Refuse("a truth value among numbers")
+        raise RefusalError("a truth value among numbers")
     if cell is None or cell != cell:
         return None
     if isinstance(cell, int | float):
@@ -155,10 +153,10 @@ def number(cell: Any) -> float | None:
         if text.lower() in MISSING:
             return None
         if not DECIMAL.fullmatch(text):
-            raise Refuse(f"no number: {text!r}")
+            raise RefusalError(f"no number: {text!r}")
         value = float(text)
     if abs(value) == float("inf"):
-        raise Refuse("not finite")
+        raise RefusalError("not finite")
     return value
 
 
@@ -166,7 +164,7 @@ def whole(cell: Any) -> int | None:
     """Read a whole number, also written 2.0."""
     value = number(cell)
     if value is not None and (value != int(value) or abs(value) >= 2**31):
-        raise Refuse(f"not whole: {cell!r}")
+        raise RefusalError(f"not whole: {cell!r}")
     return None if value is None else int(value)
 
 
@@ -175,9 +173,9 @@ def identifier(cell: Any) -> str | None:
     if cell is None or (isinstance(cell, float) and cell != cell):
         return None
     if isinstance(cell, bool | float):
-        raise Skip("an id that is a fraction or a truth value")
+        raise UndecidableError("an id that is a fraction or a truth value")
     if not isinstance(cell, str | int):
-        raise Refuse("no id")
+        raise RefusalError("no id")
     return str(cell).strip() or None
 
 
@@ -196,7 +194,7 @@ def name_or_none(cell: Any) -> str | None:
     """Read an id that may be missing: a word for nothing can be a name."""
     value = identifier(cell)
     if value is not None and value.lower() in ("nan", "na", "null", "none"):
-        raise Skip("a name, or none")
+        raise UndecidableError("a name, or none")
     return value
 
 
@@ -223,7 +221,7 @@ def records(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> list
         if kind == "any":
             continue
         if (column.required or (column.filled and not all(lacks))) and any(lacks):
-            raise Refuse(f"a row without {called}")
+            raise RefusalError(f"a row without {called}")
         if all(lacks):
             del cells[called]
     return [{called: cells[called][i] for called in cells} for i in range(len(rows))]
@@ -234,38 +232,40 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
     try:
         text = data.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
-        raise Refuse("not UTF-8") from error
+        raise RefusalError("not UTF-8") from error
     if form in ("json", "jsonl"):
         return _objects(text, form)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if form == "lines":
         names = schema.lines.split()
         least = schema.least or len(names)
-        kept = [line for line in text.split("\n") if line.strip(" \t") and line.strip(" \t")[0] != "#"]
+        kept = [
+            line for line in text.split("\n") if line.strip(" \t") and line.strip(" \t")[0] != "#"
+        ]
         rows = [fields(line, range(least, len(names) + 1)) for line in kept]
         if any(not least <= len(row) <= len(names) for row in rows):
-            raise Refuse("fields")
+            raise RefusalError("fields")
         if len({len(row) for row in rows}) > 1:
-            raise Refuse("lines of different length")
+            raise RefusalError("lines of different length")
         names = names[: len(rows[0])] if rows else names
     else:
         try:
             table = list(csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True))
         except csv.Error as error:
-            raise (Refuse if form == "csv" else Skip)(str(error)) from error
+            raise (RefusalError if form == "csv" else UndecidableError)(str(error)) from error
         table = [row for row in table if any(cell.strip() for cell in row)]
         if not table:
-            raise Refuse("empty")
+            raise RefusalError("empty")
         names, rows = table[0], table[1:]
         for row in rows:
             while len(row) > len(names) and not row[-1].strip():
                 row.pop()
         if any(len(row) != len(names) for row in rows):
-            raise Refuse("a row of another length")
+            raise RefusalError("a row of another length")
         if any([plain(cell) for cell in row] == [plain(name) for name in names] for row in rows):
-            raise Refuse("the header again")
+            raise RefusalError("the header again")
     if partial and text and not text.endswith("\n"):
-        raise Skip("the last value may be cut")
+        raise UndecidableError("the last value may be cut")
     return names, rows
 
 
@@ -278,17 +278,21 @@ def fields(line: str, widths: Sequence[int]) -> list[str]:
 def _objects(text: str, form: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({name for name, _ in pairs}) < len(pairs):
-            raise Refuse("a name twice in one object")
+            raise RefusalError("a name twice in one object")
         return dict(pairs)
 
-    parts = [line for line in re.split(r"\r\n|\n|\r", text) if line.strip()] if form == "jsonl" else [text]
+    parts = (
+        [line for line in re.split(r"\r\n|\n|\r", text) if line.strip()]
+        if form == "jsonl"
+        else [text]
+    )
     try:
         found = [json.loads(part, object_pairs_hook=unique) for part in parts]
     except (json.JSONDecodeError, RecursionError) as error:
-        raise Refuse("no JSON") from error
+        raise RefusalError("no JSON") from error
     found = found[0] if form == "json" else found
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise Refuse("no rows")
+        raise RefusalError("no rows")
     names = list(dict.fromkeys(name for row in found for name in row))
     return names, [[row.get(name) for name in names] for row in found]
 
@@ -297,14 +301,14 @@ def expected(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> tup
     """Return the value of a table, and the columns that have to be reported as not read."""
     left = unsaid(names, rows, schema)
     if not rows and not schema.empty:
-        raise Refuse("no rows")
+        raise RefusalError("no rows")
     return schema.value(records(names, rows, schema)), left
 
 
 def once(rows: list[Record], *key: str) -> None:
-    """Refuse rows that have all of a key in common."""
+    """RefusalError rows that have all of a key in common."""
     if len({tuple(row.get(k) for k in key) for row in rows}) < len(rows):
-        raise Refuse("twice: " + ", ".join(key))
+        raise RefusalError("twice: " + ", ".join(key))
 
 
 def tuples(*key: str, also: str = "", check: Callable[[Record], bool] | None = None) -> Any:
@@ -313,7 +317,7 @@ def tuples(*key: str, also: str = "", check: Callable[[Record], bool] | None = N
     def value(rows: list[Record]) -> list[tuple[Any, ...]]:
         once(rows, *key)
         if check is not None and not all(check(row) for row in rows):
-            raise Refuse("an impossible value")
+            raise RefusalError("an impossible value")
         return ordered(tuple(row.get(k) for k in [*key, *also.split()]) for row in rows)
 
     return value
@@ -327,7 +331,7 @@ def ordered(rows: Any) -> list[Any]:
 def judgments(rows: list[Record]) -> Any:
     if any("subtopic" in row for row in rows):
         if any(row.get("subtopic") is None for row in rows):
-            raise Refuse("a subtopic is missing")
+            raise RefusalError("a subtopic is missing")
         if len({(row["topic"], row["doc"]) for row in rows}) == len(rows):
             rows = [{**row, "subtopic": None} for row in rows]
     return tuples("topic", "subtopic", "doc", also="grade")(rows)
@@ -338,19 +342,21 @@ def ranking(rows: list[Record]) -> Any:
     by: dict[Any, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by[row.get("tag"), row["topic"]][row["rank"]].append(row["doc"])
-    lists = {key: tuple(tuple(sorted(docs[rank])) for rank in sorted(docs)) for key, docs in by.items()}
+    lists = {
+        key: tuple(tuple(sorted(docs[rank])) for rank in sorted(docs)) for key, docs in by.items()
+    }
     return ordered((*key, ties) for key, ties in lists.items())
 
 
 def judge(rows: list[Record]) -> Any:
     once(rows, "topic", "doc")
     if any(row.get("result_status", 1) is None for row in rows):
-        raise Skip("a status is missing")
+        raise UndecidableError("a status is missing")
     if any(row.get("result_status", 1) not in (0, 1) for row in rows):
-        raise Skip("an unknown status")
+        raise UndecidableError("an unknown status")
     labels = [r for r in rows if r.get("result_status", 1) and r.get("grade") is not None]
     if not labels:
-        raise Refuse("no label")
+        raise RefusalError("no label")
     found = ordered((row["topic"], row["doc"], row["grade"]) for row in labels)
     return found, len(rows) - len(labels)
 
@@ -358,15 +364,17 @@ def judge(rows: list[Record]) -> Any:
 def intents(rows: list[Record]) -> Any:
     once(rows, "topic", "intent")
     if any(not 0 <= row["probability"] <= 1 for row in rows):
-        raise Refuse("a probability")
+        raise RefusalError("a probability")
     if any(row.get("type", "inf") not in ("inf", "nav") for row in rows):
-        raise Refuse("a type")
-    return ordered((r["topic"], r["intent"], r["probability"], r.get("type") == "nav") for r in rows)
+        raise RefusalError("a type")
+    return ordered(
+        (r["topic"], r["intent"], r["probability"], r.get("type") == "nav") for r in rows
+    )
 
 
 def sessions(rows: list[Record]) -> Any:
     if not any("rank" in row or "score" in row for row in rows):
-        raise Refuse("neither rank nor score")
+        raise RefusalError("neither rank nor score")
     by: dict[Any, list[Record]] = defaultdict(list)
     topics: dict[str, set[Any]] = defaultdict(set)
     numbers = all(re.fullmatch(r"\d+(\.0+)?", row["query"]) for row in rows)
@@ -375,7 +383,7 @@ def sessions(rows: list[Record]) -> Any:
         by[row.get("system"), row["session"], query].append(row)
         topics[row["session"]].add(row.get("topic"))
     if any(len(found - {None}) > 1 for found in topics.values()):
-        raise Refuse("two topics")
+        raise RefusalError("two topics")
     lists = []
     counts: dict[Any, int] = defaultdict(int)
     for (system, session, query), found in by.items():
@@ -383,13 +391,15 @@ def sessions(rows: list[Record]) -> Any:
         if "rank" in found[0]:
             once(found, "rank")
             if any(row["rank"] < 1 for row in found):
-                raise Refuse("a rank below 1")
+                raise RefusalError("a rank below 1")
             found.sort(key=lambda row: row["rank"])
         else:
             found.sort(key=lambda row: (row["score"], row["doc"]), reverse=True)
         place = query if numbers else counts[system, session]
         lists.append((system, session, place, tuple(row["doc"] for row in found)))
-    return ordered(lists), sorted((s, str(max(t, key=str))) for s, t in topics.items() if t - {None})
+    return ordered(lists), sorted(
+        (s, str(max(t, key=str))) for s, t in topics.items() if t - {None}
+    )
 
 
 def units(rows: list[Record]) -> Any:
@@ -399,21 +409,21 @@ def units(rows: list[Record]) -> Any:
     for row in rows:
         by[row["variant"]].append(row["clicks"])
     if "control" not in by or len(by) < 2 or any(len(found) < 2 for found in by.values()):
-        raise Refuse("variants")
+        raise RefusalError("variants")
     return sorted((variant, len(v), round(sum(v) / len(v), 9)) for variant, v in by.items())
 
 
 def policy(rows: list[Record]) -> Any:
     if any("page" in row for row in rows):
         if any(row.get("page") is None for row in rows) or "position" not in rows[0]:
-            raise Refuse("a page or position")
+            raise RefusalError("a page or position")
         once(rows, "page", "position")
     if "position" in rows[0] and any(r["position"] is None or r["position"] < 1 for r in rows):
-        raise Refuse("a position")
+        raise RefusalError("a position")
     if "propensity" not in rows[0] or "chance" not in rows[0]:
-        raise Refuse("no chances")
+        raise RefusalError("no chances")
     if any(not 0 < row["propensity"] <= 1 or not 0 <= row["chance"] <= 1 for row in rows):
-        raise Refuse("chances")
+        raise RefusalError("chances")
     lists = len({row.get("page", i) for i, row in enumerate(rows)})
     worth = sum(row["reward"] * row["chance"] / row["propensity"] for row in rows)
     return round(worth / lists, 9), round(sum(row["reward"] for row in rows) / lists, 9)

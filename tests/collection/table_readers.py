@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import cranfield as cf
@@ -17,7 +18,15 @@ from cranfield.assess.judges.families import kin_of
 from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.of_measures.preferences import read_preferences
 from tests.collection import table_oracle as oracle
-from tests.collection.table_oracle import Column, Record, Refuse, Schema, Skip, once, ordered
+from tests.collection.table_oracle import (
+    Column,
+    Record,
+    RefusalError,
+    Schema,
+    UndecidableError,
+    once,
+    ordered,
+)
 
 TOPICS = ("t1", "t2", "t3")
 DOCS = tuple(f"d{i}" for i in range(1, 7))
@@ -27,7 +36,7 @@ FEW = 12
 NUGGETS = [{"topic": t, "nugget": f"n{i}", "weight": i} for t in TOPICS for i in range(1, 4)]
 REFERENCES = [{"topic": t, "text": f"the cat {t} sat"} for t in TOPICS]
 SUMMARIES = [{"topic": t, "system": s, "text": f"a cat {s} sat"} for t in TOPICS for s in "ab"]
-SCORES = cf.Scores([[0.5, 0.4, 0.1]] * 3, topics=list(TOPICS), systems=["a", "b", "c"])
+SCORES = cf.Scores(np.array([[0.5, 0.4, 0.1]] * 3), topics=TOPICS, systems=("a", "b", "c"))
 PAGES = [{"page": f"p{i}", "query": f"cats {i}"} for i in range(1, 5)]
 SHOWN = [{"page": p["page"], "rank": r, "doc": f"d{r}"} for p in PAGES for r in (1, 2, 3)]
 ACTIONS = [
@@ -86,7 +95,10 @@ def text_score(draw: random.Random) -> str:
 def read_runs(source: Any) -> Any:
     found = []
     for run in cf.read_runs(source):
-        found += [(named(run.name), *row) for row in run.to_polars().select("topic", "doc", "score").rows()]
+        found += [
+            (named(run.name), *row)
+            for row in run.to_polars().select("topic", "doc", "score").rows()
+        ]
     return ordered(found), []
 
 
@@ -152,7 +164,7 @@ def read_labels(source: Any) -> Any:
 
 def labels_value(rows: list[Record]) -> Any:
     if any(row.get("topic", "all") is None for row in rows):
-        raise Refuse("a topic is missing")
+        raise RefusalError("a topic is missing")
     rows = [{"topic": "all", **row} for row in rows]
     return oracle.tuples("topic", "doc", "worker", also="grade")(rows)
 
@@ -164,7 +176,7 @@ def read_judges(source: Any) -> Any:
 
 
 def judge_rows(draw: random.Random) -> Rows:
-    rows = []
+    rows: Rows = []
     for t, d in pairs(draw, TOPICS, DOCS):
         parsed = draw.random() < 0.8 or not rows
         grade = draw.randint(0, 3) if parsed else 0
@@ -219,18 +231,20 @@ def read_shard(source: Any) -> Any:
 
 def read_score(source: Any) -> Any:
     s = cf.read_scores(source)
-    cells = ((t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems))
+    cells = (
+        (t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems)
+    )
     return ordered((t, n, float(v)) for t, n, v in cells if v == v), []
 
 
 def scores_value(rows: list[Record]) -> Any:
     if not any("score" in row for row in rows):
-        raise Skip("other columns may be measures")
+        raise UndecidableError("other columns may be measures")
     rows = [row for row in rows if row["topic"] != "all"]
     once(rows, "topic", "system")
     found = [(r["topic"], r["system"], r["score"]) for r in rows if r.get("score") is not None]
     if not found:
-        raise Refuse("no scores")
+        raise RefusalError("no scores")
     return ordered(found)
 
 
@@ -242,13 +256,16 @@ def wide_value(rows: list[Record]) -> Any:
         if name != "topic" and row[name] is not None
     ]  # fmt: skip
     if not found:
-        raise Refuse("no scores")
+        raise RefusalError("no scores")
     return ordered(found)
 
 
 def wide_rows(draw: random.Random) -> Rows:
     systems = ["bm25x", "densex", "oursx"][: draw.randint(2, 3)]
-    return [{"topic": f"q{i}", **{s: text_score(draw) for s in systems}} for i in range(1, draw.randint(3, 6))]
+    return [
+        {"topic": f"q{i}", **{s: text_score(draw) for s in systems}}
+        for i in range(1, draw.randint(3, 6))
+    ]
 
 
 # Sessions
@@ -261,8 +278,21 @@ def session_rows(draw: random.Random) -> Rows:
     chosen = draw.choice(["rank", "score", "both"])
     for s, q, d in pairs(draw, ("s1", "s2"), (1, 2), DOCS[:3]):
         by[s, q] += 1
-        row = {"session": s, "query": q, "doc": d, "topic": topics[s], "rank": by[s, q], "score": 9.5 - by[s, q]}
-        rows.append({k: v for k, v in row.items() if chosen == "both" or k not in {"rank", "score"} - {chosen}})
+        row = {
+            "session": s,
+            "query": q,
+            "doc": d,
+            "topic": topics[s],
+            "rank": by[s, q],
+            "score": 9.5 - by[s, q],
+        }
+        rows.append(
+            {
+                k: v
+                for k, v in row.items()
+                if chosen == "both" or k not in {"rank", "score"} - {chosen}
+            }
+        )
     return optional(draw, rows, "topic")
 
 
@@ -300,14 +330,14 @@ def read_session_clicks(source: Any) -> Any:
 def session_clicks_value(rows: list[Record]) -> Any:
     known = {(row["session"], row["query"], row["rank"]) for row in SESSION_LOG}
     if any((row["session"], row["query"], row["rank"]) not in known for row in rows):
-        raise Refuse("a click on nothing")
+        raise RefusalError("a click on nothing")
     return ordered((r["session"], r["query"], r["rank"], r.get("start")) for r in rows)
 
 
 def session_topics_value(rows: list[Record]) -> Any:
     pairs = {(row["session"], row["topic"]) for row in rows}
     if len({session for session, _ in pairs}) < len(pairs):
-        raise Refuse("two topics")
+        raise RefusalError("two topics")
     return sorted(pairs)
 
 
@@ -331,7 +361,9 @@ def answer_rows(draw: random.Random) -> Rows:
 def read_answers(source: Any) -> Any:
     j = cf.texts.judge_answers(source, NUGGETS)
     found = []
-    for cell, nugget, support, position in zip(j.cell, j.nugget, j.support, j.position, strict=True):
+    for cell, nugget, support, position in zip(
+        j.cell, j.nugget, j.support, j.position, strict=True
+    ):
         topic, system = j.topics[cell // len(j.systems)], named(j.systems[cell % len(j.systems)])
         at = None if position != position else float(position)
         found.append((system, topic, j.nuggets.ids[nugget], float(support), at))
@@ -344,7 +376,7 @@ def supported(cell: Any) -> float:
     text = str(cell).strip().lower()
     value = words[text] if text in words else oracle.number(cell)
     if value is None or not 0 <= value <= 1:
-        raise Refuse("support")
+        raise RefusalError("support")
     return value
 
 
@@ -353,13 +385,13 @@ def answers_value(rows: list[Record]) -> Any:
     found = []
     for row in rows:
         if row["topic"] not in TOPICS or row.get("position") is not None and row["position"] < 0:
-            raise Refuse("topic or position")
+            raise RefusalError("topic or position")
         if row.get("nugget") is None:
-            raise Skip("an answer without nuggets")
+            raise UndecidableError("an answer without nuggets")
         if row["nugget"] not in ("n1", "n2", "n3"):
-            raise Refuse("no such nugget")
+            raise RefusalError("no such nugget")
         if "support" in row and row["support"] is None:
-            raise Refuse("no support")
+            raise RefusalError("no support")
         degree = supported(row["support"]) if "support" in row else 1.0
         found.append((row.get("system"), row["topic"], row["nugget"], degree, row.get("position")))
     return ordered(row for row in found if row[3] > 0)
@@ -386,21 +418,25 @@ def nuggets_value(rows: list[Record]) -> Any:
     votes = "assessor" in rows[0]
     once(rows, "topic", "nugget", *(["assessor"] if votes else []))
     if any("weight" in row and "importance" in row for row in rows) or votes:
-        raise Skip("weights beside votes")
+        raise UndecidableError("weights beside votes")
     if not ("weight" in rows[0] or "importance" in rows[0]):
-        raise Skip("neither weights nor votes")
+        raise UndecidableError("neither weights nor votes")
     for row in rows:
         if "importance" in row:
             word = row["importance"]
             if word is not None and word.lower() not in ("vital", "okay"):
-                raise Refuse("importance")
+                raise RefusalError("importance")
             row["weight"] = None if word is None else float(word.lower() == "vital")
     for row in rows:
         if row["weight"] is None:
             others = [r for r in rows if r["topic"] == row["topic"] and r.get("weight") is not None]
-            raise Refuse("a nugget without weight") if others else Skip("a topic without weights")
+            raise (
+                RefusalError("a nugget without weight")
+                if others
+                else UndecidableError("a topic without weights")
+            )
         if row["weight"] < 0 or (row.get("vital_length") or 0) < 0:
-            raise Refuse("weight or length")
+            raise RefusalError("weight or length")
     return ordered((r["topic"], r["nugget"], r["weight"], r.get("vital_length")) for r in rows)
 
 
@@ -424,7 +460,9 @@ def read_citations(source: Any) -> Any:
     for cell, support in zip(c.cell, lists, strict=True):
         answers[int(cell)].append(tuple(support))
     size = len(c.systems)
-    return ordered((named(c.systems[i % size]), c.topics[i // size], tuple(a)) for i, a in answers.items()), []
+    return ordered(
+        (named(c.systems[i % size]), c.topics[i // size], tuple(a)) for i, a in answers.items()
+    ), []
 
 
 def citations_value(rows: list[Record]) -> Any:
@@ -432,14 +470,14 @@ def citations_value(rows: list[Record]) -> Any:
     for row in rows:
         sentence = lists[row.get("system"), row["topic"]].setdefault(row["sentence"], [])
         if (row.get("citation") is None) != (row.get("support") is None):
-            raise Refuse("half a citation")
+            raise RefusalError("half a citation")
         sentence.append((row.get("citation"), row.get("support")))
     found = []
     for key, sentences in lists.items():
         for cited in sentences.values():
             docs = [doc for doc, _ in cited]
             if len(set(docs)) < len(docs) or (None in docs and len(docs) > 1):
-                raise Refuse("cited twice")
+                raise RefusalError("cited twice")
         told = [tuple(supported(u) for d, u in cited if d) for cited in sentences.values()]
         found.append((*key, tuple(told)))
     return ordered(found)
@@ -448,7 +486,7 @@ def citations_value(rows: list[Record]) -> Any:
 def words(text: str) -> list[str]:
     found = re.findall(r"[a-z0-9]+", text.lower())
     if not found or re.search(r"[^\W_]", re.sub("[a-zA-Z0-9]", "", text)):
-        raise Refuse("letters that are no words")
+        raise RefusalError("letters that are no words")
     return found
 
 
@@ -465,16 +503,16 @@ def rouge(text: str, references: list[str]) -> float:
 def rouge_scores(texts: list[Record], references: list[Record], systems: bool) -> Any:
     once(texts, "system", "topic")
     if systems and any(row.get("system", "") is None for row in texts):
-        raise Refuse("no system")
+        raise RefusalError("no system")
     by = defaultdict(list)
     for row in references:
         by[row["topic"]].append(row["text"])
     if any(row["topic"] not in by for row in texts):
-        raise Refuse("a text without reference")
+        raise RefusalError("a text without reference")
     if any(not row["text"] for row in references):
-        raise Refuse("an empty reference")
+        raise RefusalError("an empty reference")
     if any(not row["text"] for row in texts):
-        raise Skip("an empty answer, or none")
+        raise UndecidableError("an empty answer, or none")
     found = [(r["topic"], r.get("system"), rouge(r["text"], by[r["topic"]])) for r in texts]
     return ordered(row for row in found if row[2] > 0)
 
@@ -482,7 +520,9 @@ def rouge_scores(texts: list[Record], references: list[Record], systems: bool) -
 def read_summaries(texts: Any, references: Any) -> Any:
     judged = cf.texts.judge_summaries(texts, references)
     s = cf.evaluate_answers(judged, "RougeN(of='F')")["RougeN(of='F')"]
-    cells = ((t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems))
+    cells = (
+        (t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems)
+    )
     return ordered((t, named(n), round(float(v), 9)) for t, n, v in cells if v > 0), []
 
 
@@ -495,7 +535,9 @@ def text_rows(draw: random.Random) -> Rows:
 
 def reference_rows(draw: random.Random) -> Rows:
     texts = ["the cat", "a cat sat", "one dog, and a cat"]
-    return [{"topic": t, "text": draw.choice(texts)} for t in TOPICS for _ in range(draw.randint(1, 2))]
+    return [
+        {"topic": t, "text": draw.choice(texts)} for t in TOPICS for _ in range(draw.randint(1, 2))
+    ]
 
 
 # Logs, actions and experiments
@@ -554,12 +596,12 @@ def results_value(rows: list[Record]) -> Any:
         by[row["page"]] += 1
         rank = row["rank"] if ranked else by[row["page"]]
         if row["page"] not in {page["page"] for page in PAGES} or rank is None or rank < 1:
-            raise Refuse("page or rank")
+            raise RefusalError("page or rank")
         if not 0 < (1 if row.get("propensity") is None else row["propensity"]) <= 1:
-            raise Refuse("propensity")
+            raise RefusalError("propensity")
         found.append((row["page"], rank, row["doc"], row.get("team"), row.get("propensity")))
     if len({row[:2] for row in found}) < len(found):
-        raise Refuse("a rank twice")
+        raise RefusalError("a rank twice")
     return ordered(found)
 
 
@@ -570,7 +612,13 @@ def read_clicks(source: Any) -> Any:
 
 def click_rows(draw: random.Random) -> Rows:
     rows = [
-        {"page": p, "rank": r, "doc": f"d{r}", "dwell": draw.choice(["12.5", "40", "7"]), "time": f"2026-03-02T10:{i:02}:00Z"}
+        {
+            "page": p,
+            "rank": r,
+            "doc": f"d{r}",
+            "dwell": draw.choice(["12.5", "40", "7"]),
+            "time": f"2026-03-02T10:{i:02}:00Z",
+        }
         for i, (p, r) in enumerate(pairs(draw, ("p1", "p2", "p3"), (1, 2, 3)))
     ]
     return optional(draw, rows, draw.choice(["rank", "doc"]), "dwell")
@@ -581,20 +629,20 @@ def clicks_value(rows: list[Record]) -> Any:
     for row in rows:
         rank, doc = row.get("rank"), row.get("doc")
         if row["page"] not in {page["page"] for page in PAGES}:
-            raise Refuse("no page")
+            raise RefusalError("no page")
         if rank is None and doc is None:
-            raise Refuse("neither rank nor document")
+            raise RefusalError("neither rank nor document")
         if doc is not None and doc not in ("d1", "d2", "d3"):
-            raise Refuse("no such document")
+            raise RefusalError("no such document")
         if rank is not None and rank not in (1, 2, 3):
-            raise Refuse("no such rank")
+            raise RefusalError("no such rank")
         rank = rank if doc is None else int(doc[1])
         dwell = row.get("dwell")
         if dwell is not None and dwell <= 0:
-            raise Refuse("dwell")
+            raise RefusalError("dwell")
         found.append((row["page"], rank, f"d{rank}", dwell))
     if len(set(found)) < len(found):
-        raise Skip("two clicks, or one")
+        raise UndecidableError("two clicks, or one")
     return ordered(found)
 
 
@@ -618,24 +666,28 @@ def read_flat(source: Any) -> Any:
 
 def flat_value(rows: list[Record]) -> Any:
     if "clicks" not in rows[0] or any(row["clicks"] is None for row in rows):
-        raise Refuse("clicks")
+        raise RefusalError("clicks")
     if any(row["clicks"] < 0 or row["clicks"] != int(row["clicks"]) for row in rows):
-        raise Refuse("clicks")
+        raise RefusalError("clicks")
     queries = {(row["page"], row["query"]) for row in rows}
     if len({page for page, _ in queries}) < len(queries):
-        raise Refuse("two queries")
+        raise RefusalError("two queries")
     if "doc" not in rows[0] or any(row["doc"] is None for row in rows):
-        raise Refuse("a row without a document")
+        raise RefusalError("a row without a document")
     by: Counter[str] = Counter()
     found = []
     for row in rows:
         by[row["page"]] += 1
         rank = row["rank"] if "rank" in row else by[row["page"]]
-        if rank is None or rank < 1 or not 0 < (1 if row.get("propensity") is None else row["propensity"]) <= 1:
-            raise Refuse("rank or propensity")
+        if (
+            rank is None
+            or rank < 1
+            or not 0 < (1 if row.get("propensity") is None else row["propensity"]) <= 1
+        ):
+            raise RefusalError("rank or propensity")
         found.append((row["page"], row["query"], rank, row["doc"], int(row["clicks"])))
     if len({(page, rank) for page, _, rank, _, _ in found}) < len(found):
-        raise Refuse("a rank twice")
+        raise RefusalError("a rank twice")
     return ordered(found)
 
 
@@ -668,27 +720,34 @@ def read_policies(source: Any) -> Any:
 
 def policies_value(rows: list[Record]) -> Any:
     if "position" in rows[0] or "query" in rows[0]:
-        raise Skip("more columns than the log has")
+        raise UndecidableError("more columns than the log has")
     once(rows, "action")
     chances = {row["action"]: row["chance"] for row in rows}
     if any(not 0 <= c <= 1 for c in chances.values()) or abs(sum(chances.values()) - 1) > 1e-6:
-        raise Refuse("chances")
+        raise RefusalError("chances")
     if not {a for a, c in chances.items() if c} <= {"a", "b"}:
-        raise Refuse("an action that was never shown")
+        raise RefusalError("an action that was never shown")
     return round(sum(r["reward"] * chances.get(r["action"], 0) / 0.5 for r in ACTIONS) / 4, 9)
 
 
 def unit_rows(draw: random.Random) -> Rows:
     count = draw.randint(3, 6)
     variants = ["control", "new"] * count
-    rows = [{"user": f"u{i}", "variant": v, "clicks": draw.randint(0, 5)} for i, v in enumerate(variants)]
+    rows = [
+        {"user": f"u{i}", "variant": v, "clicks": draw.randint(0, 5)}
+        for i, v in enumerate(variants)
+    ]
     return optional(draw, rows, "user")
 
 
 def read_units(source: Any) -> Any:
     found = cf.online.analyse_experiment(source, "clicks", errors="delta")
     means = [round(float(mean), 9) for mean in found.means[0]]
-    said = [note for note in found.notes if not re.search("few units|no interval|skewness|fewer than", note)]
+    said = [
+        note
+        for note in found.notes
+        if not re.search("few units|no interval|skewness|fewer than", note)
+    ]
     return sorted(zip(found.variants, found.units.tolist(), means, strict=True)), said
 
 
@@ -697,7 +756,13 @@ def read_units(source: Any) -> Any:
 
 def preference_rows(draw: random.Random) -> Rows:
     rows = [
-        {"topic": t, "first": a, "second": b, "preferred": draw.choice(["left", "2", "tie", a]), "assessor": w}
+        {
+            "topic": t,
+            "first": a,
+            "second": b,
+            "preferred": draw.choice(["left", "2", "tie", a]),
+            "assessor": w,
+        }
         for t, (a, b), w in pairs(draw, TOPICS, [("a", "b"), ("c", "a")], ("ann", "bob"))
     ]
     return optional(draw, rows, "assessor")
@@ -715,7 +780,7 @@ def preferences_value(rows: list[Record]) -> Any:
         a, b, said = row["first"], row["second"], row["preferred"]
         code = {a: 1, b: 2}.get(said, codes.get(said.lower()))
         if code is None or a == b or not {a, b} <= set("abc") or row["topic"] not in TOPICS:
-            raise Refuse("a preference")
+            raise RefusalError("a preference")
         found.append((row["topic"], a, b, {1: 1, 2: -1, 0: 0}[code]))
     return ordered(found)
 
@@ -729,7 +794,7 @@ def teams_value(rows: list[Record]) -> Any:
     for row in rows:
         teams[row["system"]].add(row["team"])
     if any(len(teams[s]) != 1 for s in SYSTEMS) or any(len(t) > 1 for t in teams.values()):
-        raise Refuse("a system without a team, or with two")
+        raise RefusalError("a system without a team, or with two")
     return tuple(min(teams[s]) for s in SYSTEMS)
 
 
@@ -754,9 +819,14 @@ def read_page_labels(source: Any) -> Any:
 
 def page_labels_value(rows: list[Record]) -> Any:
     once(rows, "page")
-    if any(r["label"].lower() not in ("good", "bad") or r["page"] not in ("p1", "p2", "p3", "p4") for r in rows):
-        raise Refuse("a label or a page")
-    return ordered((r["page"], float(r["label"].lower() == "good")) for r in rows if r["page"] != "p4")
+    if any(
+        r["label"].lower() not in ("good", "bad") or r["page"] not in ("p1", "p2", "p3", "p4")
+        for r in rows
+    ):
+        raise RefusalError("a label or a page")
+    return ordered(
+        (r["page"], float(r["label"].lower() == "good")) for r in rows if r["page"] != "p4"
+    )
 
 
 def read_draws(source: Any) -> Any:
@@ -767,13 +837,13 @@ def read_draws(source: Any) -> Any:
 def draws_value(rows: list[Record]) -> Any:
     once(rows, "page")
     if any(row["topic"] not in TOPICS for row in rows):
-        raise Refuse("a topic")
+        raise RefusalError("a topic")
     return ordered((row["page"], row["topic"]) for row in rows)
 
 
 # All of them
 
-O = oracle
+O = oracle  # noqa: E741
 C = Column
 TAG = C("name", O.SYSTEM, required=False, filled=True)
 MEMORY = "rows polars pandas"
@@ -787,193 +857,468 @@ def some(kind: str, names: str) -> Column:
     return C(kind, names, required=False)
 
 
-
-
 READERS: dict[str, Reader] = {
     "runs": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "doc": C("id", O.DOC), "score": C("number", "score sim similarity"),
-             "rank": some("any", O.RANK), "tag": TAG},
+            {
+                "topic": C("id", O.TOPIC),
+                "doc": C("id", O.DOC),
+                "score": C("number", "score sim similarity"),
+                "rank": some("any", O.RANK),
+                "tag": TAG,
+            },
             O.tuples("tag", "topic", "doc", also="score"),
-        ), run_rows, read_runs, ALL + " trec"),
+        ),
+        run_rows,
+        read_runs,
+        ALL + " trec",
+    ),
     "ranks": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "doc": C("id", O.DOC), "rank": C("whole", O.RANK), "tag": TAG},
+            {
+                "topic": C("id", O.TOPIC),
+                "doc": C("id", O.DOC),
+                "rank": C("whole", O.RANK),
+                "tag": TAG,
+            },
             O.ranking,
-        ), ranked_rows, read_rankings),
+        ),
+        ranked_rows,
+        read_rankings,
+    ),
     "judgments": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "doc": C("id", O.DOC), "grade": C("grade", O.GRADE),
-             "subtopic": some("id", "subtopic subtopic_id")},
-            O.judgments, "status",
-        ), qrels_rows, read_qrels, ALL + " trec"),
+            {
+                "topic": C("id", O.TOPIC),
+                "doc": C("id", O.DOC),
+                "grade": C("grade", O.GRADE),
+                "subtopic": some("id", "subtopic subtopic_id"),
+            },
+            O.judgments,
+            "status",
+        ),
+        qrels_rows,
+        read_qrels,
+        ALL + " trec",
+    ),
     "labels": Reader(
         Schema(
-            {"topic": some("id", O.TOPIC), "doc": C("id", O.DOC), "worker": C("id", O.WORKER),
-             "grade": C("grade", O.GRADE), "order": some("any", "order seq sequence; position")},
-            labels_value, "status count weight", "topic doc worker grade order", 4,
-        ), label_rows, read_labels, LINES),
+            {
+                "topic": some("id", O.TOPIC),
+                "doc": C("id", O.DOC),
+                "worker": C("id", O.WORKER),
+                "grade": C("grade", O.GRADE),
+                "order": some("any", "order seq sequence; position"),
+            },
+            labels_value,
+            "status count weight",
+            "topic doc worker grade order",
+            4,
+        ),
+        label_rows,
+        read_labels,
+        LINES,
+    ),
     "judges": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "doc": C("id", O.DOC), "grade": some("grade", O.GRADE),
-             "result_status": some("whole", "result_status")},
-            O.judge, "status",
-        ), judge_rows, read_judges),
+            {
+                "topic": C("id", O.TOPIC),
+                "doc": C("id", O.DOC),
+                "grade": some("grade", O.GRADE),
+                "result_status": some("whole", "result_status"),
+            },
+            O.judge,
+            "status",
+        ),
+        judge_rows,
+        read_judges,
+    ),
     "lengths": Reader(
         Schema(
             {"doc": C("id", O.DOC), "length": C("number", O.LENGTH)},
-            O.tuples("doc", also="length", check=lambda r: r["length"] >= 0), "", "doc length",
-        ), lambda draw: [{"doc": d, "length": draw.randint(0, 900)} for (d,) in pairs(draw, DOCS)], read_length, LINES),
+            O.tuples("doc", also="length", check=lambda r: r["length"] >= 0),
+            "",
+            "doc length",
+        ),
+        lambda draw: [{"doc": d, "length": draw.randint(0, 900)} for (d,) in pairs(draw, DOCS)],
+        read_length,
+        LINES,
+    ),
     "groups": Reader(
         Schema(
-            {"doc": C("id", O.DOC), "group": C("id", "group group_id; provider author"),
-             "weight": C("number", O.WEIGHT, False, True)},
-            groups_value, "", "doc group weight", 2,
+            {
+                "doc": C("id", O.DOC),
+                "group": C("id", "group group_id; provider author"),
+                "weight": C("number", O.WEIGHT, False, True),
+            },
+            groups_value,
+            "",
+            "doc group weight",
+            2,
         ),
-        lambda draw: optional(draw, [{"doc": d, "group": g, "weight": draw.choice(["0.5", "1", "2"])}
-                                     for d, g in pairs(draw, DOCS, ("north", "south"))], "weight"),
-        read_group, LINES),
+        lambda draw: optional(
+            draw,
+            [
+                {"doc": d, "group": g, "weight": draw.choice(["0.5", "1", "2"])}
+                for d, g in pairs(draw, DOCS, ("north", "south"))
+            ],
+            "weight",
+        ),
+        read_group,
+        LINES,
+    ),
     "intents": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC),
-             "intent": C("id", "intent intent_id; subtopic subtopic_id; iteration iter"),
-             "probability": C("number", "probability prob p"), "type": C("id", "type intent_type; kind", False, True)},
-            O.intents, "", "topic intent probability type", 3,
-        ), intent_rows, read_intent, LINES),
+            {
+                "topic": C("id", O.TOPIC),
+                "intent": C("id", "intent intent_id; subtopic subtopic_id; iteration iter"),
+                "probability": C("number", "probability prob p"),
+                "type": C("id", "type intent_type; kind", False, True),
+            },
+            O.intents,
+            "",
+            "topic intent probability type",
+            3,
+        ),
+        intent_rows,
+        read_intent,
+        LINES,
+    ),
     "shards": Reader(
-        Schema({"doc": C("id", O.DOC), "shard": C("id", "shard shard_id; part partition")}, O.tuples("doc", also="shard")),
-        lambda draw: [{"doc": d, "shard": draw.choice(["law", "news"])} for (d,) in pairs(draw, DOCS)],
-        read_shard, FRAMES),
+        Schema(
+            {"doc": C("id", O.DOC), "shard": C("id", "shard shard_id; part partition")},
+            O.tuples("doc", also="shard"),
+        ),
+        lambda draw: [
+            {"doc": d, "shard": draw.choice(["law", "news"])} for (d,) in pairs(draw, DOCS)
+        ],
+        read_shard,
+        FRAMES,
+    ),
     "scores": Reader(
         Schema(
-            {"topic": C("id", "topic qid query_id"), "system": C("id", "system run"),
-             "score": some("number", "score value")},
-            scores_value, exempt=True,
+            {
+                "topic": C("id", "topic qid query_id"),
+                "system": C("id", "system run"),
+                "score": some("number", "score value"),
+            },
+            scores_value,
+            exempt=True,
         ),
-        lambda draw: [{"topic": t, "system": s, "score": text_score(draw)} for s, t in pairs(draw, ("x", "y"), TOPICS)],
-        read_score, FRAMES + " json jsonl"),
-    "wide scores": Reader(Schema({}, wide_value, exempt=True), wide_rows, read_score, FRAMES + " json jsonl", renames=False),
+        lambda draw: [
+            {"topic": t, "system": s, "score": text_score(draw)}
+            for s, t in pairs(draw, ("x", "y"), TOPICS)
+        ],
+        read_score,
+        FRAMES + " json jsonl",
+    ),
+    "wide scores": Reader(
+        Schema({}, wide_value, exempt=True),
+        wide_rows,
+        read_score,
+        FRAMES + " json jsonl",
+        renames=False,
+    ),
     "sessions": Reader(
         Schema(
-            {"session": C("id", O.SESSION), "query": C("id", "query_number qnum; query query_id qid interaction"),
-             "doc": C("id", O.DOC), "system": TAG, "topic": some("id", "topic_id tid; topic"),
-             "rank": C("whole", "clicked_rank; rank position ordinal pos", False, True),
-             "score": C("number", "score sim similarity", False, True),
-             "title": some("any", "title"), "snippet": some("any", "snippet")},
+            {
+                "session": C("id", O.SESSION),
+                "query": C("id", "query_number qnum; query query_id qid interaction"),
+                "doc": C("id", O.DOC),
+                "system": TAG,
+                "topic": some("id", "topic_id tid; topic"),
+                "rank": C("whole", "clicked_rank; rank position ordinal pos", False, True),
+                "score": C("number", "score sim similarity", False, True),
+                "title": some("any", "title"),
+                "snippet": some("any", "snippet"),
+            },
             O.sessions,
-        ), session_rows, read_sessions, FILES),
+        ),
+        session_rows,
+        read_sessions,
+        FILES,
+    ),
     "session clicks": Reader(
         Schema(
-            {"session": C("id", O.SESSION), "query": C("whole", "query_number qnum; query query_id qid interaction"),
-             "rank": C("whole", "clicked_rank; rank position ordinal pos"), "system": TAG,
-             "start": some("number", O.TIME.split(";")[1] + "; " + O.TIME.split(";")[0]), "end": some("any", "end end_time")},
-            session_clicks_value, empty=True,
-        ), session_click_rows, read_session_clicks, FILES),
+            {
+                "session": C("id", O.SESSION),
+                "query": C("whole", "query_number qnum; query query_id qid interaction"),
+                "rank": C("whole", "clicked_rank; rank position ordinal pos"),
+                "system": TAG,
+                "start": some("number", O.TIME.split(";")[1] + "; " + O.TIME.split(";")[0]),
+                "end": some("any", "end end_time"),
+            },
+            session_clicks_value,
+            empty=True,
+        ),
+        session_click_rows,
+        read_session_clicks,
+        FILES,
+    ),
     "session topics": Reader(
-        Schema({"session": C("id", O.SESSION), "topic": C("id", "topic_id tid; topic")}, session_topics_value, "", "session topic"),
-        lambda draw: [{"session": f"s{i}", "topic": draw.choice(TOPICS)} for i in range(draw.randint(2, 6))],
-        lambda source: (sorted(cf.sessions.read_session_topics(source).items()), []), FILES + " lines"),
+        Schema(
+            {"session": C("id", O.SESSION), "topic": C("id", "topic_id tid; topic")},
+            session_topics_value,
+            "",
+            "session topic",
+        ),
+        lambda draw: [
+            {"session": f"s{i}", "topic": draw.choice(TOPICS)} for i in range(draw.randint(2, 6))
+        ],
+        lambda source: (sorted(cf.sessions.read_session_topics(source).items()), []),
+        FILES + " lines",
+    ),
     "answers": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "nugget": some("id", "nugget nugget_id iunit iunit_id"), "system": TAG,
-             "position": some("number", "offset pos position"), "support": some("id", "support assignment"),
-             "length": some("any", O.LENGTH), "text": some("any", O.TEXT)},
+            {
+                "topic": C("id", O.TOPIC),
+                "nugget": some("id", "nugget nugget_id iunit iunit_id"),
+                "system": TAG,
+                "position": some("number", "offset pos position"),
+                "support": some("id", "support assignment"),
+                "length": some("any", O.LENGTH),
+                "text": some("any", O.TEXT),
+            },
             answers_value,
-        ), answer_rows, read_answers),
+        ),
+        answer_rows,
+        read_answers,
+    ),
     "nuggets": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "nugget": C("id", "nugget nugget_id iunit iunit_id"),
-             "weight": some("number", O.WEIGHT), "vital_length": some("number", "vital_length vital_string_length"),
-             "importance": some("id", "importance; label"), "assessor": some("id", O.WORKER)},
+            {
+                "topic": C("id", O.TOPIC),
+                "nugget": C("id", "nugget nugget_id iunit iunit_id"),
+                "weight": some("number", O.WEIGHT),
+                "vital_length": some("number", "vital_length vital_string_length"),
+                "importance": some("id", "importance; label"),
+                "assessor": some("id", O.WORKER),
+            },
             nuggets_value,
-        ), nugget_rows, read_nuggets),
+        ),
+        nugget_rows,
+        read_nuggets,
+    ),
     "citations": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "sentence": C("id", "sentence sentence_id statement"), "system": TAG,
-             "citation": some("id", "citation; segment_id; " + O.DOC + "; segment"),
-             "support": some("id", "support assignment"), "joint": some("any", "joint"), "without": some("any", "without")},
+            {
+                "topic": C("id", O.TOPIC),
+                "sentence": C("id", "sentence sentence_id statement"),
+                "system": TAG,
+                "citation": some("id", "citation; segment_id; " + O.DOC + "; segment"),
+                "support": some("id", "support assignment"),
+                "joint": some("any", "joint"),
+                "without": some("any", "without"),
+            },
             citations_value,
-        ), citation_rows, read_citations),
+        ),
+        citation_rows,
+        read_citations,
+    ),
     "texts": Reader(
-        Schema({"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": TAG},
-               lambda rows: rouge_scores(rows, REFERENCES, True)),
-        text_rows, lambda source: read_summaries(source, REFERENCES)),
+        Schema(
+            {"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": TAG},
+            lambda rows: rouge_scores(rows, REFERENCES, True),
+        ),
+        text_rows,
+        lambda source: read_summaries(source, REFERENCES),
+    ),
     "references": Reader(
-        Schema({"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": some("any", O.SYSTEM)},
-               lambda rows: rouge_scores(SUMMARIES, rows, False)),
-        reference_rows, lambda source: read_summaries(SUMMARIES, source)),
+        Schema(
+            {"topic": C("id", O.TOPIC), "text": C("text", O.TEXT), "system": some("any", O.SYSTEM)},
+            lambda rows: rouge_scores(SUMMARIES, rows, False),
+        ),
+        reference_rows,
+        lambda source: read_summaries(SUMMARIES, source),
+    ),
     "log pages": Reader(
         Schema(
-            {"page": C("id", O.PAGE), "query": C("id", O.QUERY), "user": some("name", O.USER),
-             "session": some("name", O.SESSION), "time": some("any", O.TIME), "variant": some("name", O.VARIANT),
-             "found": some("any", "found number_found results_found num_found total_hits total_results"),
-             "method": some("any", "method interleaving interleaving_method")},
-            O.tuples("page", also="query user session variant"), "count weight",
-        ), page_rows, read_pages),
+            {
+                "page": C("id", O.PAGE),
+                "query": C("id", O.QUERY),
+                "user": some("name", O.USER),
+                "session": some("name", O.SESSION),
+                "time": some("any", O.TIME),
+                "variant": some("name", O.VARIANT),
+                "found": some(
+                    "any", "found number_found results_found num_found total_hits total_results"
+                ),
+                "method": some("any", "method interleaving interleaving_method"),
+            },
+            O.tuples("page", also="query user session variant"),
+            "count weight",
+        ),
+        page_rows,
+        read_pages,
+    ),
     "log results": Reader(
         Schema(
-            {"page": C("id", O.PAGE), "doc": C("id", O.DOC), "rank": some("whole", O.RANK),
-             "team": some("name", "team ranker; system"), "propensity": some("number", O.PROPENSITY),
-             "grade": some("any", O.GRADE.split(";")[0])},
-            results_value, "count weight",
-        ), result_rows, read_results),
+            {
+                "page": C("id", O.PAGE),
+                "doc": C("id", O.DOC),
+                "rank": some("whole", O.RANK),
+                "team": some("name", "team ranker; system"),
+                "propensity": some("number", O.PROPENSITY),
+                "grade": some("any", O.GRADE.split(";")[0]),
+            },
+            results_value,
+            "count weight",
+        ),
+        result_rows,
+        read_results,
+    ),
     "log clicks": Reader(
         Schema(
-            {"page": C("id", O.PAGE), "rank": some("whole", "clicked_rank; " + O.RANK), "doc": some("name", O.DOC),
-             "time": some("any", "click_time clicked_at; " + O.TIME), "end": some("any", "end end_time"),
-             "dwell": some("number", "dwell dwell_time dwell_seconds time_on_page"),
-             "censored": some("any", "censored right_censored dwell_censored")},
-            clicks_value, "count weight", empty=True,
-        ), click_rows, read_clicks),
+            {
+                "page": C("id", O.PAGE),
+                "rank": some("whole", "clicked_rank; " + O.RANK),
+                "doc": some("name", O.DOC),
+                "time": some("any", "click_time clicked_at; " + O.TIME),
+                "end": some("any", "end end_time"),
+                "dwell": some("number", "dwell dwell_time dwell_seconds time_on_page"),
+                "censored": some("any", "censored right_censored dwell_censored"),
+            },
+            clicks_value,
+            "count weight",
+            empty=True,
+        ),
+        click_rows,
+        read_clicks,
+    ),
     "flat log": Reader(
         Schema(
-            {"page": C("id", O.PAGE), "query": C("id", O.QUERY), "doc": some("id", O.DOC), "rank": some("whole", O.RANK),
-             "clicks": some("truth", O.CLICKS), "user": some("any", O.USER), "session": some("any", O.SESSION),
-             "time": some("any", O.TIME), "variant": some("any", O.VARIANT),
-             "team": some("any", "team ranker; system"), "propensity": some("number", O.PROPENSITY),
-             "grade": some("any", O.GRADE.split(";")[0])},
-            flat_value, "count weight",
-        ), flat_rows, read_flat),
+            {
+                "page": C("id", O.PAGE),
+                "query": C("id", O.QUERY),
+                "doc": some("id", O.DOC),
+                "rank": some("whole", O.RANK),
+                "clicks": some("truth", O.CLICKS),
+                "user": some("any", O.USER),
+                "session": some("any", O.SESSION),
+                "time": some("any", O.TIME),
+                "variant": some("any", O.VARIANT),
+                "team": some("any", "team ranker; system"),
+                "propensity": some("number", O.PROPENSITY),
+                "grade": some("any", O.GRADE.split(";")[0]),
+            },
+            flat_value,
+            "count weight",
+        ),
+        flat_rows,
+        read_flat,
+    ),
     "actions": Reader(
         Schema(
-            {"reward": C("truth", "reward; " + O.CLICKS), "propensity": C("number", O.PROPENSITY),
-             "chance": C("number", "chance; evaluation_policy_pscore"), "page": some("id", "page list slate slate_id"),
-             "position": some("whole", O.RANK), "action": some("any", "action; " + O.DOC),
-             "query": some("any", "query; context; topic"), "user": some("any", O.USER), "session": some("any", O.SESSION),
-             "predicted": some("any", "predicted q_hat"), "expected": some("any", "expected")},
-            O.policy, "count weight",
-        ), action_rows, read_actions),
+            {
+                "reward": C("truth", "reward; " + O.CLICKS),
+                "propensity": C("number", O.PROPENSITY),
+                "chance": C("number", "chance; evaluation_policy_pscore"),
+                "page": some("id", "page list slate slate_id"),
+                "position": some("whole", O.RANK),
+                "action": some("any", "action; " + O.DOC),
+                "query": some("any", "query; context; topic"),
+                "user": some("any", O.USER),
+                "session": some("any", O.SESSION),
+                "predicted": some("any", "predicted q_hat"),
+                "expected": some("any", "expected"),
+            },
+            O.policy,
+            "count weight",
+        ),
+        action_rows,
+        read_actions,
+    ),
     "policies": Reader(
         Schema(
-            {"query": some("any", "query; context; topic"), "position": some("whole", O.RANK),
-             "action": C("id", "action; " + O.DOC), "chance": C("number", "chance probability")},
+            {
+                "query": some("any", "query; context; topic"),
+                "position": some("whole", O.RANK),
+                "action": C("id", "action; " + O.DOC),
+                "chance": C("number", "chance probability"),
+            },
             policies_value,
-        ), policy_rows, read_policies),
+        ),
+        policy_rows,
+        read_policies,
+    ),
     "units": Reader(
         Schema(
-            {"variant": C("id", "variant"), "clicks": C("truth", "clicks"), "user": some("id", "user")},
-            O.units, exempt=True,
-        ), unit_rows, read_units, renames=False),
+            {
+                "variant": C("id", "variant"),
+                "clicks": C("truth", "clicks"),
+                "user": some("id", "user"),
+            },
+            O.units,
+            exempt=True,
+        ),
+        unit_rows,
+        read_units,
+        renames=False,
+    ),
     "preferences": Reader(
         Schema(
-            {"topic": C("id", O.TOPIC), "first": C("id", "first left system_1"), "second": C("id", "second right system_2"),
-             "preferred": C("id", "preferred preference winner"), "assessor": some("id", O.WORKER)},
+            {
+                "topic": C("id", O.TOPIC),
+                "first": C("id", "first left system_1"),
+                "second": C("id", "second right system_2"),
+                "preferred": C("id", "preferred preference winner"),
+                "assessor": some("id", O.WORKER),
+            },
             preferences_value,
-        ), preference_rows, read_preference, FRAMES),
+        ),
+        preference_rows,
+        read_preference,
+        FRAMES,
+    ),
     "teams": Reader(
-        Schema({"system": C("id", O.SYSTEM), "team": C("id", "team; group participant")}, teams_value),
-        lambda draw: [{"system": s, "team": draw.choice(["A", "B"])} for s in SYSTEMS], read_teams,
-        FRAMES),
+        Schema(
+            {"system": C("id", O.SYSTEM), "team": C("id", "team; group participant")}, teams_value
+        ),
+        lambda draw: [{"system": s, "team": draw.choice(["A", "B"])} for s in SYSTEMS],
+        read_teams,
+        FRAMES,
+    ),
     "families": Reader(
-        Schema({"name": C("id", "judge; name; " + O.SYSTEM), "family": C("id", "family; team group participant; system")}, families_value),
-        lambda draw: [{"name": n, "family": draw.choice(["A", "B"])} for (n,) in pairs(draw, JUDGES + SYSTEMS, least=4)],
-        read_families, FRAMES),
+        Schema(
+            {
+                "name": C("id", "judge; name; " + O.SYSTEM),
+                "family": C("id", "family; team group participant; system"),
+            },
+            families_value,
+        ),
+        lambda draw: [
+            {"name": n, "family": draw.choice(["A", "B"])}
+            for (n,) in pairs(draw, JUDGES + SYSTEMS, least=4)
+        ],
+        read_families,
+        FRAMES,
+    ),
     "page labels": Reader(
-        Schema({"page": C("id", O.PAGE), "label": C("id", "label")}, page_labels_value, "", "page label"),
-        lambda draw: [{"page": p, "label": "bad" if i and draw.random() < 0.5 else "good"} for i, (p,) in enumerate(pairs(draw, ("p1", "p2", "p3")))],
-        read_page_labels, LINES),
+        Schema(
+            {"page": C("id", O.PAGE), "label": C("id", "label")},
+            page_labels_value,
+            "",
+            "page label",
+        ),
+        lambda draw: [
+            {"page": p, "label": "bad" if i and draw.random() < 0.5 else "good"}
+            for i, (p,) in enumerate(pairs(draw, ("p1", "p2", "p3")))
+        ],
+        read_page_labels,
+        LINES,
+    ),
     "pages to interleave": Reader(
-        Schema({"page": C("id", O.PAGE.replace(" query_id;", "") + "; key"), "topic": C("id", O.TOPIC)}, draws_value),
-        lambda draw: [{"page": f"p{i}", "topic": draw.choice(TOPICS)} for i in range(draw.randint(2, 6))],
-        read_draws, FILES),
-}  # fmt: skip
+        Schema(
+            {
+                "page": C("id", O.PAGE.replace(" query_id;", "") + "; key"),
+                "topic": C("id", O.TOPIC),
+            },
+            draws_value,
+        ),
+        lambda draw: [
+            {"page": f"p{i}", "topic": draw.choice(TOPICS)} for i in range(draw.randint(2, 6))
+        ],
+        read_draws,
+        FILES,
+    ),
+}

@@ -9,7 +9,7 @@ from studies.attack import messages, reports
 
 
 def test_attack_by_texts() -> None:
-    assert [one for one in reports.attack(3, 150) if one.verdict == "finding"] == []
+    assert [one for one in reports.attack(3, 80) if one.verdict == "finding"] == []
 
 
 @pytest.mark.parametrize(

@@ -175,10 +175,7 @@ class Listed(Pairs):
         return [*map(row_of.__getitem__, docs)]
 
     def common(self, others: Pairs) -> Iterator[tuple[int, int, set[str]]]:
-        """Topics that both have, with their codes here and there, and the documents that both have.
-
-        Of a topic with few documents in one and many in the other, most are never looked at.
-        """
+        """Yield topics of both, with their codes here and there, and their common documents."""
         for code, other in enumerate(others.codes_of(self.topics).tolist()):
             if other >= 0 and (both := _both(self.inside[code], others.inside[other])):
                 yield code, other, both

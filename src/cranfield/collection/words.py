@@ -61,10 +61,7 @@ def word_at(text: bytes, starts: Indices, lengths: Indices) -> NDArray[np.uint64
 
 
 def words_of_ids(ids: Iterable[str]) -> Words | None:
-    """Turn text of Python into words; None for ids that are too long, or hold zeros or line ends.
-
-    Words are made text again line by line.
-    """
+    """Turn text into words; None for ids that are too long, or hold zeros or line ends."""
     given = [*ids]
     text = "\0".join(given).encode()
     ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == 0), len(text))

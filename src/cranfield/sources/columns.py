@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,7 +135,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         names = list(frame.columns)
 
     def cells(k: int) -> Cells:
-        series: Any = frame[names[k]]
+        # By name, which may be a number in pandas.
+        series: Any = frame.get_column(names[k])
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
@@ -307,10 +309,16 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
         frame = pl.DataFrame({"": ["more"]})
     *names, last = frame.columns
     if frame[last].fill_null("").str.strip_chars().ne("").any():
+        # Where files were joined, it is the line at which the second one begins.
+        text = io.StringIO(raw.decode("utf-8-sig", "replace"), newline="")
+        reader = csv.reader(text, delimiter=separator)
+        width = len(next((row for row in reader if row), []))
+        longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
             f"is no readable {readable}: lines have more cells than the first one, which is to name"
             " the columns",
             source=source,
+            line=next(longer, None),
         )
     return frame.select(names)
 

@@ -177,11 +177,7 @@ class Schema:
     def unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, str]]:
-        """Return the columns that are worth a note as nothing reads them, and the decisive ones.
-
-        The first are not those that only describe rows, nor other names of a column that is used;
-        the second are given with what they are, a key of `DECISIVE`.
-        """
+        """Return the columns that are worth a note as nothing reads them, and the decisive ones."""
         known = {spelt(name) for column in self.columns for name in column.names}
         left = {k: spelt(name) for k, name in enumerate(names) if k not in used}
         decisive = {

@@ -24,7 +24,6 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, 
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
 from cranfield.sources.schemas import NAMED, Column, Schema, optional, spelt
 from cranfield.sources.tables import fitted
-from cranfield.sources.text import in_encoding
 from cranfield.sources.values import GRADE_OR_NONE, ID
 
 _NAMES = ("qid", "docid", "judgment")
@@ -213,7 +212,7 @@ def _read(
                 duplicates=duplicates,
             )
             return Judge(name or stem, labels)
-        columns = columns_of_file(in_encoding(source, encoding, named), _LABELS, named)
+        columns = columns_of_file(source.in_encoding(encoding, named), _LABELS, named)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:

@@ -24,7 +24,7 @@ from cranfield.cli.options.pooling import (
     read_strata,
 )
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import UNGRADED, Reading, reading_options
+from cranfield.cli.options.reading import UNGRADED, Reading, reading_options, subtopics_option
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
@@ -119,7 +119,7 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
-@gathered(Reading, "reading", (*reading_options, _UNGRADED))
+@gathered(Reading, "reading", (*reading_options, subtopics_option, _UNGRADED))
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
 @option(
     "--format",

@@ -15,6 +15,7 @@ from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import (
     Reading,
     reading_options,
+    subtopics_option,
     ungraded_option,
     without_reading,
 )
@@ -117,6 +118,7 @@ _JUDGING = (
         "Input",
         (
             *reading_options,
+            subtopics_option,
             ungraded_option,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ

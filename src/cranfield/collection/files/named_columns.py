@@ -187,13 +187,11 @@ _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": (
 
 def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) -> Schema:
     """Choose the schema of a table: runs may have ranks and no scores."""
-    known = {*map(spelt, names)}
-
-    def there(column: Column) -> bool:
-        return column.name in called or not known.isdisjoint(map(spelt, column.names))
-
-    ranked = kind == "run" and not there(SCORE) and there(RANKS.columns[2])
-    return RANKS if ranked else SCHEMAS[kind]
+    scored, ranked = (
+        column.name in called or bool(column.named_in(names))
+        for column in (SCORE, RANKS.columns[2])
+    )
+    return RANKS if kind == "run" and ranked and not scored else SCHEMAS[kind]
 
 
 @dataclass

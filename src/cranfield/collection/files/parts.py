@@ -7,7 +7,7 @@ left to do in order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,12 @@ class Chunk:
     numbers: NDArray[np.int64] | None = None
     lines: int = 0
     width: int = 0
+
+    def graded(self) -> Chunk:
+        """Return the rows that have a grade."""
+        there = self.frame["grade"].is_not_null()
+        numbers = np.arange(len(there)) if self.numbers is None else self.numbers
+        return replace(self, frame=self.frame.filter(there), numbers=numbers[there.to_numpy()])
 
 
 @dataclass(frozen=True)

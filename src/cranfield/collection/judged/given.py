@@ -126,13 +126,9 @@ def _names_look_like(names: Iterable[object]) -> str | None:
     from cranfield.collection.files.named_columns import RUN as OF_RUN
     from cranfield.sources.schemas import spelt
 
-    known = {*map(spelt, names)}
-    ranked = not known.isdisjoint(
-        spelt(name) for column in OF_RUN.columns[2:4] for name in column.names
-    )
-    graded = not known.isdisjoint(
-        spelt(name) for name in OF_QRELS.columns[2].names if name != "score"
-    )
+    names = list(names)
+    ranked = any(column.named_in(names) for column in OF_RUN.columns[2:4])
+    graded = bool(OF_QRELS.columns[2].named_in([n for n in names if spelt(n) != "score"]))
     return None if ranked == graded else RUN if ranked else QRELS
 
 
@@ -169,11 +165,7 @@ def _file_looks_like(path: str) -> str | None:
 
 
 def _check_values(many: Runs, judgments: Qrels, runs: Any, qrels: Any) -> None:
-    """Refuse judgments that are clearly the scores of a run, beside runs that are judgments.
-
-    Whole numbers can be both. Grades are few, and many documents share one; scores seldom are the
-    same. What may be either way is only warned of.
-    """
+    """Refuse judgments that are clearly the scores of a run, beside runs that are judgments."""
     low, high = int(judgments.grades.min()), int(judgments.grades.max())
     few = len(judgments) <= _SMALL
     if not few and high - low < _LEVELS:

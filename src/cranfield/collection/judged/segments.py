@@ -27,11 +27,7 @@ def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
 
 
 def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
-    """Running total (`np.add`) or product (`np.multiply`) within each cell.
-
-    By doubling: after step s every row holds the total of its last 2s rows. Nothing leaks from
-    one cell into the next, so a long table costs no precision.
-    """
+    """Running total (`np.add`) or product (`np.multiply`) within each cell, by doubling."""
     total = np.array(values, dtype=np.float64)
     step = 1
     longest = int(place.max(initial=0))

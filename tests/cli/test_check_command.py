@@ -135,7 +135,7 @@ def test_other_formats_and_json(tmp_path: Path) -> None:
     assert judgments["accepted"] and not run["accepted"]
     fault = run["faults"][0]
     assert fault["code"] == "unreadable"
-    assert fault["message"] == "row 1: score 'x' is not a finite number"
+    assert (fault["line"], fault["message"]) == (2, "score 'x' is not a finite number")
 
 
 def test_many_of_a_kind_are_counted(tmp_path: Path) -> None:

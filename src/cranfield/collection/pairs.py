@@ -118,12 +118,10 @@ class Packed:
 
 
 class Listed(Pairs):
-    """Rows in order of topics, that have their documents as text of Python.
+    """Rows in order of topics, with documents as text of Python, of which a column is made later.
 
     inside: of each topic, by code, a dict of its documents, in the order of the rows; `kept` makes
         copies of those that somebody else may change.
-
-    A column is made of these when it is asked for. Without it, rows are found a topic at a time.
     """
 
     inside: Sequence[Mapping[str, Any]]

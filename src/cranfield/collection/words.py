@@ -7,6 +7,7 @@ two texts are the same where their words are.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 import numpy as np
 import polars as pl
@@ -95,15 +96,8 @@ def taken(words: Words, rows: Indices | slice) -> Words:
 
 def equal(some: Words, others: Words) -> Bools:
     """Tell which texts are the same."""
-    widest = max(len(some), len(others))
-    nothing = np.zeros_like(some[0])
-    pairs = zip(
-        (*some, *[nothing] * (widest - len(some))),
-        (*others, *[nothing] * (widest - len(others))),
-        strict=True,
-    )
     same = np.ones(some[0].size, dtype=bool)
-    for one, other in pairs:
+    for one, other in zip_longest(some, others, fillvalue=np.uint64(0)):
         same &= one == other
     return same
 

@@ -171,17 +171,9 @@ class Words:
 
 
 _OF_PYTHON = Words()
-_OF_JSON = Words(
-    mapping="an object",
-    plain="an array",
-    named="an object",
-    rows="objects and arrays",
-    kinds={
-        **{"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"},
-        **dict.fromkeys(("int", "float"), "a number"),
-        "bool": "true or false",
-    },
-)
+_JSON = {"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"}
+_JSON |= {"int": "a number", "float": "a number", "bool": "true or false"}
+_OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
 
 
 def columns_of_records(

@@ -44,12 +44,14 @@ class Read(Generic[Made]):
     dropped: int = 0
 
 
-def read_chunk(chunk: bytes, layout: Layout, *, source: str, first_line: int) -> Chunk:
-    """Parse whole lines of UTF-8 text into the layout's columns."""
+def read_chunk(
+    chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
+) -> Chunk:
+    """Parse whole lines of UTF-8 text, after lines of `width` columns, if there are any."""
     if chunk.startswith(b"#") and chunk.count(b"\n#") == chunk.rstrip(b"\n").count(b"\n"):
         # Nothing but comments, and perhaps blank lines at the end, is soon told.
         return Chunk(pl.DataFrame(schema=layout.schema), None, chunk.count(b"\n"))
-    expected, width = len(layout.columns), 0
+    expected = len(layout.columns)
     separator, numbers = separator_of(chunk), None
     frame = None
     if _is_plain(chunk, separator, layout):
@@ -60,10 +62,12 @@ def read_chunk(chunk: bytes, layout: Layout, *, source: str, first_line: int) ->
             # The further columns are counted, and looked at, line by line.
             frame = None
     if frame is None:
-        frame, numbers, width = read_lines(chunk, layout, source=source, first_line=first_line)
+        frame, numbers, expected = read_lines(
+            chunk, layout, source=source, first_line=first_line, width=width
+        )
         numbers -= first_line
     lines = frame.height if numbers is None else chunk.count(b"\n")
-    return Chunk(frame, numbers, lines, width or expected)
+    return Chunk(frame, numbers, lines, expected)
 
 
 def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
@@ -95,10 +99,10 @@ def read_parts(
     UTF-8 text that is surely right needs no other reading.
     """
 
-    def read(text: bytes, first_line: int) -> Read[Made]:
+    def read(text: bytes, first_line: int, width: int = 0) -> Read[Made]:
         if not _hides_lines(text, layout) and (surely := at_once(text)) is not None:
             return surely
-        part = read_chunk(text, layout, source=source.name, first_line=first_line)
+        part = read_chunk(text, layout, source=source.name, first_line=first_line, width=width)
         graded = part.graded() if layout.gaps else part
         dropped = part.frame.height - graded.frame.height
         rows = graded.frame.height
@@ -117,7 +121,7 @@ def read_parts(
             error, part = None, found
             if isinstance(part, bytes):
                 text, error = _before_error(part, source, first_line)
-                part = read(text, first_line)
+                part = read(text, first_line, width)
             lines.add(part.rows, first_line, part.numbers)
             if part.rows and width not in {0, part.width}:
                 raise ragged(width, part.width, source.name, lines.line(lines.rows - part.rows))

@@ -96,15 +96,15 @@ def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, by
 
 
 def read_lines(
-    chunk: bytes, layout: Layout, *, source: str, first_line: int
+    chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
     """Parse UTF-8 text line by line: the definition of what is accepted, and of each error.
 
-    Returns the rows, the line of each, and how many columns the lines have.
+    Returns the rows, the line of each, and how many columns the lines have; `width` is how many
+    the lines before them have.
     """
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
-    width = 0
     for number, line in lines_with_text(chunk, first_line):
         wrong = partial(InputError, source=source, line=number)
         fields = _fields(line.decode().strip(" \v\f\r"), layout, wrong)

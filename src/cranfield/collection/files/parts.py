@@ -18,10 +18,7 @@ from cranfield.collection.keys import Codes, Keys, TopicCoder, numbered, pair_ke
 from cranfield.collection.words import Words, ids_of
 
 _BLOCK = 1 << 23
-"""Rows of a block: so many that it goes back to the system when it is given up.
-
-What is not written to of a block takes up no memory.
-"""
+"""Rows of a block: so many that it goes back to the system when it is given up."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,6 @@ class Part:
     """Rows with their topics numbered in order of appearance, and the key of each.
 
     topics: by number; one may have several.
-
     docs: the documents, as text or as words.
     keys: of what the documents are.
     tags: what stands in the column `tag`, in order of appearance.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.collection.files.layouts import lines_with_text
 from cranfield.collection.files.many_runs import Runs, files_of, named_file, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import Codes
@@ -152,8 +153,8 @@ def _file_looks_like(path: str) -> str | None:
     form = FORMAT_OF_SUFFIX.get(source.suffix, "")
     if form == "parquet":
         return _names_look_like(parquet_names(source.mapped()))
-    lines = next(source.chunks(1 << 16), b"").decode(errors="replace").splitlines()
-    line = next((one for one in lines if one.strip() and not one.lstrip().startswith("#")), "")
+    _, text = next(lines_with_text(next(source.chunks(1 << 16), b"")), (1, b""))
+    line = text.decode(errors="replace")
     if form in {"json", "jsonl"}:
         from cranfield.sources.text import parsed_json
 

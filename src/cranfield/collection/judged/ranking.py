@@ -39,9 +39,7 @@ _WASTE = 4
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The order of a run's documents, topic by topic.
-
-    Ties are settled where somebody asks: most tied documents are neither judged nor written.
+    """The order of a run's documents, topic by topic; ties are settled on request.
 
     run: the run that is ordered.
     ties: the policy for ties.

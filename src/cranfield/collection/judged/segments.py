@@ -40,10 +40,7 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide, with 0 where the divisor is 0: the convention of the field for undefined scores.
-
-    Fractions, in arrays of objects, remain fractions.
-    """
+    """Divide, with 0 where the divisor is 0, by the field's convention; fractions remain such."""
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)
     with np.errstate(invalid="ignore"):

@@ -26,8 +26,6 @@ class Declared:
     """
 
     law: Callable[..., Floats]
-    summary: str
-    source: str
     distance: str = ""
     binary: bool = False
     of_two: bool = False
@@ -35,40 +33,16 @@ class Declared:
 
 
 COEFFICIENTS: dict[str, Declared] = {
-    "observed": Declared(laws.observed, "share of equal grades", "Fleiss 1971", least=0.0),
-    "positive": Declared(
-        laws.positive,
-        "agreement on what is relevant",
-        "Cicchetti and Feinstein 1990",
-        binary=True,
-        least=0.0,
-    ),
-    "negative": Declared(
-        laws.negative,
-        "agreement on what is not",
-        "Cicchetti and Feinstein 1990",
-        binary=True,
-        least=0.0,
-    ),
-    "overlap": Declared(
-        laws.overlap,
-        "relevant for both, of what is for either",
-        "Voorhees 2000",
-        binary=True,
-        least=0.0,
-    ),
-    "kappa": Declared(
-        laws.cohen_kappa, "Cohen's kappa", "Cohen 1960, 1968", distance="nominal", of_two=True
-    ),
-    "fleiss": Declared(
-        laws.fleiss_kappa, "Fleiss' kappa; of two, Scott's pi", "Fleiss 1971", distance="nominal"
-    ),
-    "alpha": Declared(
-        laws.krippendorff_alpha, "Krippendorff's alpha", "Krippendorff 2011", distance="ordinal"
-    ),
-    "AC1": Declared(laws.gwet_ac, "Gwet's AC1", "Gwet 2008"),
+    "observed": Declared(laws.observed, least=0.0),
+    "positive": Declared(laws.positive, binary=True, least=0.0),
+    "negative": Declared(laws.negative, binary=True, least=0.0),
+    "overlap": Declared(laws.overlap, binary=True, least=0.0),
+    "kappa": Declared(laws.cohen_kappa, "nominal", of_two=True),
+    "fleiss": Declared(laws.fleiss_kappa, "nominal"),
+    "alpha": Declared(laws.krippendorff_alpha, "ordinal"),
+    "AC1": Declared(laws.gwet_ac),
     # What is expected by chance comes near 1 where most grades are near each other.
-    "AC2": Declared(laws.gwet_ac, "Gwet's AC2", "Gwet 2014", distance="quadratic", least=-math.inf),
+    "AC2": Declared(laws.gwet_ac, "quadratic", least=-math.inf),
 }
 """Coefficients by name."""
 

@@ -46,7 +46,7 @@ class Topics:
 def replicates(
     human: Floats, judge: Floats, lambda_: float | None, folds: int, seed: int
 ) -> Floats:
-    r"""Return a value of each judged topic, such that their mean is the corrected mean.
+    r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
 
     The topics that people did not judge are dealt to those that they did, in random order, and each
     judged topic t has the mean of its share U:
@@ -57,17 +57,6 @@ def replicates(
     As topics are a sample these values are independent and alike, but for lambda and the sizes of
     shares, which differ by one at most: the variance of their mean over n is that of the corrected
     mean, with n - 1 degrees of freedom, and also of differences between systems.
-
-    Parameters
-    ----------
-    human, judge
-        As for :func:`corrected_mean`, with the same topics judged in all rows; shape (systems,
-        topics).
-
-    Returns
-    -------
-    array
-        Shape (judged topics, systems).
     """
     topics = human.shape[1]
     fit = fitted(human, judge, np.arange(topics), lambda_, folds, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -45,19 +45,18 @@ OF_WORKER = replace(
 """Judgments of one worker, whose name is known."""
 
 
-def renamed(columns: Mapping[str, str], schema: Schema) -> dict[str, str]:
-    """Take names of the columns of a table, `{"worker": "annotator"}`, by any usual name."""
-    names: dict[str, str] = {}
-    for asked, name in columns.items():
-        column = next(
-            (one.name for one in schema.columns if spelt(asked) in map(spelt, one.names)), None
-        )
-        if column is None or column in names:
+def columns_called(names: Iterable[str], schema: Schema) -> list[str]:
+    """Return the columns of a schema that usual names stand for."""
+    found: list[str] = []
+    for name in names:
+        known = (one.name for one in schema.columns if spelt(name) in map(spelt, one.names))
+        column = next(known, None)
+        if column is None or column in found:
             listed = ", ".join(one.name for one in schema.columns)
             reason = f"expected one of: {listed}" if column is None else f"a second {column}"
-            raise PolicyError(f"unknown column {quoted(asked)} in columns; {reason}")
-        names[column] = str(name)
-    return names
+            raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
+        found.append(column)
+    return found
 
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
@@ -104,17 +103,8 @@ def _layout(columns: str | Sequence[str] | None, width: int, source: str) -> Lay
             source=source,
         )
     names = columns.split() if isinstance(columns, str) else [str(name) for name in columns]
-    read: dict[str, str] = {}
-    for k, name in enumerate(names):
-        if name == "-":
-            read[f"-{k}"] = name
-            continue
-        known = (one.name for one in LABELS.columns if spelt(name) in map(spelt, one.names))
-        column = next(known, None)
-        if column is None or column in read:
-            reason = "none of a label's" if column is None else f"a second {column}"
-            raise PolicyError(f"column {quoted(name)} is {reason}")
-        read[column] = name
+    known = iter(columns_called((name for name in names if name != "-"), LABELS))
+    read = [f"-{k}" if name == "-" else next(known) for k, name in enumerate(names)]
     if lacking := [name for name in LABELS.required if name not in read]:
         raise PolicyError(f"columns {quoted(' '.join(names))} lack {lacking[0]}")
     types = {name: _TYPES.get(name, pl.String) for name in read}

@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.columns import (
-    LABELS,
-    OF_WORKER,
-    of_lines,
-    renamed,
-)
+from cranfield.assess.labels.columns import LABELS, OF_WORKER, columns_called, of_lines
 from cranfield.assess.labels.table import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
@@ -137,7 +132,8 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
             "expected what columns of a table with a header are called, as in"
             f" columns={{'worker': ...}}, got {quoted(columns)}"
         )
-    called = renamed(columns or {}, schema)
+    columns = columns or {}
+    called = dict(zip(columns_called(columns, schema), map(str, columns.values()), strict=True))
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         form = FORMAT_OF_SUFFIX[source.suffix]

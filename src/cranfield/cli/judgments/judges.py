@@ -135,7 +135,7 @@ def judges(
     JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
     of UMBRELA, where an answer that was not parsed is no label.
     """
-    from cranfield.assess.judges.beside import sampled_only
+    from cranfield.assess.judges.beside import panel_of, sampled_only
     from cranfield.assess.judges.comparison import compare_judges
 
     ranked = bool(runs) or own_runs
@@ -155,10 +155,9 @@ def judges(
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    if correct and scale is None and not cut:
+    if correct and not cut:
         # Few judgments of people may lack the highest grade.
-        highest = max(one.max_grade for one in (people, *(judge.labels for judge in labels)))
-        on_scale["scale"] = (0, max(highest, 0))
+        on_scale["scale"] = panel_of(people, labels, scale, few=True).scale
     found = compare_judges(people, labels, level=level, **on_scale)
     tables = found.tables()
     frames = {

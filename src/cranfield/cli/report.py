@@ -24,6 +24,7 @@ from cranfield.cli.options.scores import given_scores, scale_option, score_files
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.qrels import Qrels
     from cranfield.scores import Scores
 
 EPILOG = """\b
@@ -113,7 +114,10 @@ def report(
     if labels and qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
-    people, judges = reading.with_judges(qrels, labels, None, True) if labels else (None, ())
+    people: Qrels | None = None
+    judges: tuple[Judge, ...] = ()
+    if labels and qrels is not None:
+        people, judges = reading.with_judges(qrels, labels, None, True)
     many = reading.runs(qrels, runs)
     judging["reading"] = reading
     results = given_scores(qrels, many, asked, score_files, judging, noted=True, scale=scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.reading import READING, Reading
-from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
+from cranfield.cli.options.scores import ScoreInput, scale_option, score_input
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
@@ -47,10 +48,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
     first="measure scores baseline test correction title"
     " judges output rel compat depth input-format",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @scale_option
 @option(
     "--output",
@@ -83,10 +81,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 def report(
     context: click.Context,
     /,
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     scale: str | None,
     output: str,
     title: str | None,
@@ -111,16 +106,17 @@ def report(
     asked_for = comparing.checked()
     if cut and not labels:
         raise PolicyError("--cut goes with --judges")
-    if labels and qrels is None:
+    if labels and source.qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
     people: Qrels | None = None
     judges: tuple[Judge, ...] = ()
-    if labels and qrels is not None:
-        people, judges = reading.with_judges(qrels, labels, None, True)
-    many = reading.runs(qrels, runs)
-    judging["reading"] = reading
-    results = given_scores(qrels, many, asked, score_files, judging, noted=True, scale=scale)
+    if labels and source.qrels:
+        people, judges = reading.with_judges(source.qrels, labels, None, True)
+    many = reading.runs(source.qrels, source.runs)
+    results = replace(source, runs=many).scores(
+        {**judging, "reading": reading}, noted=True, scale=scale
+    )
     judged = _judged(people, many, results, judges, cut, judging) if judges else None
     write_report(
         results,
@@ -128,8 +124,8 @@ def report(
         title=TITLE if title is None else title,
         scales=scales,
         judges=judged,
-        inputs=score_files
-        or [path for path in (qrels, *paths_of(many), *_files(judges)) if path is not None],
+        inputs=source.score_files
+        or [path for path in (source.qrels, *paths_of(many), *_files(judges)) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],

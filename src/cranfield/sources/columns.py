@@ -60,7 +60,16 @@ class Columns:
         return {name: self.cells(k) for name, k in places.items()}
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
-        """Warn of columns that nothing reads; refuse those that change what rows mean."""
+        """Warn of columns that nothing reads; refuse those that change what rows mean.
+
+        A row that repeats the names of the columns, as of files that were joined, is refused.
+        """
+        if repeated := self._heads(used):
+            line = None if self.lines is None else self.lines[repeated[0]]
+            reason = "" if line else f"row {repeated[0] + 1} "
+            raise InputError(
+                f"{reason}repeats the names of the columns", source=self.source, line=line
+            )
         unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -68,29 +77,45 @@ class Columns:
                 some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
-                    f" {schema.kind} does not take into account: {_SETTLED[kind]}, and remove the"
-                    " column",
+                    f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
-        # A column with one value for all rows changes none of them, nor does one that says no more
-        # than the column of the same meaning that is read.
-        noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
-        for k, read in others.items():
-            pair = pl.DataFrame({"read": _texts(self.cells(read)), "other": _texts(self.cells(k))})
-            if pair.n_unique() > pair["read"].n_unique():
+        # A column with one value for all rows changes none of them, nor does a text that belongs to
+        # an identifier.
+        noted = []
+        for k in (*unused[:_LOOKED_AT], *others):
+            texts = pl.DataFrame({"of": _texts(self.cells(k))})
+            by = pl.lit("") if k not in others else _texts(self.cells(others[k]))
+            read = by if schema.describes(self.names[k]) else pl.lit("")
+            several = texts.group_by(read).agg(pl.col("of").n_unique() > 1)["of"]
+            if several.any():
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+
+    def _heads(self, used: Collection[int]) -> list[int]:
+        """Return the rows that hold the names of the columns."""
+        rows: list[int] | None = None
+        for k in used:
+            name, cells = self.names[k], self.cells(k)
+            if isinstance(cells, pl.Series) and cells.dtype != pl.String:
+                return []
+            if rows is None and isinstance(cells, pl.Series):
+                rows = (cells == str(name)).arg_true().to_list()
+            places = range(len(cells)) if rows is None else rows
+            rows = [row for row in places if isinstance(name, str) and cells[row] == name]
+        return rows or []
 
 
 _LOOKED_AT = 100
 """Columns that are not read, and whose values are looked at: the first ones."""
 
 _SETTLED = {
-    "status": "keep the rows that count",
-    "count": "give one row for each time",
-    "weight": "give rows of equal weight",
+    "status": "keep the rows that count, and remove the column",
+    "count": "give one row for each time, and remove the column",
+    "weight": "give rows of equal weight, and remove the column",
+    "support": "call it support, or remove it",
 }
 """What makes a table readable that has a decisive column."""
 
@@ -155,7 +180,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         names = list(frame.columns)
 
     def cells(k: int) -> Cells:
-        series: Any = frame[names[k]]
+        # By name, which may be a number in pandas.
+        series: Any = frame.get_column(names[k])
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
@@ -190,17 +216,9 @@ class Words:
 
 
 _OF_PYTHON = Words()
-_OF_JSON = Words(
-    mapping="an object",
-    plain="an array",
-    named="an object",
-    rows="objects and arrays",
-    kinds={
-        **{"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"},
-        **dict.fromkeys(("int", "float"), "a number"),
-        "bool": "true or false",
-    },
-)
+_JSON = {"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"}
+_JSON |= {"int": "a number", "float": "a number", "bool": "true or false"}
+_OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
 
 
 def columns_of_records(
@@ -321,7 +339,9 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
 
 def _refuse_short_rows(raw: bytes, source: str, separator: str, width: int) -> None:
     """Refuse a row with fewer cells than the head, whose other cells would be read as empty."""
-    reader = csv.reader(io.StringIO(decoded(raw, source), newline=""), delimiter=separator)
+    reader = csv.reader(
+        io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
+    )
     with refusing("is no proper table", source, csv.Error):
         for row in reader:
             if any(map(str.strip, row)) and len(row) < width:
@@ -344,10 +364,16 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
         frame = pl.DataFrame({"": ["more"]})
     *names, last = frame.columns
     if frame[last].fill_null("").str.strip_chars().ne("").any():
+        # Where files were joined, it is the line at which the second one begins.
+        text = io.StringIO(raw.decode("utf-8-sig", "replace"), newline="")
+        reader = csv.reader(text, delimiter=separator)
+        width = len(next((row for row in reader if row), []))
+        longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
             f"is no readable {readable}: lines have more cells than the first one, which is to name"
             " the columns",
             source=source,
+            line=next(longer, None),
         )
     return frame.select(names)
 

@@ -130,7 +130,7 @@ class Schema:
     numbered: bool = False
     lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
-    decisive: tuple[str, ...] = ()
+    decisive: tuple[str, ...] = ("status",)
     asked: bool = False
 
     @property
@@ -179,6 +179,11 @@ class Schema:
                 raise InputError(reason, source=source)
         return found
 
+    @staticmethod
+    def describes(name: object) -> bool:
+        """Tell whether a column only describes what rows are about, by its name."""
+        return spelt(name) in _PLAIN
+
     def unused(
         self, names: Sequence[object], used: Collection[int]
     ) -> tuple[list[int], dict[int, int], dict[int, str]]:
@@ -192,7 +197,7 @@ class Schema:
         decisive = {k: kind for k, name in left.items() if (kind := _kind(name)) in self.decisive}
         if self.asked:
             return [], {}, decisive
-        others = {}
+        others: dict[int, int] = {}
         for column in self.columns:
             usual = {*map(spelt, column.names)}
             read = [k for k in used if spelt(names[k]) in usual]

@@ -166,8 +166,8 @@ def labels(
         missing=missing,
         encoding=encoding,
     )
-    options: dict[str, Any] = {"columns": gold_columns, "encoding": encoding}
-    right = None if gold is None else read_gold(gold, read, **options)
+    of_gold = {"columns": gold_columns, "encoding": encoding}
+    right = None if gold is None else read_gold(gold, read, **of_gold)
     known = {"gold": right} if fix_gold else {}
     make: Callable[..., Consensus] = getattr(assess, METHODS[method])
     found = make(read, tie=tie, seed=asked["seed"], **known)

@@ -24,7 +24,7 @@ from cranfield.cli.options.pooling import (
     read_strata,
 )
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import UNGRADED, Reading, reading_options
+from cranfield.cli.options.reading import UNGRADED, Reading, reading_options, subtopics_option
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
@@ -101,6 +101,7 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
     "A sampled document without a judgment.",
     "error",
     goes_with="--sample --judged",
+    stands_for="unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
 @option(
@@ -119,7 +120,7 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
-@gathered(Reading, "reading", (*reading_options, _UNGRADED))
+@gathered(Reading, "reading", (*reading_options, subtopics_option, _UNGRADED))
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
 @option(
     "--format",
@@ -169,8 +170,7 @@ def pool(
     if asked.sample is not None:
         check_design(asked.sample, **wanted)
     listing = asked.lists(judged is not None)
-    if listing and not (asked.sample or chosen.random or dealing.draws):
-        tell_without_effect(("seed",), f"{chosen} draws nothing")
+    _tell_without_effect(chosen, asked, dealing, listing)
     if table is not None:
         if listing or format in OF_QRELS:
             raise PolicyError("--table is for reports")
@@ -205,6 +205,14 @@ def pool(
     else:
         findings = _report(made, judged is not None, qrels, drawn, rules, rel, missing, seed)
         write_findings(findings, "text" if format == "auto" else format, table, output)
+
+
+def _tell_without_effect(method: Method, asked: Asked, dealing: Dealing, listing: bool) -> None:
+    """Warn of options that the method of judging does not use."""
+    if listing and not (asked.sample or method.random or dealing.draws):
+        tell_without_effect(("seed",), f"{method} draws nothing")
+    if (asked.following or asked.budget) and not method.learns:
+        tell_without_effect(("rel",), f"{method} does not use grades")
 
 
 def _report(

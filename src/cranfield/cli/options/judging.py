@@ -9,12 +9,14 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.threads import BACKENDS
+from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import (
     Reading,
     reading_options,
+    subtopics_option,
     ungraded_option,
     without_reading,
 )
@@ -86,26 +88,34 @@ def resamples_option(default: int, of: str = "", **more: Any) -> Callable[[Comma
     )
 
 
+def seed_option(text: str, **more: Any) -> Callable[[Command], Command]:
+    return option("--seed", type=click.IntRange(0), default=0, show_default=True, help=text, **more)
+
+
+max_grade_option = option(
+    "--max-grade",
+    type=click.IntRange(1),
+    help="Highest grade of the scale, for measures that depend on it.",
+)
+
+rel_option = option(
+    "--rel",
+    type=click.IntRange(0),
+    help="Lowest relevant grade of measures that do not set it themselves.",
+)
+
 _JUDGING = (
     in_group(
         "Judging",
         (
-            option(
-                "--rel",
-                type=click.IntRange(0),
-                help="Lowest relevant grade of measures that do not set it themselves.",
-            ),
+            rel_option,
             one_of("--compat", PRESETS, "Policies and roundings of another program."),
             one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
             one_of("--topics", CHOICES["topics"], "Which topics count."),
             one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
             one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
             option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
-            option(
-                "--max-grade",
-                type=click.IntRange(1),
-                help="Highest grade of the scale, for measures that depend on it.",
-            ),
+            max_grade_option,
             option(
                 "--topics-with-grade",
                 type=click.IntRange(1),
@@ -117,6 +127,7 @@ _JUDGING = (
         "Input",
         (
             *reading_options,
+            subtopics_option,
             ungraded_option,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
@@ -151,6 +162,7 @@ _JUDGING = (
             option(
                 "--scheduler",
                 metavar="ADDRESS",
+                goes_with="--backend=dask",
                 help="Of --backend dask: tcp://host:port, or its file.",
             ),
         ),
@@ -240,6 +252,9 @@ def evaluated(
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
     evaluation.warn()
+    needs = " ".join(f"{' '.join(one.info.inputs)} {one.info.needs}" for one in wanted)
+    unused = [name for name in OF_DOCUMENTS if name not in needs]
+    tell_without_effect(unused, "no requested measure uses it")
     least = max(map(lowest_relevant, wanted))
     if judged.max_grade < least:
         warn(f"no judgment has grade {least} or more, which is what counts as relevant")

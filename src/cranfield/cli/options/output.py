@@ -44,12 +44,15 @@ output_option = option(
 def gathered(
     kind: type, name: str, options: Iterable[Callable[[Any], Any]]
 ) -> Callable[[Command], Command]:
-    """Make a decorator that adds options to a command, which gets them as one object."""
+    """Make a decorator that adds options to a command, which gets them as one object.
+
+    Fields of the object without an option keep their default.
+    """
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **rest: Any) -> Any:
-            own = {field.name: rest.pop(field.name) for field in fields(kind)}
+            own = {one.name: rest.pop(one.name) for one in fields(kind) if one.name in rest}
             return command(*arguments, **{name: kind(**own)}, **rest)
 
         added: Command = with_options(options)(collected)

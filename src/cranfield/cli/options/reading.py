@@ -48,12 +48,25 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
+subtopics_option = option(
+    "--subtopics/--no-subtopics",
+    default=None,
+    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+    " numbers and documents are judged for several.",
+)
 ungraded_option = option(
     "--ungraded",
     type=click.Choice(UNGRADED),
     default="error",
     show_default=True,
     help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
+)
+subtopics_option = option(
+    "--subtopics/--no-subtopics",
+    default=None,
+    goes_with=("QRELS", "--judged"),
+    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+    " numbers and documents are judged for several.",
 )
 separator_option = option(
     "--separator",
@@ -105,12 +118,6 @@ reading_options = (
         help="Name of scores that are better when lower: a measure of --scores, or the score column"
         " of RUN; may be given several times.",
     ),
-    option(
-        "--subtopics/--no-subtopics",
-        default=None,
-        help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
-        " numbers and documents are judged for several.",
-    ),
     separator_option,
     numbers_option,
     option(
@@ -153,11 +160,7 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {
-            "encoding": self.encoding,
-            "separator": self.separator,
-            "duplicates": self.duplicates,
-        }
+        return {name: getattr(self, name) for name in ("encoding", "separator", "duplicates")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""

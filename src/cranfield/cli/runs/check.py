@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.reading import numbers_option, separator_option
@@ -32,12 +35,9 @@ def check(
     qrels: str,
     runs: tuple[str, ...],
     input_format: str,
-    encoding: str,
-    separator: str,
-    numbers: str,
-    all_faults: bool,
     format: str,
     output: str | None,
+    **options: Any,
 ) -> int:
     """Find every problem of judgments and runs, and between them, at once.
 
@@ -50,14 +50,8 @@ def check(
 
     if "-" in {qrels, *runs}:
         raise PolicyError("check goes through files twice; it takes no standard input")
-    found = cf.check(
-        qrels,
-        runs,
-        format=input_format,
-        encoding=encoding,
-        separator=separator,
-        numbers=numbers,
-        all_faults=all_faults,
-    )
+    found = cf.check(qrels, runs, format=input_format, **options)
+    this = click.get_current_context().command
+    found = found.reworded(lambda text: as_options(text, this))
     write(f"{as_json(found.files) if format == 'json' else found}\n", output)
     return 0 if found.accepted else 1

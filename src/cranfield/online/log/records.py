@@ -58,6 +58,13 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
     return frame
 
 
+def numbered_records(raw: bytes, source: str, what: str, types: Types) -> pl.DataFrame:
+    """Read objects as :func:`records` does, each with its `line`."""
+    frame = records(raw, source, what, types)
+    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
+
+
 def _fields(raw: bytes) -> Types:
     """Tell the fields that some line has; plain values are text until they are needed."""
     # Without reading: a number where another line says true or false is read as text later.

@@ -75,7 +75,7 @@ def test_columns_of_lines(tmp_path: Path) -> None:
     for columns, reason in {
         "worker doc": "lack grade",
         "worker rater doc grade": "a second worker",
-        "worker doc shoe grade": "none of a label's",
+        "worker doc shoe grade": "unknown column 'shoe'",
     }.items():
         with pytest.raises(PolicyError, match=reason):
             read_labels(path, columns=columns)

@@ -137,6 +137,7 @@ def judges(
     """
     from cranfield.assess.judges.beside import panel_of, sampled_only
     from cranfield.assess.judges.comparison import compare_judges
+    from cranfield.assess.judges.scoring import judges_as_runs
 
     ranked = bool(runs) or own_runs
     if runs and own_runs:
@@ -147,9 +148,8 @@ def judges(
         "kin": kin is None,
         "corrected": not correct,
     }
-    there = [name for name in KEYS if not lacking.get(name)]
     if table is not None:
-        check_table(table, there)
+        check_table(table, [name for name in KEYS if not lacking.get(name)])
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
     refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
     reading = Reading.of(judging)
@@ -167,11 +167,16 @@ def judges(
     }
     notes = [*found.notes]
     if ranked:
-        more, of_runs = _of_runs(
-            *(reading, qrels, people, labels, runs, wanted),
-            (kin, correct, fixed_topics),
-            *(on_scale, judging),
-        )
+        cuts = {name: on_scale[name] for name in ("scale", "cut")}
+        many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **cuts)
+        options = without_reading(judging)
+        if options.pop("aspects"):
+            raise PolicyError("--aspect is not for judges")
+        if correct:
+            options |= {"unit": correct, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
+            more, of_runs = _corrected(many, people, labels, wanted, cuts | options)
+        else:
+            more, of_runs = _ranked(many, people, labels, wanted, kin, on_scale | options)
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
@@ -197,56 +202,36 @@ def judges(
     write_findings(findings, format, table, output)
 
 
-def _of_runs(
-    reading: Reading,
-    qrels: str,
+def _ranked(
+    runs: Any,
     people: Any,
     labels: tuple[Judge, ...],
-    runs: tuple[str, ...],
     wanted: Any,
-    asked: tuple[str | None, str | None, bool],
-    on_scale: dict[str, Any],
-    judging: dict[str, Any],
+    kin: str | None,
+    options: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Rank the runs, or the judges as runs, by all, and ask who favours kin; or correct judges."""
+    """Rank the runs by people and by judges, and ask who favours kin."""
     from cranfield.assess.judges.kin import kin_bias
     from cranfield.assess.judges.rankings import judge_rankings
-    from cranfield.assess.judges.scoring import judges_as_runs
 
-    cuts = {name: on_scale[name] for name in ("scale", "cut")}
-    judging = without_reading(judging)
-    if judging.pop("aspects"):
-        raise PolicyError("--aspect is not for judges")
-    many: Any = reading.runs(qrels, runs) if runs else list(judges_as_runs(people, labels, **cuts))
-    kin, correct, fixed_topics = asked
-    if correct:
-        judging |= {"unit": correct, "fixed_topics": fixed_topics}
-        return _corrected(many, people, labels, wanted, on_scale, judging)
-    rankings = judge_rankings(many, people, labels, wanted, **on_scale, **judging)
+    rankings = judge_rankings(runs, people, labels, wanted, **options)
     results: list[Any] = [rankings]
     frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
     if kin is not None:
-        favours = kin_bias(many, people, labels, kin, wanted, **on_scale, **judging)
+        favours = kin_bias(runs, people, labels, kin, wanted, **options)
         results.append(favours)
         frames["kin"] = favours.to_polars()
     return results, frames
 
 
 def _corrected(
-    runs: Any,
-    people: Any,
-    labels: tuple[Judge, ...],
-    wanted: Any,
-    on_scale: dict[str, Any],
-    judging: dict[str, Any],
+    runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Correct the scores by each judge and measure."""
     import polars as pl
 
     from cranfield.assess.estimates.corrected import corrected_scores
 
-    options = {"alpha": 1 - on_scale["confidence"], **judging}
-    options |= {name: on_scale[name] for name in ("scale", "cut")}
     found = [
         corrected_scores(runs, people, judge, measure, **options)
         for measure in wanted

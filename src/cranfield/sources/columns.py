@@ -137,6 +137,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     def cells(k: int) -> Cells:
         # By name, which may be a number in pandas.
         series: Any = frame.get_column(names[k])
+        if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
+            return list(native) if native.dtype.is_temporal() else native
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():

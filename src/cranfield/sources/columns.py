@@ -137,11 +137,12 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     def cells(k: int) -> Cells:
         # By name, which may be a number in pandas.
         series: Any = frame.get_column(names[k])
-        if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
-            return list(native) if native.dtype.is_temporal() else native
+        plain = not (series.dtype == nw.Object or series.dtype.is_temporal())
+        if plain and isinstance(native := series.to_native(), pl.Series):
+            return native
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
-        if series.dtype == nw.Object or series.dtype.is_temporal():
+        if not plain:
             return list(series.to_list())
         try:
             return pl.Series(series.to_arrow())

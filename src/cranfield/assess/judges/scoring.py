@@ -55,6 +55,8 @@ def by_all(
     panel = panel_of(human, judges, scale, cut)
     if options.get("aspects"):
         raise PolicyError("aspects are not for judges: each judge is one here")
+    if options.get("max_grade") is not None:
+        raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
     labels = {one.name: one.labels for one in panel.judges}
     judged = judge(runs, panel.human, **{**options, "aspects": labels})
     by_judge = judged.annotations.aspects

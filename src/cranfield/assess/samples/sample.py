@@ -125,7 +125,7 @@ class Sample(Framed):
             topic = self.pool.topics[self.pool.topic[missing[0]]]
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {quoted(self.pool.docs[int(missing[0])])}); unjudged 'nonrelevant'"
+                f" document {quoted(self.pool.docs[int(missing[0])])}); unjudged='nonrelevant'"
                 " takes them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)

@@ -8,7 +8,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.cli.options.conditions import going_with
+from cranfield.cli.options.conditions import going_with, refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -151,6 +151,7 @@ def judges(
     if table is not None:
         check_table(table, there)
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
+    refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
     reading = Reading.of(judging)
     people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cranfield.assess.labels.consensus import Consensus
+    from cranfield.collection.qrels import Qrels
 
 EPILOG = """\b
 Examples:
@@ -72,7 +73,7 @@ COMPARED = 40
     "--columns",
     metavar="NAMES",
     help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
-    " columns are called: worker=annotator,grade=rating.",
+    " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
 )
 @option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
 @one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
@@ -151,17 +152,23 @@ def labels(
         check_table(table, [name for name in KEYS if gold is not None or name != "gold"])
     from cranfield import assess
     from cranfield.assess.judges.beside import read_scale
+    from cranfield.assess.labels.gold import read_gold
     from cranfield.assess.labels.overview import Overview
 
+    own_columns, gold_columns = _columns(columns)
+    if gold_columns and gold is None:
+        raise PolicyError("--columns gold. goes with --gold")
     read = assess.read_labels(
         _given(labels),
-        columns=_columns(columns),
+        columns=own_columns,
         grades=None if grades is None else read_scale(grades).grades,
         repeats=repeats,
         missing=missing,
         encoding=encoding,
     )
-    known = {"gold": gold} if fix_gold else {}
+    of_gold = {"columns": gold_columns, "encoding": encoding}
+    right = None if gold is None else read_gold(gold, read, **of_gold)
+    known = {"gold": right} if fix_gold else {}
     make: Callable[..., Consensus] = getattr(assess, METHODS[method])
     found = make(read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
@@ -182,8 +189,8 @@ def labels(
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("one worker: there is nobody to agree with")
-    if gold is not None:
-        frames["gold"], lines = _beside_gold(found, gold)
+    if right is not None:
+        frames["gold"], lines = _beside_gold(found, right)
         tables.append(
             from_frame(
                 frames["gold"], f"Gold grades, and what {method} makes of them", left=["gold"]
@@ -206,9 +213,14 @@ def labels(
         write_findings(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
 
 
-def _columns(columns: str | None) -> str | dict[str, str] | None:
-    """Take the fields of a line, or names of columns."""
-    return columns if columns is None or "=" not in columns else names_of_columns(columns)
+def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
+    """Take the fields of a line, or names of columns, those of labels and those of gold grades."""
+    if columns is None or "=" not in columns:
+        return columns, None
+    own, gold = names_of_columns(columns), dict[str, str]()
+    for name in [name for name in own if name.startswith("gold.")]:
+        gold[name.removeprefix("gold.")] = own.pop(name)
+    return own or None, gold or None
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
@@ -226,7 +238,7 @@ def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
     return by_name
 
 
-def _beside_gold(found: Consensus, gold: str) -> tuple[pl.DataFrame, list[str]]:
+def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
     """Count what is made of pairs with a known grade: a row a known grade, a column a grade."""
     import numpy as np
     import polars as pl

@@ -97,7 +97,13 @@ KEYS = {
     "error",
     goes_with="--metric",
 )
-@one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
+@one_of(
+    "--theta",
+    ("pooled", "within"),
+    "Units of the covariate's coefficient.",
+    "pooled",
+    goes_with="--covariate",
+)
 @one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
 @one_of(
     "--errors",

@@ -44,7 +44,10 @@ output_option = option(
 def gathered(
     kind: type, name: str, options: Iterable[Callable[[Any], Any]]
 ) -> Callable[[Command], Command]:
-    """Make a decorator that adds options to a command, which gets them as one object."""
+    """Make a decorator that adds options to a command, which gets them as one object.
+
+    Fields of the object without an option keep their default.
+    """
 
     def add(command: Command) -> Command:
         @functools.wraps(command)

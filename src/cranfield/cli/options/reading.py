@@ -61,6 +61,13 @@ ungraded_option = option(
     show_default=True,
     help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
 )
+subtopics_option = option(
+    "--subtopics/--no-subtopics",
+    default=None,
+    goes_with=("QRELS", "--judged"),
+    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+    " numbers and documents are judged for several.",
+)
 separator_option = option(
     "--separator",
     type=click.Choice(SEPARATORS),

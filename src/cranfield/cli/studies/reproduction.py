@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
 from cranfield.cli.options.reading import Reading, without_reading
@@ -72,6 +73,7 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction.comparing import check_test
 
+    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):

@@ -63,7 +63,13 @@ class StudyOption(Option):
 
 
 def study_option(
-    study: str, name: str, text: str, *flags: str, kind: Any = None, default: Any = None
+    study: str,
+    name: str,
+    text: str,
+    *flags: str,
+    kind: Any = None,
+    default: Any = None,
+    goes_with: str = "",
 ) -> Decorator:
     """Make an option for a parameter of a study: its kind and its default; the text is for people.
 
@@ -72,7 +78,11 @@ def study_option(
     option is called, where that is not the name of the parameter.
     """
     kind = kind_of(kind) or kind
-    more: dict[str, Any] = {"cls": StudyOption, "of": (study, name, kind, default)}
+    more: dict[str, Any] = {
+        "cls": StudyOption,
+        "of": (study, name, kind, default),
+        "goes_with": goes_with or (),
+    }
     told = "[default:" in text or default is None
     if isinstance(kind, Flag):
         more["is_flag"] = True

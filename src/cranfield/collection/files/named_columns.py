@@ -163,7 +163,6 @@ QRELS = Schema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status",),
     mapping=partial(_by_topic, "grade"),
 )
 

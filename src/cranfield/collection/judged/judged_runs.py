@@ -20,9 +20,8 @@ from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.rows import NO_TIES, Rows, condensed_ties
 from cranfield.collection.judged.scorable import Scorable, Scorer
-from cranfield.collection.judged.tie_orders import NO_TIES, condensed_ties
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
@@ -273,6 +272,8 @@ class JudgedRuns(Scorable):
         """Return the groups of documents; `name` is the measure that needs them."""
         if self.annotations.groups is None:
             raise MeasureError(f"{name} needs groups of documents, and none are given: groups=...")
+        if not self.annotations.groups.rows.cell.size and self.retrieved.any():
+            raise MeasureError(f"{name} requires groups of retrieved documents, got groups of none")
         return self.annotations.groups
 
     def queries(self, name: str) -> Rows:

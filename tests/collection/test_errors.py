@@ -128,7 +128,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"q": {"d": float("nan")}}, "row 1: has no score"),
+        ({"q": {"d": float("nan")}}, "row 1: score 'nan' is not a finite number"),
         ({"q": {"d": None}}, "row 1: has no score"),
         ({"q": {"d": "high"}}, "score 'high' is not a finite number"),
         ({"q": 3}, "expected {document: score} for topic 'q', got a number"),

@@ -186,6 +186,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
             return list(series.to_list())
+        if isinstance(native := series.to_native(), pl.Series):
+            return native
         try:
             return pl.Series(series.to_arrow())
         except Exception:

@@ -86,10 +86,7 @@ def optional(name: str, kind: Kind, meaning: str | None = "", called: str = "") 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a head: the columns of a line, at least the first few of them.
-
-    Where lines are `loose`, more fields than that are left out, and they may differ in number.
-    """
+    """Lines of text without a head; where they are `loose`, further fields are left out."""
 
     names: tuple[str, ...]
     least: int

@@ -170,7 +170,7 @@ class Kind:
 
     def reason(self, name: str, cell: Any) -> str:
         """Say what is wrong with a value."""
-        if absent(cell):
+        if absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
         wanted = self.wanted(cell) if callable(self.wanted) else self.wanted
         return f"{name} {_shown(cell)} is {wanted}" if wanted else f"has no {name}"

@@ -98,11 +98,7 @@ def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, by
 def read_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
-    """Parse UTF-8 text line by line: the definition of what is accepted, and of each error.
-
-    Returns the rows, the line of each, and how many columns the lines have; `width` is how many
-    the lines before them have.
-    """
+    """Parse lines, after some of `width` columns: the rows, the line of each, and the width."""
     values: dict[str, list[object]] = {name: [] for name in layout.read}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):

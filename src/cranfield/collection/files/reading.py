@@ -56,7 +56,6 @@ NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
 
 _FIRST = "duplicates='first' keeps the first one"
-"""What helps where nothing tells two of a document apart."""
 
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""

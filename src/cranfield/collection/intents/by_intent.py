@@ -21,11 +21,7 @@ BLOCK = 2**19
 
 @dataclass(frozen=True, eq=False)
 class ByIntent:
-    """Judged runs whose topics are intents of all topics, or some of them, one after the other.
-
-    `topic` (an index), `probability`, which is Pr(intent | topic), and `navigational` are of shape
-    (intents,).
-    """
+    """Judged runs whose topics are intents; each with its topic, Pr(intent | topic) and type."""
 
     judged: JudgedRuns
     topic: Ints

@@ -87,7 +87,7 @@ def _csv(runs: Iterable[Submission]) -> str:
     import polars as pl
 
     rows = [_row(one) for one in runs]
-    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    columns = {name: [None if row[name] == "" else row[name] for row in rows] for name in COLUMNS}
     answers = [json.dumps(row["answers"], ensure_ascii=False, sort_keys=True) for row in rows]
     return pl.DataFrame({**columns, "answers": answers}).write_csv()
 

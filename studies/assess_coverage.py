@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
 from cranfield.assess.agreement import laws
@@ -29,6 +30,7 @@ from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, e
 from cranfield.assess.judges.beside import Scale
 from cranfield.assess.judges.calibration import calibration
 from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, statistics
+from cranfield.assess.judges.scoring import by_all
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
 from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of, row, rows
@@ -225,6 +227,32 @@ def judges(folder: Path, samples: int) -> None:
             )
 
 
+def kin_biases(folder: Path, samples: int) -> None:
+    """The t interval over topics of `kin_bias`: label sets as runs, their teams as families."""
+    labels = llmjudge(folder)
+    sets = {name: labels.of(name) for name in labels.grades if name != RANDOM}
+    runs = judges_as_runs(labels.human, sets)
+    scored = by_all(runs, labels.human, sets, "nDCG@10", scale=(0, 3))
+    shift = scored.judges[0] - scored.people[0]
+    teams = np.array([name.split("-")[0] for name in sets])
+    kin = (teams[:, None] == teams) & ~np.eye(len(teams), dtype=bool)
+    others = teams[:, None] != teams
+    bias = np.array(
+        [
+            one[:, of_judge].mean(axis=1) - one[:, rest].mean(axis=1)
+            for one, of_judge, rest in zip(shift, kin, others, strict=True)
+        ]
+    )
+    for size in (25, 10):
+        taken = stream(SEED, 5, size).integers(bias.shape[1], size=(samples, size))
+        some = bias[:, taken]
+        half = stdtrit(size - 1, 0.975) * some.std(axis=2, ddof=1) / np.sqrt(size)
+        apart = np.abs(some.mean(axis=2) - bias.mean(axis=1)[:, None])
+        cover = (apart <= half).mean(axis=1)
+        shown = (round(float(one), 3) for one in (np.median(cover), cover.min()))
+        row("kin bias", size, cover.size, *shown, int((cover < 0.92).sum()), 0.0)
+
+
 def counted(low: Floats, high: Floats, truth: Floats) -> Floats:
     """Whether intervals contain the truth, and whether there are any; shape (2, ...)."""
     return np.array([(low <= truth) & (truth <= high), ~np.isnan(low)]).astype(np.float64)
@@ -244,6 +272,7 @@ def main() -> None:
         documents(given.folder, given.samples // 10)
     if given.folder is not None and "judges" in given.parts:
         judges(given.folder, given.samples)
+        kin_biases(given.folder, given.samples)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import pytest
 from _pytest.doctest import DoctestItem
 from hypothesis import settings
 
-# New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and the
-# seed for `--hypothesis-seed`.
+# New examples at every run. A failure prints how to reproduce it: `@reproduce_failure(...)`, and
+# the seed for `--hypothesis-seed`.
 settings.register_profile(
     "new", derandomize=False, print_blob=True, database=None, deadline=None, max_examples=100
 )

@@ -53,6 +53,8 @@ COMMANDS = {
     "campaign standing": "campaign standing news new.run",
     "campaign history": "campaign history board.csv -m MRR",
     "campaign verify": "campaign verify news",
+    "campaign judgments": "campaign judgments news",
+    "campaign team list": "campaign team list news",
     "check": "check q.txt a.run b.run",
     "cite": "cite -m AP -m nDCG@10",
     "compare": "compare --scores s.csv --missing drop --seed 1",

@@ -192,10 +192,33 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     _, err = cranfield(judged, "judges", *files, *given, status=2)
     assert "document judged twice" in err
     _, err = cranfield(judged, "judges", *files, *more, status=2)
-    assert "--columns judgment=... says which it is" in err
+    assert "--columns grade=... says which it is" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
     assert "has no column 'zebra'" in err
+
+
+def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
+    (judged / "b.run").write_text("q1 Q0 b 1 2 b\nq2 Q0 b 1 2 b\n")
+    command: tuple[str, ...] = (
+        "report",
+        "people.csv",
+        "a.run",
+        "b.run",
+        "-m",
+        "P@1",
+        "--no-scales",
+    )
+    command += ("--judges", "odd.csv")
+    _, err = cranfield(judged, *command, status=2)
+    assert "has no grade column" in err
+    _, err = cranfield(judged, *command, "--columns", "grade=points", status=2)
+    assert "odd.csv:4: document judged twice" in err
+    pages = []
+    for kept in ("last", "first"):
+        cranfield(judged, *command, "--columns", "grade=points", "--duplicates", kept)
+        pages.append((judged / "report.html").read_text())
+    assert "odd.csv" in pages[0] and pages[0] != pages[1].replace("first", "last")
 
 
 REFUSED = [
@@ -348,7 +371,8 @@ def test_one_rule_of_grades_and_ids(tmp_path: Path, read: Reader, form: str) -> 
 
 STATES: dict[str, list[Any]] = {
     "status": ["submitted", "discarded"],
-    "Status": ["0", "1"],
+    "Status": ["done", "discarded"],
+    "valid": ["0", "1"],
     "is_discarded": [False, True],
     "was cancelled": ["false", "true"],
     "Approved": ["yes", "no"],
@@ -372,12 +396,18 @@ def test_a_column_of_states_is_settled_first(tmp_path: Path, name: str) -> None:
 
 def test_a_status_of_answers_is_not_that_of_umbrela() -> None:
     rows = [{"qid": "q", "docid": d, "judgment": 1, "status": s} for d, s in (("a", 0), ("b", 1))]
-    done = [row | {"status": "success"} for row in rows]
-    assert len(read_judges({"llm": done})[0].labels) == 2
-    failed = [rows[0] | {"status": "failed"}, rows[1] | {"status": "success"}]
-    for unsettled in (rows, failed):
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'status'"):
+        assert len(read_judges({"llm": rows})[0].labels) == 2
+    for state in ("success", 0, 200):
+        same = [row | {"status": state} for row in rows]
+        assert len(read_judges({"llm": same})[0].labels) == 2
+    done = [rows[0] | {"status": "Completed"}, rows[1] | {"status": "success"}]
+    with pytest.warns(cf.CranfieldWarning, match="columns not used: 'status'"):
+        assert len(read_judges({"llm": done})[0].labels) == 2
+    for states in (("failed", "success"), (500, 200)):
+        mixed = [row | {"status": state} for row, state in zip(rows, states, strict=True)]
         with pytest.raises(cf.InputError, match="'status' .*may be a status"):
-            read_judges({"llm": unsettled})
+            read_judges({"llm": mixed})
     umbrela = [
         {name: row[name] for name in ("qid", "docid", "judgment")}
         | {"result_status": row["status"]}
@@ -408,3 +438,79 @@ def test_a_column_for_each_worker_has_a_way(tmp_path: Path) -> None:
     frame.assign(query="q", docid=["a", "b"]).to_csv(tmp_path / "wide.csv", index=False)
     with pytest.raises(cf.InputError, match="must be unpivoted"):
         read_labels(tmp_path / "wide.csv")
+
+
+def test_columns_reach_gold_grades(tmp_path: Path) -> None:
+    (tmp_path / "crowd.csv").write_text("topic,doc,worker,grade\nq,a,x,1\nq,b,x,0\nq,a,y,1\n")
+    (tmp_path / "gold.csv").write_text("topic,item,points\nq,a,1\nq,b,1\n")
+    (tmp_path / "gold.txt").write_text("a 1\nb 1\n")
+    command = ("labels", "crowd.csv", "--gold", "gold.csv", "--table", "gold", "--format", "csv")
+    _, err = cranfield(tmp_path, *command, status=2)
+    assert "has no grade column" in err
+    out, _ = cranfield(tmp_path, *command, "--columns", "gold.grade=points")
+    assert out == "gold,0,1,none\n0,0,0,0\n1,1,1,0\n"
+    fixed = ("--method", "dawid-skene", "--fix-gold")
+    out, _ = cranfield(tmp_path, *command, *fixed, "--columns", "gold.grade=points")
+    assert out == "gold,0,1,none\n0,0,0,0\n1,0,2,0\n"
+    for columns in ("gold.grade=zebra", "gold.zebra=points"):
+        cranfield(tmp_path, *command, "--columns", columns, status=2)
+    without = ("labels", "crowd.csv", "--columns", "gold.grade=points")
+    _, err = cranfield(tmp_path, *without, status=2)
+    assert "--gold" in err
+
+
+def test_votes_without_workers_and_in_words_have_a_way(tmp_path: Path) -> None:
+    votes = pl.DataFrame(
+        {"doc": ["a", "a", "b"], "grade": ["relevant", "not relevant", "relevant"]}
+    )
+    with pytest.raises(cf.InputError, match="number those of each document in a column worker"):
+        read_labels(votes)
+    numbered = votes.with_columns(worker=pl.int_range(pl.len()).over("doc"))
+    for data in (numbered, write(numbered, tmp_path / "x.csv")):
+        with pytest.raises(cf.InputError, match="'relevant' is not an integer .*map them"):
+            read_labels(data)
+    grades = numbered.with_columns(grade=pl.col("grade").replace_strict({"relevant": 1}, default=0))
+    assert cf.assess.majority(read_labels(grades), tie="high").qrels.grades.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_a_sheet_without_any_grade_is_nothing_judged_yet(judged: Path, sheet: str) -> None:
+    lines = (judged / sheet).read_text()
+    for filled, empty in (("a\t1", "a\t"), ("a\t0", "a\t"), ("a 1", "a"), ("a 0", "a")):
+        lines = lines.replace(filled, empty)
+    for grade in "01":
+        lines = lines.replace(f'"grade":{grade}', '"grade":null')
+    (judged / sheet).write_text(lines)
+    pool = ("pool", "a.run", "--judged", sheet)
+    out, err = cranfield(judged, *pool)
+    assert "0 are judged, 2 are not" in out
+    assert f"{sheet}: none of 3 rows has a grade: nothing is judged yet" in err
+    for more in (("--next", "1"), ("--next", "1", "--method", "maxmean"), ("--unjudged",)):
+        assert cranfield(judged, *pool, *more)[0] == "q1 0 a\nq2 0 a\n"
+    cranfield(judged, *pool, "--ungraded", "error", status=2)
+    with pytest.warns(cf.CranfieldWarning, match="nothing is judged yet"):
+        found = cf.assess.next_documents([judged / "a.run"], judged / sheet, "depth")
+    assert (len(found), found.judged) == (2, 0)
+
+
+BOTH = {"qid": "q1", "docid": "a", "worker": "w", "label": 1, "judgment": 0}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "labels both.csv",
+        "labels ann=both.csv",
+        "labels crowd.csv --gold both.csv",
+        "judges people.csv both.csv",
+        "judges both.csv llm",
+        "evaluate both.csv a.run -m AP",
+        "pool a.run --judged both.csv",
+        "report people.csv a.run --judges both.csv",
+    ],
+)
+def test_two_grades_of_one_record_are_refused(judged: Path, command: str) -> None:
+    write(pl.DataFrame([BOTH]), judged / "both.csv")
+    write(table([("q1", "a", "w", 1)], ("topic", "doc", "worker", "grade")), judged / "crowd.csv")
+    out, err = cranfield(judged, *command.split(), status=2)
+    assert out == "" and "two columns for the grade: 'label' and 'judgment'" in err

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import cranfield as cf
 from tests.cli.running import cranfield
 
 QRELS = "t 0 a 1\nt 0 b 2\nt 0 c 0\nu 0 d 1\n"
@@ -155,3 +156,14 @@ def test_errors(log: Path, arguments: tuple[str, ...], said: str) -> None:
 def test_help(log: Path) -> None:
     out, _ = cranfield(log, "sessions", "--help")
     assert "cranfield sessions qrels.txt sessions.xml -m nsDCG@10" in out
+
+
+def test_the_scale_of_grades_is_that_of_python(log: Path) -> None:
+    command = ("sessions", "qrels", "sessions.csv", "-m", "ERR")
+    out, err = cranfield(log, *command, "--max-grade", "4", "-f", "json")
+    assert err == ""
+    value = json.loads(out)["systems"]["log"]["overall"]["ERR"]
+    found = cf.evaluate_sessions(log / "sessions.csv", log / "qrels", "ERR", max_grade=4)
+    assert value == pytest.approx(found["ERR"].overall()[0])
+    _, err = cranfield(log, *command)
+    assert "--max-grade 2 fixes it" in err

@@ -35,7 +35,8 @@ IDS = [f"{schema.kind}-{column.name}" for schema, column in COLUMNS]
 def test_all_schemas_are_on_the_page_of_readers() -> None:
     page = (Path(__file__).parents[2] / "docs" / "hooks_readers.py").read_text()
     shown = [pkgutil.resolve_name(place) for place in re.findall(r'"(cranfield[\w.]+:\w+)"', page)]
-    lacking = [place for place, one in SCHEMAS.items() if one.columns and one not in shown]
+    columns = [{*one.columns} for one in shown]
+    lacking = [p for p, one in SCHEMAS.items() if not any({*one.columns} <= few for few in columns)]
     assert lacking == []
 
 

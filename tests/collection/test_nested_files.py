@@ -37,7 +37,11 @@ NESTED: dict[str, tuple[Any, str]] = {
 def test_runs(name: str, tmp_path: Path) -> None:
     data, said = NESTED[name]
     (tmp_path / name).write_text(json.dumps(data) + "\n")
-    for read in (lambda path: cf.read_runs(path)[0], cf.read_run):
+
+    def first(path: Path) -> cf.Run:
+        return cf.read_runs(path)[0]
+
+    for read in (first, cf.read_run):
         with pytest.raises(
             InputError, match="expected .*write a table or JSON lines with"
         ) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_judgments_of_three_columns(tmp_path: Path) -> None:
             cf.read_qrels(tmp_path / name)
 
 
-def three(tmp_path: Path, rows: list[tuple[int, str, float]], **options: Any) -> cf.Run:
+def three(tmp_path: Path, rows: Sequence[tuple[int, str, Any]], **options: Any) -> cf.Run:
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"{topic}\t{doc}\t{number:g}\n" for topic, doc, number in rows))
     return cf.read_run(path, **options)
@@ -183,7 +184,7 @@ def test_ranks_that_are_certain_and_nearly_so(tmp_path: Path) -> None:
 
 def test_scores_that_are_certain(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    quantised: list[tuple[int, str, float]] = []
+    quantised: list[tuple[int, str, Any]] = []
     for t in range(20):
         values = rng.integers(200, 4000, 50)
         quantised += [(t, f"d{k}", int(x)) for k, x in enumerate(sorted(values)[::-1])]
@@ -353,6 +354,7 @@ def test_empty_rankings_are_topics_of_the_run(empty: Any, first: bool, tmp_path:
     (tmp_path / "a.json").write_text(json.dumps(run))
     nothing = {"q1": empty, "q2": empty}
     for given in (run, tmp_path / "a.json", {"x": run}):
+        topics: Any
         for topics, wanted in {"run": [1, 0], "intersection": [1, 0], "qrels": [1, 0, 0]}.items():
             values = cf.evaluate(given, qrels, "RR", topics=topics)["RR"].values[:, 0]
             assert values.tolist() == wanted

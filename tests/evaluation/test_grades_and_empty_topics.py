@@ -89,7 +89,8 @@ def test_the_highest_grade_is_the_one_that_is_given() -> None:
     assert ev["ERR@2"].values.item() == pytest.approx(expected)
     written = cf.evaluate(RUN, QRELS, ["ERR(max_grade=5)@2", "ERR@2"], max_grade=4)
     alone = cf.evaluate(RUN, QRELS, "ERR(max_grade=5)@2")
-    assert np.array_equal(*(one["ERR(max_grade=5)@2"].values for one in (written, alone)))
+    one, two = (ev["ERR(max_grade=5)@2"].values for ev in (written, alone))
+    assert np.array_equal(one, two)
     with pytest.raises(cf.PolicyError, match="at least the highest grade of the judgments, 3"):
         cf.evaluate(RUN, QRELS, "AP", max_grade=2)
 

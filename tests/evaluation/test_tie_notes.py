@@ -53,7 +53,7 @@ def _orders() -> Any:
 def test_the_effect_of_ties_is_that_of_the_extreme_orders(policies: dict[str, Any]) -> None:
     measures = ["AP", "RR@2", "nDCG@3", "P@2", "R(rel=2)@3", "ERR@3", "Bpref", "Judged@2",
                 "AP(judged_only=True)", "RBP(p=0.8)", "Rprec", "NumRelRet@2"]  # fmt: skip
-    values = {name: [] for name in measures}
+    values: dict[str, list[Any]] = {name: [] for name in measures}
     for run in _orders():
         ev = cf.evaluate(run, QRELS, measures, **policies)
         for name, one in ev.to_dict("run").items():
@@ -91,7 +91,7 @@ def test_every_measure_of_grades_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("ties", ["rank", "file"])
-def test_an_order_without_ties_has_no_effect(tmp_path: Any, ties: str) -> None:
+def test_an_order_without_ties_has_no_effect(tmp_path: Any, ties: Any) -> None:
     lines = "".join(f"q 0 d{k} {k} 0.5 flat\n" for k in range(1, 9))
     (tmp_path / "flat.run").write_text(lines)
     qrels = {"q": {f"d{k}": int(k == 8) for k in range(1, 9)}}
@@ -115,8 +115,8 @@ def test_commands_name_the_runs_that_ties_can_change(tmp_path: Any, command: str
     qrels = "".join(f"{q} 0 d{k} {int(k == 3)}\n" for q in topics for k in range(9))
     (tmp_path / "qrels.txt").write_text(qrels)
     for name, step in (("flat", 0.0), ("clear", 1.0)):
-        lines = (f"{q} Q0 d{k} {k} {9 - k * step} {name}\n" for q in topics for k in range(9))
-        (tmp_path / f"{name}.run").write_text("".join(lines))
+        rows = (f"{q} Q0 d{k} {k} {9 - k * step} {name}\n" for q in topics for k in range(9))
+        (tmp_path / f"{name}.run").write_text("".join(rows))
     paths = ("qrels.txt", "flat.run", "clear.run")
     _, told = cranfield(tmp_path, command, *paths, "-m", "RR@10")
     lines = [line for line in told.splitlines() if "ties can change" in line]

@@ -50,6 +50,7 @@ NOT_COMPUTED = {
 # The battery itself
 
 
+@pytest.mark.filterwarnings("ignore:.*documents with different grades by subtopic")
 @pytest.mark.parametrize(
     "measure", ["AP", "nDCG", "Bpref", "P@3", "ERR", "alpha_nDCG", "IA(nDCG)", "D(Q)", "Judged"]
 )

@@ -157,7 +157,7 @@ random_qrels = st.dictionaries(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(random_runs, random_qrels)
 def test_random_data(run: dict[str, Any], qrels: dict[str, Any]) -> None:
     if run.keys() & qrels.keys():

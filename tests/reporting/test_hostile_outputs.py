@@ -9,7 +9,7 @@ from studies.attack import messages, reports
 
 
 def test_attack_by_texts() -> None:
-    assert [one for one in reports.attack(3, 150) if one.verdict == "finding"] == []
+    assert [one for one in reports.attack(3, 80) if one.verdict == "finding"] == []
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_documents_with_line_ends() -> None:
 
 
 def test_attack_on_messages() -> None:
-    assert [one for one in messages.attack(4, 60) if one.verdict == "finding"] == []
+    assert [one for one in messages.attack(4, 40) if one.verdict == "finding"] == []

@@ -235,7 +235,7 @@ def test_scores_become_ranks_and_named_queries_numbers() -> None:
         ({"query": 0}, "query numbers count from 1"),
         ({"query": "01"}, "a query number is written in two ways"),
         ({"topic": "u"}, "session 's' has topic 'u' and 't'"),
-        ({"doc": None}, "row 1: doc 'None' is not text or an integer"),
+        ({"doc": None}, "row 1: has no doc"),
     ],
 )
 def test_wrong_rows_are_refused(change: dict[str, Any], reason: str) -> None:

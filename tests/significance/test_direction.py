@@ -37,10 +37,13 @@ def test_comparison(test: str, baseline: str | None, seed: int) -> None:
     options = {"test": test, "baseline": baseline, **FAST}
     one, other = cf.compare(scores, **options), cf.compare(mirrored(scores), **options)
     np.testing.assert_allclose(other.adjusted_pvalues, one.adjusted_pvalues, atol=1e-12)
-    np.testing.assert_allclose(other.difference, -one.difference, atol=1e-12)
-    (low, high), (other_low, other_high) = one.interval, other.interval
-    np.testing.assert_allclose(other_low, -high, atol=1e-9)
-    np.testing.assert_allclose(other_high, -low, atol=1e-9)
+    (low, high), difference = one.interval, one.difference
+    if not one.lower_is_better:
+        # Mean ranks are not mirrored: 1 is the best system in both.
+        low, high, difference = -high, -low, -difference
+    np.testing.assert_allclose(other.difference, difference, atol=1e-12)
+    np.testing.assert_allclose(other.interval[0], low, atol=1e-9)
+    np.testing.assert_allclose(other.interval[1], high, atol=1e-9)
     assert one.order.tolist() == other.order.tolist()
     assert one.is_worse().tolist() == other.is_worse().tolist()
     assert verdicts.by_pair(one).tolist() == verdicts.by_pair(other).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,10 @@ VALUES = np.random.default_rng(0).random((12, 3)) + [0.0, 0.5, 0.2]
 
 def _scores(*, lower: bool) -> cf.Scores:
     values = -VALUES if lower else VALUES
-    return cf.Scores(values, topics=range(12), systems="abc", measure="m", lower_is_better=lower)
+    topics = tuple(map(str, range(12)))
+    return cf.Scores(
+        values, topics=topics, systems=tuple("abc"), measure="m", lower_is_better=lower
+    )
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -41,7 +45,7 @@ def test_rank_one_is_the_best(test: str, lower: bool) -> None:
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize(("alternative", "better"), [("greater", True), ("less", False)])
 def test_one_sided_tests_are_of_the_scores(alternative: str, better: bool, lower: bool) -> None:
-    options = {"test": "friedman", "alternative": alternative, "baseline": "a"}
+    options: dict[str, Any] = {"test": "friedman", "alternative": alternative, "baseline": "a"}
     found = cf.compare(_scores(lower=lower), **options)
     assert found.tested_verdict == ("better" if better != lower else "worse")
     # b has higher scores than a, or lower ones where these are better.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
+from cranfield.base.errors import MeasureError, PolicyError, warn
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
@@ -133,5 +132,5 @@ def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
         try:
             scores |= evaluate_answers(judged, name)
         except MeasureError as error:
-            warnings.warn(CranfieldWarning(f"{error}, so it is left out"), stacklevel=2)
+            warn(f"{error}, so it is left out", stacklevel=2)
     return scores

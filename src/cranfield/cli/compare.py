@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.conditions import tell_without_effect
-from cranfield.cli.options.declaring import READ, command, in_group, option
+from cranfield.cli.options.declaring import command, in_group, option
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
 from cranfield.cli.options.output import (
     MARKUP,
@@ -23,7 +21,7 @@ from cranfield.cli.options.output import (
     with_options,
     write,
 )
-from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
+from cranfield.cli.options.scores import ScoreInput, scale_option, score_input
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
@@ -56,10 +54,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     first="measure scores baseline test correction margin fail-if-worse"
     " format marks ranks output rel",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @scale_option
 @comparing_options
 @with_options(
@@ -123,10 +118,7 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 @output_option
 @judging_options
 def compare(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     scale: str | None,
     comparing: Comparing,
     strict: bool,
@@ -169,9 +161,7 @@ def compare(
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
-    scores = given_scores(
-        qrels, runs, asked, score_files, judging, noted=format != "csv", scale=scale
-    )
+    scores = source.scores(judging, noted=format != "csv", scale=scale)
     if ranks or joint:
         boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
         write(_boards(boards, format, prose, printing), output)

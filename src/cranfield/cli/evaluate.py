@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import READ, command, option
+from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.judging import evaluated, judging_options, measures_option
 from cranfield.cli.options.output import (
     FORMATS,
@@ -19,7 +19,7 @@ from cranfield.cli.options.output import (
     table_options,
     write,
 )
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import ScoreInput, score_input
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -42,19 +42,13 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     first="measure scores by-topic rel compat ties depth input-format"
     " format output places coverage",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)
 @option("--coverage", is_flag=True, group="Output", help="Also what is unjudged, tied or missing.")
 @table_options
 @judging_options
 def evaluate(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     output: Output,
     coverage: bool,
     printing: Printing,
@@ -66,20 +60,20 @@ def evaluate(
     pattern, or -.
     """
     output.check()
-    if score_files:
+    if source.score_files:
         if coverage or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.several_measures import aligned
 
-        scores = given_scores(qrels, runs, asked, score_files, judging, every=True)
+        scores = source.scores(judging, every=True)
         output.write(aligned(scores) if output.by_topic else scores, printing)
         return
-    if qrels is None or not runs:
+    if source.qrels is None or not source.runs:
         raise click.UsageError("Missing argument: give QRELS and RUN, or --scores FILE.")
-    evaluation = evaluated(qrels, runs, asked, **judging)
+    evaluation = evaluated(source.qrels, source.runs, source.asked, **judging)
     if output.form in {*_LINES, "json"}:
-        lines = _lines(evaluation, output, asked, judging["rel"])
+        lines = _lines(evaluation, output, source.asked, judging["rel"])
         write("".join(f"{line}\n" for line in lines), output.output)
     else:
         output.write(evaluation, printing)
@@ -92,7 +86,7 @@ def evaluate(
 
 
 def _lines(
-    evaluation: Evaluation, output: Output, asked: Iterable[str], rel: int | None
+    evaluation: Evaluation, output: Output, asked: Iterable[object], rel: int | None
 ) -> Iterator[str]:
     """Yield lines of the formats that only evaluations have, or that tell more of them."""
     from cranfield.reporting.text import score_formats

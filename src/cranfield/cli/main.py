@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,15 @@ def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
 
 
-def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
+def _show_warning(shown: set[str], message: Warning | str, *about: Any, **_: Any) -> None:
+    """Show a warning, unless it was shown: a file may be read twice."""
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
     context = click.get_current_context(silent=True)
     text = as_options(str(message), None if context is None else context.command)
-    print(f"cranfield: {kind}: {plain(text)}", file=sys.stderr)
+    line = f"cranfield: {kind}: {plain(text)}"
+    if line not in shown:
+        shown.add(line)
+        print(line, file=sys.stderr)
 
 
 def _prepare_streams() -> None:
@@ -68,7 +73,7 @@ def run() -> int:
     _prepare_streams()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
-    warnings.showwarning = _show_warning
+    warnings.showwarning = partial(_show_warning, set())
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
             raise CranfieldError("POLARS_MAX_THREADS is 0, and nothing is computed by no thread")

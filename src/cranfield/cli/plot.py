@@ -11,10 +11,11 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
-from cranfield.cli.options.declaring import READ, WRITTEN, command, in_group, option
+from cranfield.cli.options.conditions import refuse_given
+from cranfield.cli.options.declaring import WRITTEN, command, in_group, option
 from cranfield.cli.options.judging import WORK, judging_options, measures_option
 from cranfield.cli.options.output import with_options
-from cranfield.cli.options.scores import given_scores, refuse, score_files_option
+from cranfield.cli.options.scores import ScoreInput, score_input
 
 if TYPE_CHECKING:
     from cranfield.reporting.charts.catalogue import Kind
@@ -32,6 +33,8 @@ Examples:
 """
 
 DEFAULT = ("AP",)
+
+OF_CHARTS = ("systems", "topic", "reference", "length", "grades")
 
 BY_STUDY = {
     "SplitStudy": "study tests",
@@ -80,8 +83,6 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     first="list measure scores only topic reference length baseline test correction output rel",
 )
 @click.argument("kind", metavar="KIND")
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @with_options(
     in_group(
         "Chart",
@@ -111,8 +112,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
         ),
     )
 )
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @comparing_options
 @option(
     "--output",
@@ -122,15 +122,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
 @judging_options
 def plot(
     kind: str,
-    qrels: str | None,
-    runs: tuple[str, ...],
-    systems: tuple[str, ...],
-    topic: str | None,
-    reference: str | None,
-    length: int | None,
-    grades: int | None,
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     comparing: Comparing,
     output: str | None,
     **judging: Any,
@@ -161,26 +153,18 @@ def plot(
         )
     path = output or f"{name}.svg"
     format_of(path)
-    options = _options(
-        chart,
-        name,
-        systems=systems,
-        topic=topic,
-        reference=reference,
-        length=length,
-        grades=grades,
-    )
+    options = _options(chart, name, {option: judging.pop(option) for option in OF_CHARTS})
     without = f"does not go with {name}"
     if chart.of not in {"PairwiseComparison", "AnovaTable"}:
-        refuse([field.name for field in fields(Comparing)], without)
+        refuse_given([field.name for field in fields(Comparing)], without)
     asked_for = comparing.checked()
     if chart.of in {MEASURES, LENGTH}:
-        if qrels is not None or score_files:
+        if source.qrels is not None or source.score_files:
             raise PolicyError(f"{name} is drawn of measures, without QRELS, RUN and --scores")
-        refuse({*judging} - {*WORK}, without)
-        drawn = chart.draw(*([asked] if chart.of == MEASURES else []), **options)
+        refuse_given({*judging} - {*WORK}, without)
+        drawn = chart.draw(*([source.asked] if chart.of == MEASURES else []), **options)
     else:
-        found = _given(chart.of, qrels, runs, asked, score_files, judging)
+        found = _given(chart.of, source, judging)
         if chart.of in {"PairwiseComparison", "AnovaTable"}:
             from cranfield.significance.comparison.compare import compare
 
@@ -190,18 +174,11 @@ def plot(
     click.echo(plain(f"written: {path}"), err=True)
 
 
-def _given(
-    of: str,
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
-    judging: Mapping[str, Any],
-) -> Any:
+def _given(of: str, source: ScoreInput, judging: Mapping[str, Any]) -> Any:
     """Return the evaluation, or the scores of the one measure."""
-    if of == "Evaluation" and score_files:
+    if of == "Evaluation" and source.score_files:
         raise PolicyError("the chart needs rankings: give QRELS and RUN instead of --scores")
-    scores: Mapping[str, Scores] = given_scores(qrels, runs, asked, score_files, judging)
+    scores: Mapping[str, Scores] = source.scores(judging)
     if of == "Evaluation":
         return scores
     if len(scores) > 1:
@@ -211,7 +188,7 @@ def _given(
     return next(iter(scores.values()))
 
 
-def _options(chart: Kind, name: str, **given: Any) -> dict[str, Any]:
+def _options(chart: Kind, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a chart that were given, and refuse those that it does not have."""
     names = {"systems": "--only"}
     renamed = {"length": "lengths"} if "lengths" in chart.options else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,11 +20,12 @@ from cranfield.cli.options.judging import (
     paths_of,
 )
 from cranfield.cli.options.reading import READING, Reading
-from cranfield.cli.options.scores import given_scores, scale_option, score_files_option
+from cranfield.cli.options.scores import ScoreInput, scale_option, score_input
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.qrels import Qrels
     from cranfield.scores import Scores
 
 EPILOG = """\b
@@ -46,10 +48,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
     first="measure scores baseline test correction title"
     " judges output rel compat depth input-format",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @scale_option
 @option(
     "--output",
@@ -82,10 +81,7 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 def report(
     context: click.Context,
     /,
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     scale: str | None,
     output: str,
     title: str | None,
@@ -101,7 +97,6 @@ def report(
     One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
-    from cranfield.assess.judges.reading import read_judges
     from cranfield.reporting.page.report_page import TITLE
     from cranfield.reporting.page.report_page import report as write_report
 
@@ -111,21 +106,26 @@ def report(
     asked_for = comparing.checked()
     if cut and not labels:
         raise PolicyError("--cut goes with --judges")
-    if labels and qrels is None:
+    if labels and source.qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
-    many = reading.runs(qrels, runs)
-    results = given_scores(qrels, many, asked, score_files, judging, noted=True, scale=scale)
-    judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
-    judged = _judged(qrels, many, results, judges, cut, judging) if judges else None
+    people: Qrels | None = None
+    judges: tuple[Judge, ...] = ()
+    if labels and source.qrels:
+        people, judges = reading.with_judges(source.qrels, labels, None, True)
+    many = reading.runs(source.qrels, source.runs)
+    results = replace(source, runs=many).scores(
+        {**judging, "reading": reading}, noted=True, scale=scale
+    )
+    judged = _judged(people, many, results, judges, cut, judging) if judges else None
     write_report(
         results,
         output,
         title=TITLE if title is None else title,
         scales=scales,
         judges=judged,
-        inputs=score_files
-        or [path for path in (qrels, *paths_of(many), *_files(judges)) if path is not None],
+        inputs=source.score_files
+        or [path for path in (source.qrels, *paths_of(many), *_files(judges)) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
@@ -135,7 +135,7 @@ def report(
 
 
 def _judged(
-    qrels: str | None,
+    people: Any,
     runs: Runs,
     results: Mapping[str, Scores],
     judges: tuple[Judge, ...],
@@ -146,9 +146,8 @@ def _judged(
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
 
-    left_out = ("rel", "aspects", "max_grade", *READING)
+    left_out = ("rel", "aspects", "reading", *READING)
     options = {name: value for name, value in judging.items() if name not in left_out}
-    people = Reading.of(judging).qrels(qrels, subtopics=False)
     wanted = [one.definition or name for name, one in results.items()]
     return [
         compare_judges(people, judges, cut=cut),

@@ -9,7 +9,13 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
+from cranfield.cli.options.judging import (
+    max_grade_option,
+    measures_option,
+    one_of,
+    rel_option,
+    wanted_measures,
+)
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.cli.options.reading import DUPLICATES, skip_bad_runs
 from cranfield.collection.judged.policies import CHOICES
@@ -40,23 +46,19 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
 @option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
 @one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
-@option(
+@one_of(
     "--run-duplicates",
-    type=click.Choice(DUPLICATES),
-    default="error",
-    show_default=True,
+    DUPLICATES,
+    "Which of a document that is twice in one ranking of a RUN is kept, if any.",
+    "error",
     stands_for="duplicates",
     goes_with="RUN",
-    help="Which of a document that is twice in one ranking of a RUN is kept, if any.",
 )
 @skip_bad_runs
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
-@option(
-    "--rel",
-    type=click.IntRange(0),
-    help="Lowest relevant grade of measures that do not set it themselves.",
-)
+@rel_option
+@max_grade_option
 @one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
 @one_of(
@@ -74,17 +76,14 @@ def sessions(
     asked: tuple[str, ...],
     clicks: str | None,
     session_topics: str | None,
-    depth: int | None,
-    duplicates: str,
     run_duplicates: str,
     bad_runs: str,
-    until_click: bool,
     lengths: str | None,
     rel: int | None,
     ties: str | None,
     output: Output,
     printing: Printing,
-    **others: Any,
+    **options: Any,
 ) -> None:
     """Score sessions of several queries.
 
@@ -105,18 +104,12 @@ def sessions(
         read = read.followed_by(
             runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
         )
-    found = evaluate_sessions(
-        read,
-        qrels,
-        wanted,
-        depth=depth,
-        duplicates=duplicates,
-        until_click=until_click,
-        lengths=lengths,
-        **{name: value for name, value in others.items() if value is not None},
-    )
+    options = {name: value for name, value in options.items() if value is not None}
+    found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
     found.warn()
-    needs = " ".join(one.info.needs for one in wanted) + (" clicks" if until_click else "")
+    needs = " ".join(one.info.needs for one in wanted) + (
+        " clicks" if options.get("until_click") else ""
+    )
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     tell_without_effect(unused, "no requested measure uses it")
     output.write(found, printing, unit="session")

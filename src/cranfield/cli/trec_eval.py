@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from cranfield.cli.options.declaring import READ, command, option
-
-if TYPE_CHECKING:
-    from cranfield.bridges.trec_eval import Form
 
 EPILOG = """\b
 Examples:
@@ -61,15 +58,10 @@ Examples:
 def trec_eval(
     qrels: str,
     run: str,
-    by_topic: bool,
     measures: tuple[str, ...],
-    complete: bool,
     no_summary: bool,
-    rel: int,
-    judged_only: bool,
-    depth: int | None,
-    form: Form,
     z_file: str | None,
+    **options: Any,
 ) -> None:
     """Score a run as trec_eval 10 does: its options, and its output byte for byte.
 
@@ -83,13 +75,8 @@ def trec_eval(
         qrels,
         run,
         measures or ("official",),
-        by_topic=by_topic,
         summary=not no_summary,
-        complete=complete,
-        rel=rel,
-        depth=depth,
-        judged_only=judged_only,
-        form=form,
         z_scores=None if z_file is None else read_z_scores(z_file),
+        **options,
     )
     click.echo("".join(f"{line}\n" for line in lines), nl=False)

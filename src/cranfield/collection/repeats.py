@@ -29,10 +29,14 @@ UNGRADED = {
 """The policies for rows of judgments without a grade."""
 
 
+class UngradedError(InputError):
+    """Raised for judgments of which none has a grade."""
+
+
 def tell_ungraded(source: str, dropped: int, rows: int) -> None:
     """Warn of rows without a grade; refuse judgments of which none has one."""
     if dropped == rows:
-        raise InputError(f"none of {counted(rows, 'row')} has a grade", source=source)
+        raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
     if dropped:
         are = "has no grade and counts" if dropped == 1 else "have no grade and count"
         warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {are} as not judged", stacklevel=6)

@@ -41,8 +41,8 @@ def evaluate_sessions(
     depth, duplicates, until_click
         How lists are put together, as for :func:`concatenated`. `ClickU` goes by clicks alone.
     policies
-        As for :func:`cranfield.judge`: `negative`, `unjudged`, `lengths` (of documents, in
-        characters), ..., but `topics` is not one.
+        As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
+        documents, in characters), ..., but `topics` is not one.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from cranfield.base.errors import quoted
 from cranfield.base.words import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import lowest_relevant
-from cranfield.collection.judged.tie_orders import extreme_orders
+from cranfield.evaluation.tie_orders import extreme_orders
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 
@@ -61,24 +61,21 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
         for name, one in scores.items()
         if isinstance(one.definition, Measure) and _depends_on_grades(one.definition)
     }
-    depths = [
-        np.inf if one.judged_only or one.deepest is None else one.deepest
-        for one in covered.values()
-    ]
+    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in covered.values()]
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
     orders = tuple(extreme_orders(judged))
     effects = np.array([_effect(scores[name], one, orders) for name, one in covered.items()])
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
+    tied = [one.tied for one in judged.coverage.systems]
+    retrieved = judged.retrieved.sum(axis=0).clip(1)
     found = [
         TieEffect(
-            [*covered][measures[system]],
-            judged.systems[system],
-            float(largest[system]),
-            judged.coverage.systems[system].tied / max(1, int(judged.retrieved[:, system].sum())),
+            *([*covered][measures[k]], judged.systems[k]),
+            *(float(largest[k]), tied[k] / int(retrieved[k])),
         )
-        for system in systems
+        for k in systems
     ]
     return sorted(found, key=lambda one: -one.effect)
 
@@ -99,24 +96,23 @@ def _effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> F
     return np.asarray(np.nan_to_num(high - low))
 
 
-def tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
-    """Return a note that names the runs whose overall values ties can change the most."""
+def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
+    """Return notes on ties, topics without relevant documents, and the scale of grades."""
+    return [*_ties(judged, scores), *_empty_topics(judged, scores), *_grades(judged, scores)]
+
+
+def _ties(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Name the runs whose overall values ties can change the most."""
     effects = [one for one in tie_effects(judged, scores) if one.effect > TIE_EFFECT]
-    if not effects:
-        return []
-    worst = "; ".join(
+    worst = [
         f"{one.measure} of {quoted(one.system)} by up to {one.effect:.2g}"
         f" ({one.tied:.0%} of its documents are tied)"
         for one in effects[:MOST_RUNS]
-    )
-    more = len(effects) - MOST_RUNS
-    others = f"; and results of {counted(more, 'more run')}" if more > 0 else ""
-    return [f"ties can change {worst}{others}"]
-
-
-def score_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[str]:
-    """Return notes on ties, topics without relevant documents, and the scale of grades."""
-    return [*tie_notes(judged, scores), *_empty_topics(judged, scores), *_grades(judged, scores)]
+    ]
+    if more := effects[MOST_RUNS:]:
+        worst.append(f"and results of {counted(len(more), 'more run')}")
+    if effects:
+        yield f"ties can change {'; '.join(worst)}"
 
 
 def _empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -142,11 +138,10 @@ def _empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[
 
 def _grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the scale of grades of measures that depend on the highest grade."""
-    definitions = {name: one.definition for name, one in scores.items()}
     names = [
         name
-        for name, one in definitions.items()
-        if isinstance(one, Measure) and one.uses_highest_grade
+        for name, one in scores.items()
+        if isinstance(one.definition, Measure) and one.definition.uses_highest_grade
     ]
     if names and judged.policies.max_grade is None:
         yield (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError
@@ -39,20 +40,32 @@ QUERY = Column("query", ID, "query of session")
 RANK = Column("rank", WHOLE, "clicked rank")
 
 
-def _columns(kind: str, data: Mapping[Any, Any]) -> dict[str, list[Any]]:
-    for values in data.values():
-        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-            raise InputError(f"a mapping is a {kind} when its values are columns", source=kind)
-    columns = {str(name): list(values) for name, values in data.items()}
-    if len({len(values) for values in columns.values()}) > 1:
-        raise InputError("columns are of different lengths", source=kind)
+def columns_of_mapping(
+    kind: str,
+) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+    """Make a function that takes the values of a mapping as columns of a kind of table."""
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        for values in data.values():
+            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+                raise InputError(
+                    f"a mapping is a {kind} when its values are columns", source=source
+                )
+        listed = {
+            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+            for name, values in data.items()
+        }
+        if len({len(values) for values in listed.values()}) > 1:
+            raise InputError("columns are of different lengths", source=source)
+        return listed
+
     return columns
 
 
 def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         return two_columns("session", "topic")(data, source)
-    return _columns("table of session topics", data)
+    return columns_of_mapping("table of session topics")(data, source)
 
 
 _SESSIONS = Schema(
@@ -65,7 +78,7 @@ _SESSIONS = Schema(
         *(optional("title", TEXT), optional("snippet", TEXT)),
     ),
     formats=FRAMES,
-    mapping=lambda data, source: _columns("table of sessions", data),
+    mapping=columns_of_mapping("table of sessions"),
     readable="table",
 )
 CLICKS = Schema(
@@ -76,7 +89,7 @@ CLICKS = Schema(
         optional("end", TIME, called="time"),
     ),
     formats=FRAMES,
-    mapping=lambda data, source: _columns("table of clicks", data),
+    mapping=columns_of_mapping("table of clicks"),
     readable="table",
 )
 TOPICS = Schema(

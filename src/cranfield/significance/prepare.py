@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice, numbers
-from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
@@ -61,12 +61,6 @@ def as_scores(scores: Any) -> Scores:
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
-        if scores.shape[0] < scores.shape[1]:
-            warn(
-                f"an array of scores has shape (topics, systems): {scores.shape[0]:,} topics and"
-                f" {scores.shape[1]:,} systems; transpose it if its rows are systems",
-                stacklevel=4,
-            )
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(numbers(scores, "scores").copy(), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):

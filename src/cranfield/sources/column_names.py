@@ -28,9 +28,16 @@ _DOC = (
     "url",
 )
 
+_TOPIC = ("qid topic_id query_id tid question_id", "topic", "query question")
+_SHARD = ("shard shard_id", "part partition")
+
 GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
     {
-        "topic": ("qid topic_id query_id tid question_id", "topic", "query question"),
+        "topic": _TOPIC,
+        "topic of scores": (
+            f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
+            *_TOPIC[1:],
+        ),
         "doc": _DOC,
         "cited": ("citation", "segment_id", *_DOC, "segment"),
         "rank": (_RANK,),
@@ -55,8 +62,17 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "weight": ("weight", "share membership"),
         "probability": ("probability prob p",),
         "type": ("type intent_type", "kind"),
-        "shard": ("shard shard_id", "part partition"),
+        "shard": _SHARD,
+        "shard of scores": (f"{_SHARD[0]} shard_no", *_SHARD[1:]),
         "judge": ("judge", "name", _SYSTEM),
+        "tag": ("tag run_tag run_id",),
+        "type of run": ("type run_type",),
+        "priority": ("priority precedence",),
+        "file": ("file path",),
+        "entry": ("entry", _SYSTEM, "description", "name", "id"),
+        "date of entry": ("date day", "submitted received", "time"),
+        "team of entry": ("team", "author authors participant"),
+        "mark": ("mark own",),
         "family": ("family", "team group participant", "system"),
         "team": ("team", "group participant"),
         "first": ("first left system_1",),
@@ -113,17 +129,36 @@ GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
 DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
         "status": "status state discarded is_discarded rejected is_rejected approved is_approved"
-        " valid is_valid deleted is_deleted skipped is_skipped was_cancelled",
+        " valid is_valid deleted is_deleted deleted_at skipped is_skipped was_cancelled excluded"
+        " is_excluded tainted parsed failed error finish_reason rejection_time is_bot bot is_test",
         "count": "impressions impression_count views view_count shows searches search_count count"
-        " n num frequency freq occurrences",
+        " n num frequency freq occurrences sessions visits pageviews exposures",
         "weight": "weight weights sample_weight",
+        "support": "match matched found present label",
+        "user": "user user_id user_pseudo_id visitor visitor_id full_visitor_id client client_id"
+        " customer customer_id member member_id subscriber subscriber_id account account_id"
+        " person person_id subject subject_id participant participant_id patient patient_id"
+        " student student_id player player_id household household_id cookie cookie_id device_id"
+        " unit unit_id id uid uuid guid email",
+        "session": "session session_id sid visit visit_id",
+        "units": "users n_users num_users user_count visitors n_visitors customers n_customers"
+        " subjects n_subjects participants n_participants accounts n_accounts units n_units"
+        " sample_size size population obs samples",
     }
 )
-"""Names of columns that change what rows mean, by what they are: never passed over silently."""
+"""Names of columns that change what rows mean, by what they are: never passed over silently.
+
+So is every column whose name ends in `status`.
+"""
+
+SUCCESS = frozenset(
+    {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
+)
+"""States of rows that all count."""
 
 PLAIN = (
-    "q0 text title body contents content snippet abstract url description name comment comments"
-    " note notes passage query question answer prediction"
+    "q0 topic doc docid document text title body contents content snippet abstract url"
+    " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )
 """Names of columns that only describe what rows are about: they may be there, and are not used."""

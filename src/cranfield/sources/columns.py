@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +16,12 @@ from cranfield.base.errors import CranfieldError, InputError, quoted, warn
 from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.column_names import SUCCESS
 from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
-from cranfield.sources.schemas import AS_USUAL, Lines, Schema
+from cranfield.sources.schemas import AS_USUAL, Lines, Schema, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -58,39 +60,83 @@ class Columns:
         return {name: self.cells(k) for name, k in places.items()}
 
     def tell_unused(self, schema: Schema, used: Collection[int]) -> None:
-        """Warn of columns that nothing reads; refuse those that change what rows mean."""
-        unused, decisive = schema.unused(self.names, used)
+        """Warn of columns that nothing reads; refuse those that change what rows mean.
+
+        A row that repeats the names of the columns, as of files that were joined, is refused.
+        """
+        if repeated := self._heads(used):
+            line = None if self.lines is None else self.lines[repeated[0]]
+            reason = "" if line else f"row {repeated[0] + 1} "
+            raise InputError(
+                f"{reason}repeats the names of the columns", source=self.source, line=line
+            )
+        unused, others, decisive = schema.unused(self.names, used)
         for k, kind in decisive.items():
-            values = [text for text in map(_text, self.cells(k)) if text]
-            one = len(set(values)) < 2 and (kind != "count" or {*values} <= {"1", "1.0"})
-            if values and not one:
-                some = some_of(map(quoted, dict.fromkeys(values)), 3)
+            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
+            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
+                some = some_of(map(quoted, values), 3)
                 raise InputError(
                     f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
-                    f" {schema.kind} does not take into account: {_SETTLED[kind]}, and remove the"
-                    " column",
+                    f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
-        # A column with one value for all rows changes none of them.
-        noted = [k for k in unused[:_LOOKED_AT] if len({*map(_text, self.cells(k))}) > 1]
-        if noted := noted + unused[_LOOKED_AT:]:
+        # A column with one value for all rows changes none of them, nor does a text that belongs to
+        # an identifier.
+        noted = []
+        for k in (*unused[:_LOOKED_AT], *others):
+            texts = pl.DataFrame({"of": _texts(self.cells(k))})
+            by = pl.lit("") if k not in others else _texts(self.cells(others[k]))
+            read = by if schema.describes(self.names[k]) else pl.lit("")
+            several = texts.group_by(read).agg(pl.col("of").n_unique() > 1)["of"]
+            if several.any():
+                noted.append(k)
+        if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)
             warn(f"{self.source}: columns not used: {listed}", stacklevel=5)
+
+    def _heads(self, used: Collection[int]) -> list[int]:
+        """Return the rows that hold the names of the columns."""
+        rows: list[int] | None = None
+        for k in used:
+            name, cells = self.names[k], self.cells(k)
+            if isinstance(cells, pl.Series) and cells.dtype != pl.String:
+                return []
+            if rows is None and isinstance(cells, pl.Series):
+                rows = (cells == str(name)).arg_true().to_list()
+            places = range(len(cells)) if rows is None else rows
+            rows = [row for row in places if isinstance(name, str) and cells[row] == name]
+        return rows or []
 
 
 _LOOKED_AT = 100
 """Columns that are not read, and whose values are looked at: the first ones."""
 
 _SETTLED = {
-    "status": "keep the rows that count",
-    "count": "give one row for each time",
-    "weight": "give rows of equal weight",
+    "status": "keep the rows that count, and remove the column",
+    "count": "give one row for each time, and remove the column",
+    "weight": "give rows of equal weight, and remove the column",
+    "support": "call it support, or remove it",
 }
 """What makes a table readable that has a decisive column."""
 
 
-def _text(cell: object) -> str:
-    return "" if cell is None else str(cell).strip()
+def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
+    """Tell whether the values of a decisive column leave all rows as they are."""
+    if kind == "count":
+        return values <= {"", "1", "1.0"}
+    if len(values) < 2:
+        return True
+    # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
+    codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    return kind == "status" and (codes or {value.casefold() for value in values} <= SUCCESS)
+
+
+def _texts(cells: Cells) -> pl.Series:
+    """Return cells as text without blanks around it; cells without a value are empty."""
+    if isinstance(cells, pl.Series) and cells.dtype == pl.String:
+        return cells.fill_null("").str.strip_chars()
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:
@@ -275,6 +321,8 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
     if raw.startswith(_UNPACKED):
         # Polars would unpack it, as much as there is.
         raise InputError(f"is no readable {readable}: it begins like an archive", source=source)
+    if b"\n" not in raw.strip(b"\r\n"):
+        raw = raw.replace(b"\r", b"\n")
     with refusing(f"is no readable {readable}", source):
         try:
             frame = pl.read_csv(raw, separator=separator, infer_schema=False)
@@ -290,7 +338,23 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
                 # A number twice is no name: what lacks is the head, which is said of the columns.
                 if names.count(name) > 1 and not is_number(name):
                     raise InputError(f"has two columns {quoted(name)}", source=source)
+        cells = frame.width * (frame.height + 1)
+        if b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
+            _refuse_short_rows(raw, source, separator, frame.width)
         return frame
+
+
+def _refuse_short_rows(raw: bytes, source: str, separator: str, width: int) -> None:
+    """Refuse a row with fewer cells than the head, whose other cells would be read as empty."""
+    reader = csv.reader(
+        io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
+    )
+    with refusing("is no proper table", source, csv.Error):
+        for row in reader:
+            if any(map(str.strip, row)) and len(row) < width:
+                cells = counted(len(row), "cell")
+                reason = f"expected {width} cells as in the head, got {cells}"
+                raise InputError(reason, source=source, line=reader.line_num)
 
 
 def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:

@@ -36,6 +36,11 @@ _PLAIN = frozenset(map(spelt, PLAIN.split()))
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 
+def _kind(name: str) -> str:
+    """Return what kind of decisive column has a name, which is spelt; empty if none has."""
+    return _DECISIVE.get(name, "status" if name.endswith("status") else "")
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its name, what its values are, and what it means.
@@ -125,7 +130,7 @@ class Schema:
     numbered: bool = False
     lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
     hint: str = ""
-    decisive: tuple[str, ...] = ()
+    decisive: tuple[str, ...] = ("status",)
     asked: bool = False
 
     @property
@@ -174,24 +179,35 @@ class Schema:
                 raise InputError(reason, source=source)
         return found
 
+    @staticmethod
+    def describes(name: object) -> bool:
+        """Tell whether a column only describes what rows are about, by its name."""
+        return spelt(name) in _PLAIN
+
     def unused(
         self, names: Sequence[object], used: Collection[int]
-    ) -> tuple[list[int], dict[int, str]]:
+    ) -> tuple[list[int], dict[int, int], dict[int, str]]:
         """Return the columns that are worth a note as nothing reads them, and the decisive ones.
 
-        The first are not those that only describe rows, nor other names of a column that is used;
-        the second are given with what they are, a key of `DECISIVE`.
+        The first are not those that only describe rows. Those that have another name of a column
+        that is read are apart, with the place of that column. The decisive ones are given with
+        what they are, a key of `DECISIVE`.
         """
-        known = {spelt(name) for column in self.columns for name in column.names}
         left = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        decisive = {
-            k: _DECISIVE[name] for k, name in left.items() if _DECISIVE.get(name) in self.decisive
-        }
-        silent = _PLAIN | known
+        decisive = {k: kind for k, name in left.items() if (kind := _kind(name)) in self.decisive}
+        if self.asked:
+            return [], {}, decisive
+        others: dict[int, int] = {}
+        for column in self.columns:
+            usual = {*map(spelt, column.names)}
+            read = [k for k in used if spelt(names[k]) in usual]
+            others |= {k: read[0] for k, name in left.items() if read and name in usual}
         noted = [
-            k for k, name in left.items() if name not in silent and not _NO_NAME.fullmatch(name)
+            k
+            for k, name in left.items()
+            if k not in others and name not in _PLAIN and not _NO_NAME.fullmatch(name)
         ]
-        return [] if self.asked else noted, decisive
+        return noted, others, decisive
 
     def _headless(self, names: Sequence[object]) -> str:
         """Say that a table does not name its columns, and which names may be wanted."""

@@ -21,7 +21,7 @@ Cells = Sequence[Any] | pl.Series
 _COMPLEX = (complex, np.complexfloating)
 """NumPy makes a real number of one, with a warning."""
 
-_NO_NUMBER = (bytes, bytearray, *_COMPLEX)
+_NO_NUMBER = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
 """What Python and NumPy would make a number of."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -206,7 +206,7 @@ class Kind:
             written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
             made = texts.select(written).to_series()
             return None if made.null_count() else made
-        if not (given.is_integer() or given in {pl.Boolean, pl.Float32, pl.Float64}):
+        if not (given.is_integer() or given in {pl.Float32, pl.Float64}):
             return None
         number = series.cast(self.dtype, strict=False)
         if self.dtype == pl.Float64:
@@ -280,8 +280,12 @@ def no_integer(cell: Any) -> str:
     """Return what is wrong with a grade."""
     number = finite(cell)
     decimal = number is not None and number % 1
-    way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
-    return f"not an integer (of 32 bits){way if decimal else ''}"
+    way = ""
+    if decimal:
+        way = "; decimal gains are not read: map them to integer grades, such as 0 to 3"
+    elif isinstance(cell, str) and number is None and re.search(r"[^\W\d_]{2}", cell):
+        way = "; words are not read: map them to integer grades, such as 'relevant' to 1"
+    return f"not an integer (of 32 bits){way}"
 
 
 GRADE = Kind(_grade, pl.Int32, no_integer, exact=(int, pl.Int64), prepare=truths_as_grades)

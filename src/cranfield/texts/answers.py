@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
+from cranfield.base.errors import InputError, MeasureError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of, read_columns
@@ -51,6 +50,7 @@ ANSWERS = Schema(
         optional("text", replace(TEXT, missing=anything)),
     ),
     called="answers",
+    decisive=("status", "support"),
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
     numbered=True,
@@ -273,18 +273,16 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                     )
                 matches[t, s, place] = (position, 1.0 if isnan(support) else support)
     if others:
-        warnings.warn(
-            CranfieldWarning(
-                f"{tables[0].source}: answers to {counted(len(others), 'topic')} without nuggets"
-                f" are left out ({some_of(map(quoted, others), 3)})"
-            ),
+        warn(
+            f"{tables[0].source}: answers to {counted(len(others), 'topic')} without nuggets"
+            f" are left out ({some_of(map(quoted, others), 3)})",
             stacklevel=3,
         )
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for (t, s), value in lengths.items():
         length[t, s], answered[t, s] = value, True
-    warn_missing(answered, gold.topics, tuple(systems))
+    warn_missing(lengths, gold.topics, tuple(systems))
     keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
     values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
     # What is not supported at all is no match; that there is an answer is kept all the same.

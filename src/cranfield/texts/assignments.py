@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
 
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import counted
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Schema
@@ -136,11 +135,9 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
         raise InputError("is empty", source=source)
     check_name_used(name, used)
     if failed:
-        warnings.warn(
-            CranfieldWarning(
-                f"{source}: {counted(failed, 'label')} that failed; they count as no support, or as"
-                " okay"
-            ),
+        warn(
+            f"{source}: {counted(failed, 'label')} that failed; they count as no support, or as"
+            " okay",
             stacklevel=2,
         )
     tables = [rows.table(ANSWERS, source) for source, rows in answers.items()]

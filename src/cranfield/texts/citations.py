@@ -219,7 +219,8 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         cited[place].add(doc)
         citations.append((place, len(cited[place]), support, others))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
-    judged = JudgedCitations(
+    warn_missing({key[:2] for key in sentences}, tuple(topics), tuple(systems))
+    return JudgedCitations(
         topics=tuple(topics),
         systems=tuple(systems),
         cell=np.array([t * len(systems) + s for t, s, _ in sentences], dtype=np.int64),
@@ -229,5 +230,3 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         support=numbers[:, 2],
         without=numbers[:, 3],
     )
-    warn_missing(judged.sentences > 0, judged.topics, judged.systems)
-    return judged

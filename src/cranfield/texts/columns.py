@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
@@ -31,7 +29,8 @@ _SUPPORT = {
 
 
 def _label(cell: Any) -> str | None:
-    return None if absent(cell) else str(plain(cell))
+    nested = isinstance(cell, (list, tuple, set, dict))
+    return None if nested or absent(cell) else str(plain(cell)).strip()
 
 
 def _amount(cell: Any) -> float | None:
@@ -99,12 +98,17 @@ def stem_of(data: Any) -> str:
 
 
 def warn_missing(
-    answered: NDArray[np.bool_], topics: Sequence[str], systems: Sequence[str]
+    answered: Collection[tuple[int, int]], topics: Sequence[str], systems: Sequence[str]
 ) -> None:
-    """Warn of answers that are not there; `answered` has shape (topics, systems)."""
-    missing = np.argwhere(~answered.T).tolist()
+    """Warn of answers that are not there, by the indices of topic and system of those that are."""
+    missing = [
+        (topic, system)
+        for s, system in enumerate(systems)
+        for t, topic in enumerate(topics)
+        if (t, s) not in answered
+    ]
     if missing:
-        places = (f"{quoted(topics[topic])} of {quoted(systems[s])}" for s, topic in missing)
+        places = (f"{quoted(topic)} of {quoted(system)}" for topic, system in missing)
         answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
         warn(f"{answers} missing and counted as 0: topic {some_of(places, 5)}", stacklevel=4)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
@@ -148,7 +147,7 @@ def judge_summaries(
     """
     cut = tokeniser_of(tokeniser)
     gold: dict[str, list[str]] = {}
-    for topic, _, text in _texts(references, "references", ""):
+    for topic, _, text in _texts(references, "references"):
         gold.setdefault(topic, []).append(text)
     topics = {topic: k for k, topic in enumerate(gold)}
     words: dict[str, int] = {}
@@ -172,10 +171,10 @@ def judge_summaries(
     systems: dict[str, int] = {}
     found: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
-    named = False
-    for topic, system, text in _texts(texts, "summaries", ""):
-        named |= not system
-        system = system or name or stem_of(texts)  # noqa: PLW2901
+    rows = list(_texts(texts, "summaries"))
+    check_name_used(name, not all(system for _, system, _ in rows))
+    for topic, given, text in rows:
+        system = given or name or stem_of(texts)
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
             others[topic] = None
@@ -183,18 +182,13 @@ def judge_summaries(
             raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
         else:
             found[topics[topic], s] = numbered(text, topic)
-    check_name_used(name, named)
     if others:
-        warnings.warn(
-            CranfieldWarning(
-                f"texts of {counted(len(others), 'topic')} without references are left out"
-                f" ({some_of(map(quoted, others), 3)})"
-            ),
+        warn(
+            f"texts of {counted(len(others), 'topic')} without references are left out"
+            f" ({some_of(map(quoted, others), 3)})",
             stacklevel=2,
         )
-    references_of = tuple(
-        tuple(numbered(text, topic) for text in one) for topic, one in gold.items()
-    )
+    numbers = tuple(tuple(numbered(text, topic) for text in one) for topic, one in gold.items())
     if wordless:
         texts_are = f"{counted(len(wordless), 'text')} without letters and digits"
         warn(f"{texts_are} counted as empty (topic {some_of(wordless, 3)})", stacklevel=3)
@@ -205,15 +199,12 @@ def judge_summaries(
             f" {counted(len(ignored), 'topic')} (topic {quoted(topic)}: {quoted(letter)}){_ADVICE}",
             stacklevel=3,
         )
-    answered = np.zeros((len(gold), len(systems)), dtype=bool)
-    for cell in found:
-        answered[cell] = True
-    warn_missing(answered, tuple(gold), tuple(systems))
+    warn_missing(found, tuple(gold), tuple(systems))
     return JudgedSummaries(
         topics=tuple(gold),
         systems=tuple(systems),
         texts=found,
-        references=references_of,
+        references=numbers,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
 
@@ -234,7 +225,7 @@ def _cut(cut: Tokeniser, line: str) -> list[str]:
     return list(words)
 
 
-def _texts(data: Any, what: str, system: str) -> Iterator[tuple[str, str, str]]:
+def _texts(data: Any, what: str) -> Iterator[tuple[str, str, str]]:
     if isinstance(data, Mapping) and what == "references":
         for topic, value in data.items():
             several = value if isinstance(value, (list, tuple)) else [value]
@@ -248,7 +239,7 @@ def _texts(data: Any, what: str, system: str) -> Iterator[tuple[str, str, str]]:
                 yield str(topic), str(name), _text(text, what, str(topic))
         return
     for topic, text, name in read_table(data, replace(_TEXTS, called=what)).rows():
-        yield topic, name or system, text
+        yield topic, name or "", text
 
 
 def _text(value: Any, what: str, topic: str) -> str:

@@ -118,7 +118,7 @@ def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
         ("x.jsonl", as_json_lines([record("q1", "a", 2.5)]), ":1: grade '2.5' is not an integer"),
         ("x.jsonl", as_json_lines([record("q1", "a", "x")]), ":1: grade 'x' is not an integer"),
         ("x.jsonl", as_json_lines([record("q1", "a", 0, 0)]), "none of 1 answer has a grade"),
-        ("x.jsonl", '{"qid": "q1"}\n', "x.jsonl: has no docid column"),
+        ("x.jsonl", '{"qid": "q1"}\n', "x.jsonl: has no doc column"),
         ("x.jsonl", "{", "x.jsonl:1: "),
         ("x.csv", "topic,doc,grade\nq1,a,1\nq1,b,7\n", "x.csv:3: grade 7 is off the scale"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ METHODS: dict[str, Callable[..., Consensus]] = {
     "dawid-skene": dawid_skene,
     "one-coin": one_coin,
     "glad": glad,
-    "mace": mace,
+    "mace": partial(mace, restarts=3),
 }
 
 
@@ -286,6 +287,16 @@ def test_mace_starts_are_different_and_the_same_by_seed() -> None:
     assert one.parameters["restarts"].tolist() != other.parameters["restarts"].tolist()
     fewer = mace(labels, seed=1, inference="em", restarts=3)
     assert fewer.parameters["restarts"].tolist() == one.parameters["restarts"][:3].tolist()
+
+
+def test_mace_tells_of_starts_that_end_below_the_best() -> None:
+    labels = drawn(6, pairs=9, workers=4, share=0.4)
+    several = mace(labels, seed=1, inference="em")
+    values = several.parameters["restarts"]
+    assert several.objective[-1] == values.max()
+    assert (values < values.max() - 0.01).sum() == 8
+    assert several.notes[-1].startswith("8 of 10 random starts ended below the best objective")
+    assert mace(labels, seed=1, inference="em", restarts=1).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,7 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
         ({"judgments": "9"}, "9"),
         ({"date": "yesterday"}, "is no date such as 2026-11-20"),
         ({"seed": -1}, "seed"),
+        ({"seed": 3, "date": "2030-01-01"}, "seed requires a team that is not named, got 3"),
         ({"task": "other"}, "there is no task 'other'"),
     ],
 )

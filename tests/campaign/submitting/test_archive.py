@@ -168,7 +168,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("team,type\nx,y\n", "has no column tag; columns: 'team', 'type'"),
-        ("tag,runtag\nx,y\n", "has two columns of tag: 'tag' and 'runtag'"),
+        ("tag,runtag\nx,y\n", "has two columns for the tag: 'tag' and 'runtag'"),
         ("tag,team\n,x\n", ":2: has no tag"),
         ("tag,priority\na,1.5\n", ":2: priority '1.5' is not a whole number"),
         ("tag,priority\na,1\na,0\n", ":3: priority must be a whole number from 1"),

@@ -76,12 +76,12 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("qid,query,a\n1,2,.5\n", "two columns could be the topics: 'qid' and 'query'"),
+        ("qid,query_id,a\n1,2,.5\n", "two columns could be the topics: 'qid' and 'query_id'"),
         ("topic,run,tag,score\n1,a,b,1\n", "two columns could be the systems: 'run' and 'tag'"),
         ("system,AP\na,.5\n", "a column of systems, 'system', but none of topics"),
         ("measure,a,b\nAP,.5,1\n", "a column of measures, 'measure', but none of topics"),
-        ("question,a\n401,.5\n402,1\n", "'question', has another whole number in each row"),
-        ("question,a\n401,.5\nq2,1\n", "'question', has numbers and text"),
+        ("prompt,a\n401,.5\n402,1\n", "'prompt', has another whole number in each row"),
+        ("prompt,a\n401,.5\nq2,1\n", "'prompt', has numbers and text"),
         ("topic,score,rank\n1,.5,1\n", "no column of systems; what is 'rank'"),
         ("topic,system\n1,a\n", "has no column of scores"),
         ("topic,a,\n1,.5,.7\n2,.5,.7\n", "column 3 has no name"),

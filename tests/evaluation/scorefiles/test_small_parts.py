@@ -22,8 +22,8 @@ from cranfield.texts.summaries import alphanumeric
 
 def test_what_cells_hold() -> None:
     assert [decimal_comma(cell) for cell in ("0,5", "0.5", "5")] == [True, False, False]
-    assert label_in(401.0, "topic", "a.csv") == "401"
-    assert label_in(" q1 ", "topic", "a.csv") == "q1"
+    assert label_in(401.0, "topic") == "401"
+    assert label_in(" q1 ", "topic") == "q1"
     names = ("Topic ID", "QID", "metric", "bm25")
     assert [role_of(name) for name in names] == ["topic", "topic", "measure", None]
 
@@ -32,7 +32,7 @@ def test_names_of_measures() -> None:
     assert str(measure_of("map")) == "AP"
     assert str(measure_of("ndcg_cut_10")) == "nDCG@10"
     assert measure_of("q1") is None
-    assert chosen(["map", "ndcg_cut_10"], "nDCG@10", "a.eval") == "ndcg_cut_10"
+    assert chosen(["map", "ndcg_cut_10"], "nDCG@10") == "ndcg_cut_10"
 
 
 def test_lines_are_told_from_tables() -> None:

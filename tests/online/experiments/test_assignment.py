@@ -7,7 +7,7 @@ from hashlib import md5
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.base.errors import CranfieldError, PolicyError
@@ -46,6 +46,7 @@ def test_reference_numbers() -> None:
     assert Experiment("exp2").chances(["u1"]).tolist() == [0.38957723334068844]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=6))
 def test_fnv1a_is_a_loop_over_characters(texts: list[str]) -> None:
     texts = [one for one in texts if one.isprintable()]

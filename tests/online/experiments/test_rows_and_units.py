@@ -41,7 +41,7 @@ def forms(table: dict[str, list[Any]], folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name",
     ["user", "user_id", "visitor", "Client ID", "customer", "account", "fullVisitorId", "cookie",
-     "user_pseudo_id", "participant", "session", "shop", "device", "email"],
+     "user_pseudo_id", "participant", "session", "email"],
 )  # fmt: skip
 def test_rows_of_a_unit_are_refused_by_every_reader(name: str, tmp_path: Path) -> None:
     table = sessions(name)
@@ -77,6 +77,8 @@ def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -
     assert analyse_experiment(users, "x").units.tolist() == [100, 100]
     no_ids = {name: users[name] for name in ("variant", "x", "device", "revenue")}
     assert analyse_experiment(no_ids, "x").units.tolist() == [100, 100]
+    equal = {**no_ids, "weight": [2] * 200}
+    assert analyse_experiment(equal, "x").units.tolist() == [100, 100]
     # A column called row is a column.
     rows = {**no_ids, "row": [str(k // 2 * 2 + k % 2) for k in range(200)]}
     assert analyse_experiment(rows, "x", unit="row").unit == "row"
@@ -139,7 +141,7 @@ def test_totals_of_many_units_are_refused_by_every_reader(case: str, tmp_path: P
 
 def test_a_unit_that_is_in_every_variant_is_no_unit() -> None:
     table = TOTALS["day"][0]
-    with pytest.raises(InputError, match=r"all 4 units in more than one variant.*'date'"):
+    with pytest.raises(InputError, match=r"'date': all 4 units in more than one variant"):
         analyse_experiment(table, "orders", unit="date")
 
 
@@ -179,7 +181,8 @@ def test_looks_go_by_the_earliest_time_of_a_unit() -> None:
     assert one.looks["difference"].to_list() == pytest.approx(two.looks["difference"].to_list())
 
 
-def test_blanks_around_names_are_removed_and_counted(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore:blanks around")
+def test_blanks_around_names_are_removed(tmp_path: Path) -> None:
     table: dict[str, list[Any]] = {
         "user": ["p", " p", "q ", "q", "r", "s"],
         "variant": ["a", "a ", "b", " b", "a", "b"],
@@ -190,7 +193,6 @@ def test_blanks_around_names_are_removed_and_counted(tmp_path: Path) -> None:
         found = analyse_experiment(data, "x", unit="user", segments=["device"])
         assert found.variants == ("a", "b")
         assert found.units.tolist() == [2, 2]
-        assert sum("blanks around" in note for note in found.notes) == 3
         assert found.segments is not None
         assert found.segments["level"].to_list() == ["desk", "phone"]
     with pytest.raises(InputError, match="has no user"):

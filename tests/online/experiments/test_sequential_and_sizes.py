@@ -114,10 +114,10 @@ def test_percentiles_leave_whole_tails() -> None:
 
 def test_bootstrap_and_delta_agree_on_many_units() -> None:
     random = np.random.default_rng(6)
-    pages = random.poisson(4, 3000) + 1
+    pages = random.poisson(4, 1500) + 1
     table = {
-        "variant": np.tile(["a", "b"], 1500),
-        "clicks": random.binomial(pages, random.beta(2, 5, 3000)),
+        "variant": np.tile(["a", "b"], 750),
+        "clicks": random.binomial(pages, random.beta(2, 5, 1500)),
         "pages": pages,
     }
     delta = analyse_experiment(table, "clicks/pages")

@@ -20,12 +20,12 @@ RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
 def ubi(folder: Path, *actions: str) -> list[Path]:
     """Write two pages of two results, and an event on the second result of each, by action."""
     pages = ["p", "q"]
-    queries = [
+    queries: list[dict[str, Any]] = [
         {"query_id": page, "user_query": "cats", "query_response_hit_ids": ["a", "b"]}
         for page in pages
     ]
     attributes = {"object": {"object_id": "b"}, "position": {"ordinal": 2}}
-    events = [
+    events: list[dict[str, Any]] = [
         {"action_name": action, "query_id": page, "event_attributes": attributes}
         for action in actions
         for page in pages

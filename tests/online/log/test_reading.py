@@ -200,7 +200,7 @@ def test_pages_that_are_refused(tmp_path: Path, pages: str, said: str) -> None:
 
 
 def test_nan_times_of_frames_are_refused() -> None:
-    with pytest.raises(InputError, match="row 1: time 'nan' is no time"):
+    with pytest.raises(InputError, match="row 1: has no time"):
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
 
 
@@ -293,3 +293,16 @@ def test_no_warning_without_reason() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cf.online.read_log(PAGES, RESULTS, CLICKS)
+
+
+@pytest.mark.parametrize("name", ["clicked", "clicks", "is_clicked", "num_clicks"])
+def test_rows_of_clicks_say_how_often_they_were_clicked(name: str) -> None:
+    pages = {"page": [1, 2], "query": ["a", "b"]}
+    clicks = {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "b", "c"], name: [0, 2, 1]}
+    shown = {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+    log = cf.online.read_log(pages, shown, {**clicks, "dwell": [9.0, 7.0, 5.0]})
+    # The dwell is that of the first of two clicks.
+    assert log.clicks.rows() == [(0, 2, "b", 7.0), (0, 2, "b", None), (1, 1, "c", 5.0)]
+    truth = cf.online.read_log(pages, shown, {**clicks, name: [False, True, False]})
+    assert truth.clicks.rows() == [(0, 2, "b")]
+    assert cf.online.read_log(pages, shown, {**clicks, name: [0, 0, 0]}).clicks.is_empty()

@@ -75,7 +75,7 @@ PAGES = pl.LazyFrame({"page": [1], "query": ["a"]})
         (pl.LazyFrame({"page": [1], "doc": ["a"]}), "has no rank column"),
         (pl.LazyFrame({"page": [1], "rank": [1]}), "has no doc column"),
         ("select 1 as page, 0 as rank, 'a' as doc", "rank is below 1 in 1 row"),
-        ("select 1 as page, 'x' as rank, 'a' as doc", "where an integer is wanted"),
+        ("select 1 as page, 'x' as rank, 'a' as doc", "where a whole number is wanted"),
         ("select 1 as page, 1 as rank, null as doc", "doc is"),
         (
             "select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity",
@@ -106,3 +106,22 @@ def test_lines_of_files(tmp_path: Path) -> None:
     path.write_text("page,rank,time\n1,1,2026-01-01T10:00:00Z\n" * 1 + "1,1,1767261600\n")
     times = collected(cf.online.scan_log(PAGES, None, path), "clicks")["time"]
     assert times.n_unique() == 1
+
+
+def test_a_rank_twice_on_a_page_is_refused() -> None:
+    pages = pl.LazyFrame({"page": [1, 2], "query": ["a", "b"]})
+    results = {"page": [1, 1, 2], "rank": [1, 1, 1], "doc": ["a", "b", "a"]}
+    with pytest.raises(InputError, match="rank 1 twice on page '1'"):
+        cf.online.scan_log(pages, pl.LazyFrame(results))
+    duckdb = pytest.importorskip("duckdb")
+    frame = pl.DataFrame(results)
+    with pytest.raises(InputError, match="rank 1 twice on page '1'"):
+        cf.online.scan_log(pages, duckdb.sql("select * from frame"))
+    assert frame.height == 3
+
+
+def test_lazy_clicks_have_a_row_for_each_click() -> None:
+    pages = {"page": [1, 2], "query": ["a", "b"]}
+    clicks = {"page": [1, 2], "rank": [1, 1], "clicked": [0, 1]}
+    with pytest.raises(InputError, match="a row for each click, got a column 'clicked'"):
+        cf.online.scan_log(pl.LazyFrame(pages), None, pl.LazyFrame(clicks))

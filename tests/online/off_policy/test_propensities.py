@@ -207,3 +207,19 @@ def test_propensities_above_that_of_rank_1(method: str, looks: list[float]) -> N
         assert ratio == pytest.approx(true.means.estimate[0] / true.means.estimate[1])
         scale = found.values[: len(looks)] * looks[0]
         np.testing.assert_allclose(scale, looks, atol=1e-9)
+
+
+def test_documents_that_are_always_clicked_at_a_rank() -> None:
+    # The likelihood is c log r + (n - c) log(1 - r) + n log(x r) with x r <= 1: x = 1 / r.
+    page, first, second = range(400), [k % 4 == 0 for k in range(200)], [True] * 200
+    log = cf.online.read_log(
+        {
+            "page": page,
+            "query": [f"q{k % 5}" for k in page],
+            "doc": ["d"] * 400,
+            "rank": [1] * 200 + [2] * 200,
+            "clicked": first + second,
+        }
+    )
+    found = cf.online.rank_propensities(log, "AllPairs", depth=2)
+    assert found.values[1] == pytest.approx(4.0, rel=1e-6)

@@ -59,7 +59,7 @@ def test_a_baseline_is_the_reference() -> None:
 def test_ranks() -> None:
     chart = intervals_chart(cf.compare(random_scores(4), test="friedman"))
     spec = spec_of(chart)
-    assert spec["layer"][1]["encoding"]["x"]["title"] == "mean rank by AP"
+    assert spec["layer"][1]["encoding"]["x"]["title"] == "mean rank by AP (lower is better)"
     assert spec["title"]["text"] == "Mean rank by system: AP"
 
 

@@ -39,7 +39,7 @@ def test_the_bundled_collection() -> None:
         " transformation of the scores.",
     ]
     assert row_of(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
-    assert warnings_of(contents) == contents.evaluation.coverage.notes()  # type: ignore[union-attr]
+    assert warnings_of(contents) == contents.evaluation.notes()  # type: ignore[union-attr]
 
 
 def test_coverage() -> None:
@@ -105,7 +105,7 @@ def test_baseline() -> None:
 
 def test_ranks_are_called_so() -> None:
     low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
-    assert "mean rank 3.00" in first_of(scores(low, [0.3] * 5, high), test="friedman")[0]
+    assert "mean rank 1.00" in first_of(scores(low, [0.3] * 5, high), test="friedman")[0]
 
 
 def test_scales(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.catalogue.properties import representative
 from cranfield.measures.families import HOME
+from cranfield.reporting.prose.sentences import Cited, written
 from cranfield.significance import compare_measures
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
@@ -77,7 +78,8 @@ class Reader:
         self.one, self.margin = comparison, margin
         values = comparison.scores.values
         ranked = comparison.mean_of == "mean rank"
-        of = stats.rankdata(values, axis=1) if ranked else values
+        # Rank 1 is the best.
+        of = stats.rankdata(-values, axis=1) if ranked else values
         self.means = dict(zip(comparison.systems, of.mean(axis=0), strict=True))
         self.pairs = {
             (comparison.systems[a], comparison.systems[b]): k
@@ -247,34 +249,37 @@ class Comparison(Reader):
             assert not (self.star[k] and sign * (self.means[a] - self.means[b]) > 0)
 
     @matches(
-        rf"(\S+) has the highest (mean|mean rank), ({N}); it differs significantly from"
-        rf" (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
+        rf"(\S+) has the (?:highest (mean)|lowest (mean rank)), ({N}); it differs"
+        rf" significantly from (?:({WORD}) of the ({N}) other systems|(both|all \d+) other systems)"
         rf"(?:, and not from (.+))?\."
     )
     def see_best(self, found: re.Match[str]) -> None:
-        best = max(self.means, key=lambda name: float(self.means[name]))
-        assert (found[1], found[2]) == (best, self.one.mean_of)
-        assert is_rounded(found[3], self.means[best])
+        who, mean, rank, value, some, others, every, left = found.groups()
+        best = (min if rank else max)(self.means, key=lambda name: float(self.means[name]))
+        assert (who, mean or rank) == (best, self.one.mean_of)
+        assert is_rounded(value, self.means[best])
         differs = {
             b if a == best else a
             for (a, b), k in self.pairs.items()
             if self.star[k] and best in (a, b)
         }
-        others = len(self.means) - 1
-        if found[6] is None:
-            assert (number(found[4]), number(found[5])) == (len(differs), others)
-            assert len(differs) < others
+        n_others = len(self.means) - 1
+        if every is None:
+            assert (number(some), number(others)) == (len(differs), n_others)
+            assert len(differs) < n_others
         else:
-            assert (found[6], len(differs)) == ("both" if others == 2 else f"all {others}", others)
+            whole = "both" if n_others == 2 else f"all {n_others}"
+            assert (every, len(differs)) == (whole, n_others)
         same = {*self.means} - differs - {best}
-        assert {*re.split(", | and ", found[7] or "")} - {""} == same
+        assert {*re.split(", | and ", left or "")} - {""} == same
 
     @matches(
         r"Beside the second, (\S+), the difference of [a-z ]+ \((\S+) minus (\S+)\) is"
         rf" {Reader.DIFFERENCE}\."
     )
     def see_second(self, found: re.Match[str]) -> None:
-        assert found[1] == sorted(self.means, key=lambda name: -float(self.means[name]))[1]
+        falling = self.one.mean_of != "mean rank"
+        assert found[1] == sorted(self.means, key=self.means.__getitem__, reverse=falling)[1]
         self.pair(found[2], found[3], found)
 
     def effects(self) -> Any:
@@ -495,13 +500,20 @@ def test_the_measure_is_cited(measure: str, cited: str) -> None:
 
 
 def test_no_measure_has_an_empty_citation() -> None:
-    scores = cf.Scores(np.array([[0.2, 0.4], [0.1, 0.3], [0.5, 0.2]]), tuple("123"), ("a", "b"))
     # Measures that other tests define have no source.
     for name in HOME.keys() & REGISTRY.of("measure").keys():
-        text = str(representative(name))
-        told = cf.compare(replace(scores, measure=text), test="t").prose()
-        start = f"a was compared with b by {text} ("
-        assert told.startswith(start) and re.match(r"[A-Za-z]", told[len(start) :]), told[:200]
+        measure = representative(name)
+        assert measure is not None
+        told = written([[name, Cited(measure.source), "."]], "text")
+        assert re.match(r" \([A-Za-z].*\)\.$", told[len(name) :]), told
+
+
+@pytest.mark.parametrize("text", ["AP", "RR", "P@5"])
+def test_the_measure_is_cited_where_it_is_named(text: str) -> None:
+    scores = cf.Scores(np.array([[0.2, 0.4], [0.1, 0.3], [0.5, 0.2]]), tuple("123"), ("a", "b"))
+    told = cf.compare(replace(scores, measure=text), test="t").prose()
+    start = f"a was compared with b by {text} ("
+    assert told.startswith(start) and re.match(r"[A-Za-z]", told[len(start) :]), told[:200]
 
 
 def test_missing_scores_and_one_sided() -> None:

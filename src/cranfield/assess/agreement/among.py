@@ -134,10 +134,13 @@ def agreement_of(
         replicates = without_each_topic(tables, law)
     elif interval == "bootstrap":
         replicates = with_drawn_topics(tables, law, resamples, seed)
-    shares = np.array([one.declared.least == 0 for one in asked])
-    low, high = limits(value, replicates, has, interval, confidence, bounded=True, shares=shares)
+    least = np.array([one.declared.least for one in asked])
+    low, high = limits(
+        value, replicates, has, interval, confidence, bounded=True, shares=least == 0
+    )
     if interval == "jackknife":
-        low = np.maximum(low, np.minimum([one.declared.least for one in asked], value))
+        # Where labels lack, a coefficient may itself be below its bound.
+        low = np.where(value < least, low, np.maximum(low, least))
     drawn = interval == "bootstrap"
     total = tables.units.sum(axis=(0, -2, -1))
     notes = remarks(value, low, replicates, has, interval)

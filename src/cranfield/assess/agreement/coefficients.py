@@ -19,20 +19,10 @@ from cranfield.base.words import some_of
 class Declared:
     """What a coefficient is.
 
-    Attributes
-    ----------
-    law
-        The function of the tables; it takes a distance if the coefficient has one.
-    summary, source
-        What it says, and where it is from.
-    distance
-        The distance it takes if none is named; empty where it has none.
-    binary
-        Whether it is of two grades, so that others are cut.
-    of_two
-        Whether it is of two assessors only.
-    least
-        Below which no interval goes.
+    distance: the one it takes if none is named; empty where it has none.
+    binary: whether it is of two grades, so that others are cut.
+    of_two: whether it is of two assessors only.
+    least: below which no interval goes.
     """
 
     law: Callable[..., Floats]
@@ -93,8 +83,6 @@ _REL = re.compile(r"rel=(-?\d+)")
 class Coefficient:
     """A coefficient with its distance and its lowest relevant grade; its text form reads back.
 
-    Examples
-    --------
     >>> str(coefficient("alpha")), str(coefficient("kappa(linear)")), str(coefficient("positive"))
     ('alpha(ordinal)', 'kappa(linear)', 'positive(rel=1)')
     """
@@ -125,21 +113,7 @@ class Coefficient:
 
 
 def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
-    """Read the text form of a coefficient.
-
-    Parameters
-    ----------
-    text
-        A name of :data:`COEFFICIENTS`, and in brackets a distance, `rel=` and the lowest relevant
-        grade, or both: grades are cut in two there, 0 below and 1 from it on.
-    rel
-        Where to cut if the text does not say so; what is of two grades is cut at 1 else.
-
-    Raises
-    ------
-    PolicyError
-        For what is no coefficient, or a distance that it does not have.
-    """
+    """Read a name, and in brackets a distance, `rel=` and the lowest relevant grade, or both."""
     if isinstance(text, Coefficient):
         return text
     found = _FORM.fullmatch(str(text).strip())

@@ -42,37 +42,13 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def distances(name: str, grades: Floats, frequencies: Floats | None = None) -> Floats:
-    r"""Distance of each two grades.
+    r"""Return the distance of each two grades, in ascending order; shape (..., grades, grades).
 
-    Parameters
-    ----------
-    name
-        `nominal`: 1 for two different grades. `linear`: :math:`|c - v|`. `quadratic`, also called
-        `interval`: :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`:
-        :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`.
-    grades
-        In ascending order; shape (grades,).
-    frequencies
-        Labels of each grade, :math:`n_g`, for `ordinal` only; shape (..., grades).
+    `nominal`: 1 for two different grades. `linear`: :math:`|c - v|`. `quadratic`, or `interval`:
+    :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`, by the frequencies of the
+    grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Grades are scaled to a range of 1 first.
+    Sources: Cohen (1968) for weights, Krippendorff (2011) for the levels.
 
-    Returns
-    -------
-    array
-        Shape (..., grades, grades), 0 on the diagonal. Grades are scaled to a range of 1 first, so
-        that those of `linear` and `quadratic` are at most 1.
-
-    Raises
-    ------
-    PolicyError
-        For an unknown name, `ratio` of a grade below 0, and `ordinal` without frequencies.
-
-    Notes
-    -----
-    Cohen (1968) for weights, Krippendorff (2011), Computing Krippendorff's alpha-reliability, for
-    the levels.
-
-    Examples
-    --------
     >>> distances("linear", np.array([0.0, 1.0, 2.0])).tolist()
     [[0.0, 0.5, 1.0], [0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
     >>> distances("ordinal", np.array([0.0, 1.0]), np.array([3.0, 1.0])).tolist()

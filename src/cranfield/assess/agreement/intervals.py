@@ -55,69 +55,48 @@ def jackknife(
     bounded: bool = True,
     shares: Any = False,
 ) -> tuple[Floats, Floats]:
-    r"""Return t intervals from the values without each topic.
+    r"""Return t intervals from the values (...) and those without each topic (topics, ...).
 
-    Parameters
-    ----------
-    value
-        With all topics; shape (...).
-    without
-        Without each; shape (topics, ...).
-    has
-        Which topics a value is of; shape (topics, ...). The others do not count.
-    bounded
-        Whether values are 1 at most: then the interval is one of :math:`\ln(1 - \theta)`, the
-        disagreement, so that it ends below 1. Otherwise it is one of the values themselves.
-    shares
-        Which values lie from 0 to 1; shape (...). Their intervals are of the log odds, but where a
-        value is 0 or 1.
+    `has` says which topics a value is of. Intervals are of :math:`\ln(1 - \theta)` if values are
+    `bounded` by 1, so that they end below 1; of `shares`, which lie from 0 to 1, of the log odds,
+    but where a value is 0 or 1. With n topics, and the degrees of freedom of :func:`freedom`,
 
-    Notes
-    -----
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
-    with n topics (Efron and Stein 1981), and the degrees of freedom of :func:`freedom`.
+    Source: Efron and Stein (1981).
     """
-    from scipy.special import stdtrit
+    from scipy.special import expit, stdtrit
 
     number = has.sum(axis=0)
+    odds = shares & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
+
+    def on_line(values: Floats) -> Floats:
+        if not bounded:
+            return values
+        return np.asarray(np.where(odds, np.log(values), 0.0) - np.log1p(-values))
+
+    def back(ends: Floats) -> Floats:
+        return np.where(odds, expit(ends), -np.expm1(-ends)) if bounded else ends
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre, others = (np.log1p(-x) if bounded else x for x in (value, without))
-        odds = np.broadcast_to(shares, value.shape)
-        odds = odds & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
-        centre, others = (
-            np.where(odds, np.log(x) - np.log1p(-x), y)
-            for x, y in ((value, centre), (without, others))
-        )
+        centre, others = on_line(value), on_line(without)
         apart = np.where(has, others - np.where(has, others, 0).sum(axis=0) / number, 0)
         spread = np.sqrt((number - 1) / number * (apart**2).sum(axis=0))
         half = stdtrit(freedom(apart, number), (1 + confidence) / 2) * spread
-        low, high = centre - half, centre + half
-        limits = (-np.expm1(high), -np.expm1(low)) if bounded else (low, high)
-        limits = tuple(
-            np.where(odds, 1 / (1 + np.exp(-end)), other)
-            for end, other in zip((low, high), limits, strict=True)
-        )
+        low, high = back(centre - half), back(centre + half)
     # Where topics do not differ at all, none of them tells how much others would.
     known = (number > 1) & np.isfinite(spread) & (spread > SAME)
-    return np.where(known, limits[0], np.nan), np.where(known, limits[1], np.nan)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
 def freedom(apart: Floats, number: Ints) -> Floats:
-    r"""Estimate the degrees of freedom of a variance from deviations of topics.
+    r"""Estimate the degrees of freedom of a variance from deviations of topics (O'Neill 2014).
 
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    with n topics: a variance of kurtosis :math:`\kappa` varies as one of so many normal values
-    (O'Neill 2014). The fewer topics the deviations come from, the fewer there are.
-
-    Parameters
-    ----------
-    apart
-        Deviations, 0 for topics that do not count; shape (topics, ...).
-    number
-        Topics that count; shape (...).
+    The fewer topics the deviations come from, the fewer there are. Deviations, shape (topics, ...),
+    are 0 for topics that do not count; `number` is how many do.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
@@ -149,8 +128,8 @@ def limits(
     if interval == "none":
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     if interval == "jackknife":
-        each = np.broadcast_to(has[:, :, None], replicates.shape)
-        return jackknife(value, replicates, each, confidence, bounded=bounded, shares=shares)
+        has = np.broadcast_to(has[:, :, None], replicates.shape)
+        return jackknife(value, replicates, has, confidence, bounded=bounded, shares=shares)
     low, high = percentiles(replicates, confidence)
     none = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
     return np.where(none, np.nan, low), np.where(none, np.nan, high)

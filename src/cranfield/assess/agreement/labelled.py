@@ -29,18 +29,11 @@ MOST_PAIRS = 2**25
 class Labelled:
     """Labels as codes, one of an assessor and a unit, in order of units and assessors.
 
-    Attributes
-    ----------
-    topics, assessors
-        Their names.
-    topic_of
-        Topic of each unit; shape (units,).
-    scale
-        The grades, ascending.
-    unit, assessor, level
-        Of each label; `level` is the place of its grade on the scale.
-    notes
-        What was left out.
+    topics, assessors: their names.
+    topic_of: topic of each unit; shape (units,).
+    scale: the grades, ascending.
+    unit, assessor, level: of each label; `level` is the place of its grade on the scale.
+    notes: what was left out.
     """
 
     topics: tuple[str, ...]

@@ -13,8 +13,6 @@ from cranfield.base.errors import PolicyError
 def observed(tables: Tables) -> Floats:
     """Share of agreement: the mean over units with two labels or more of their equal pairs.
 
-    Examples
-    --------
     >>> from cranfield.assess.agreement.tables import two_assessors
     >>> two = two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()
     >>> float(observed(two))
@@ -50,8 +48,6 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
 
     with r and s the grades of the first and the second.
 
-    Examples
-    --------
     >>> from cranfield.assess.agreement.tables import two_assessors
     >>> float(cohen_kappa(two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()))
     0.5
@@ -69,8 +65,6 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     Of two it is Scott's pi (1955). With gaps, agreement is of the units with two labels, and the
     share of a grade is the mean over all units with one (Gwet 2014).
 
-    Examples
-    --------
     >>> from cranfield.assess.agreement.tables import of_counts
     >>> round(float(fleiss_kappa(of_counts([[3, 0], [1, 2], [0, 3]]).total())), 4)
     0.55
@@ -86,8 +80,6 @@ def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
 
-    Examples
-    --------
     >>> from cranfield.assess.agreement.tables import many_assessors
     >>> gaps = many_assessors([[0, 0, 1], [1, 1, float("nan")], [2, 2, 2]]).total()
     >>> round(float(krippendorff_alpha(gaps, "nominal")), 4)
@@ -108,8 +100,6 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     with q grades on the scale, also those that nobody gave, and pi the mean over units with a label
     of their shares of a grade.
 
-    Examples
-    --------
     >>> from cranfield.assess.agreement.tables import two_assessors
     >>> two = two_assessors([0, 0, 0, 0, 1], [0, 0, 0, 1, 0]).total()
     >>> round(float(gwet_ac(two)), 4), round(float(cohen_kappa(two)), 4)

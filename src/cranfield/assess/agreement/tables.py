@@ -20,20 +20,14 @@ CELLS = 2**25
 class Tables:
     """Sums over units, such as all judged pairs of a topic; all of them can be added and weighted.
 
-    Attributes
-    ----------
-    grades
-        Of the scale, in ascending order; shape (grades,).
-    pairs
-        Pairs of labels of one unit by their two grades, both ways, each unit weighing its number
+    grades: of the scale, in ascending order; shape (grades,).
+    pairs: pairs of labels of one unit by their two grades, both ways, each unit weighing its number
         of labels (Krippendorff's coincidences): n_c (n_v - [c = v]) / (m - 1) for a unit with m
         labels; shape (..., grades, grades).
-    units
-        The same, each unit weighing 1: divided by m.
-    shares
-        Sum over all units with a label of the share of labels of each grade; shape (..., grades).
-    joint
-        For two assessors: units by the grade of the first and that of the second; shape
+    units: the same, each unit weighing 1: divided by m.
+    shares: sum over all units with a label of the share of labels of each grade; shape (...,
+        grades).
+    joint: for two assessors, units by the grade of the first and that of the second; shape
         (..., grades, grades). Otherwise None.
     """
 
@@ -44,13 +38,7 @@ class Tables:
     joint: Floats | None = None
 
     def weighted(self, weights: Floats) -> Tables:
-        """Return sums over the first axis, the topics, once for each row of weights.
-
-        Parameters
-        ----------
-        weights
-            How often each topic counts; shape (samples, topics) or (topics,).
-        """
+        """Return sums over the topics, once for each row of weights; shape (..., topics)."""
 
         def summed(values: Floats) -> Floats:
             return np.tensordot(weights, values, axes=1)
@@ -98,32 +86,8 @@ def of_joint(joint: Floats, grades: Floats) -> Tables:
 def two_assessors(
     first: Any, second: Any, *, grades: Any = None, topics: Any = None, rows: int | None = None
 ) -> Tables:
-    """Count the units of each topic by the grades of two assessors.
+    """Count the units of each topic by two grades; NaN is no grade, topics are numbered from 0.
 
-    Parameters
-    ----------
-    first, second
-        Grades of the same units, as numbers; NaN where there is none. Units without both are left
-        out.
-    grades
-        The scale: by default the grades that occur.
-    topics
-        Number of the topic of each unit, from 0; by default all are of one.
-    rows
-        Number of topics, by default as many as occur.
-
-    Returns
-    -------
-    Tables
-        With shape (topics, ...).
-
-    Raises
-    ------
-    CranfieldError
-        For values that are no numbers, are not of the same units, or are off the scale.
-
-    Examples
-    --------
     >>> two_assessors([0, 0, 1, 1], [0, 1, 1, np.nan]).joint.tolist()
     [[[1.0, 1.0], [0.0, 1.0]]]
     """
@@ -145,22 +109,8 @@ def two_assessors(
 def many_assessors(
     ratings: Any, *, grades: Any = None, topics: Any = None, rows: int | None = None
 ) -> Tables:
-    """Count pairs of labels of one unit, by topic.
+    """Count pairs of labels of one unit, by topic; ratings have shape (units, assessors).
 
-    Parameters
-    ----------
-    ratings
-        Grades of each unit by each assessor, NaN where there is none; shape (units, assessors).
-    grades, topics, rows
-        As in :func:`two_assessors`.
-
-    Returns
-    -------
-    Tables
-        With shape (topics, ...).
-
-    Examples
-    --------
     >>> many_assessors([[0, 0, 1], [1, 1, np.nan]]).pairs.tolist()
     [[[1.0, 1.0], [1.0, 2.0]]]
     """
@@ -186,8 +136,6 @@ def of_counts(
 ) -> Tables:
     """Make the tables from how many labels of each grade a unit has, shape (units, grades).
 
-    Examples
-    --------
     >>> of_counts([[2, 1], [0, 2]]).shares.round(3).tolist()
     [[0.667, 1.333]]
     """

@@ -125,7 +125,7 @@ def estimated_mean(
     *,
     proportions: bool,
 ) -> CorrectedMeans:
-    """Do what :func:`corrected_mean` does, with exact intervals of proportions or without."""
+    """Do what :func:`corrected_mean` does; without `proportions`, grades have t intervals."""
     check_share("alpha", alpha)
     y, f = checked_labels(human, judge)
     one = y.ndim == 1

@@ -11,31 +11,18 @@ from cranfield.base.shares import wilson
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
-    r"""Share of each grade of people among what the judge gave a grade, and its limits.
+    r"""Return shares of people's grades by the grade of the judge, lower and upper bounds.
 
-    Parameters
-    ----------
-    tables
-        Pairs by topic, grade of people and grade of the judge; shape (topics, grades, grades).
-    confidence
-        Of the intervals.
-
-    Returns
-    -------
-    tuple of arrays
-        Shares, lower and upper limits, by grade of the judge and grade of people; shape (grades,
-        grades). NaN for a grade that the judge never gave.
-
-    Notes
-    -----
-    Wilson's (1927) interval of a share p, with pairs divided by the design effect of topics, as
-    pairs of a topic are alike. The design effect is the variance of p by the jackknife over topics,
+    Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
+    grades by people); NaN for a grade that the judge never gave. Intervals are those of Wilson
+    (1927) for a share p, with pairs divided by the design effect of topics, as pairs of a topic are
+    alike: the variance of p by the jackknife over topics,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
     over p (1 - p) / n, and at least 1; the t quantile has the degrees of freedom that ``freedom``
-    of the jackknife finds in these terms. A share of 0 or 1 has no variance to estimate it from:
-    each topic counts as one pair there.
+    finds in these terms. A share of 0 or 1 has no variance to estimate it from: each topic counts
+    as one pair there.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
     of_grade = counts.sum(axis=2, keepdims=True)
@@ -50,13 +37,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     certain = (share == 0) | (share == 1)
     pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
     known = np.where(certain, topics - 1, freedom(apart, topics))
-    return (share, *_wilson(share, pairs, known, topics, confidence))
-
-
-def _wilson(
-    share: Floats, size: Floats, df: Floats, topics: Ints, confidence: float
-) -> tuple[Floats, Floats]:
-    low, high = wilson(share, size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2))
+    low, high = wilson(share, pairs, stdtrit(np.maximum(known, 1), (1 + confidence) / 2))
     # One topic says nothing of others.
     alone = (topics < 2) & ~np.isnan(share)
-    return np.where(alone, 0.0, low), np.where(alone, 1.0, high)
+    return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)

@@ -15,40 +15,26 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.collection.files.many_runs import files_of
-from cranfield.collection.files.named_columns import Called, called
+from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.keys import TopicCoder
+from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES, without_repeats
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
-from cranfield.sources.schemas import NAMED, Column, Schema, optional, spelt
+from cranfield.collection.repeats import DUPLICATES
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
+from cranfield.sources.columns import columns_of_file, is_frame, read_columns
+from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.tables import fitted
 from cranfield.sources.text import in_encoding
-from cranfield.sources.values import GRADE_OR_NONE, ID
+from cranfield.sources.values import GRADE_OR_NONE
 
-_NAMES = ("qid", "docid", "judgment")
-_LABELS = Schema(
-    "label set",
-    (
-        # In UMBRELA's records `query` is a text, and so is `passage`; they have no ids.
-        Column("qid", ID, "topic", called="topic"),
-        Column("docid", ID, "doc", called="document"),
-        Column("judgment", GRADE_OR_NONE, "judgment", called="grade"),
-        optional("result_status", GRADE_OR_NONE),
-    ),
+_LABELS = replace(
+    QRELS,
+    kind="label set",
     called="labels",
-    decisive=("status",),
-    tuples=_NAMES,
-    mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
+    columns=(*QRELS.columns[:3], optional("result_status", GRADE_OR_NONE)),
     numbered=True,
-    hint="; columns={{'{name}': ...}} says which it is",
 )
-_OWN = dict(zip(("topic", "doc", "grade"), _NAMES, strict=True))
-"""The columns by their names in judgments."""
-
-_OF_ROWS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
-"""What a mapping has as a key that is one row."""
+_IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,10 +112,8 @@ def read_judges(
     check_choice("duplicates", duplicates, DUPLICATES)
     check_encoding(encoding)
     asked = None if columns is None else called(columns, "qrels", None)
-    judges = tuple(
-        _read(name, one, format, encoding, asked, separator, duplicates)
-        for name, one in _items(data)
-    )
+    options = {"separator": separator, "duplicates": duplicates}
+    judges = tuple(_read(name, one, format, encoding, asked, options) for name, one in _items(data))
     if not judges:
         raise PolicyError("no judge was given")
     names = [one.name for one in judges]
@@ -177,63 +161,39 @@ def _is_labels(data: Mapping[Any, Any]) -> bool:
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
         # Else a mapping of judges to labels.
-        return not {spelt(key) for key in item}.isdisjoint(_OF_ROWS)
-    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == len(_NAMES))
+        return not _IDS.isdisjoint(map(spelt, item))
+    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
 def _read(
-    name: str | None,
-    data: Any,
-    form: str,
-    encoding: str,
-    asked: Called | None,
-    separator: str,
-    duplicates: str,
+    name: str | None, data: Any, form: str, encoding: str, asked: Called | None, options: Any
 ) -> Judge:
-    stem = "judge"
     if isinstance(data, (Judge, Qrels)):
         if asked is not None or encoding != "utf-8":
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
-        if isinstance(data, Qrels):
-            return Judge(name or stem, data.flat())
-        return data if name is None else replace(data, name=name)
+        judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
+        return judge if name is None else replace(judge, name=name)
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        stem = source.stem
+        name = name or source.stem
         named = form if form != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if named not in NAMED or source.path.startswith("irds:"):
-            labels = read_qrels(
-                source.path,
-                format=form,
-                encoding=encoding,
-                subtopics=False,
-                columns=asked,  # type: ignore[arg-type]
-                separator=separator,
-                duplicates=duplicates,
-            )
-            return Judge(name or stem, labels)
+            given: Any = {"format": form, "encoding": encoding, "columns": asked}
+            return Judge(name, read_qrels(source.path, subtopics=False, **given, **options))
         columns = columns_of_file(in_encoding(source, encoding, named), _LABELS, named)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
-    names = {} if asked is None else asked.of(columns.names)
-    own = {_OWN[column]: name for column, name in names.items() if column in _OWN}
-    table = fitted(columns.matched(_LABELS, own), _LABELS, columns.source, columns.lines)
-    frame = table.frame.with_row_index("row")
-    said = frame.filter(pl.col("judgment").is_not_null() & pl.col("result_status").ne_missing(0))
-    if not said.height:
-        raise InputError(
-            f"none of {counted(frame.height, 'answer')} has a grade", source=table.source
-        )
-    rows, coder = said["row"].to_numpy(), TopicCoder()
-    lines = None if table.lines is None else LineMap.of(np.asarray(table.lines)[rows].tolist())
-    codes, docs, grades = coder.encode(said["qid"]), said["docid"], said["judgment"].to_numpy()
-    topics, origin = tuple(coder.names), Origin(table.source, lines)
-    if duplicates != "error":
-        kept = without_repeats(duplicates, grades, codes, docs, topics, origin)
-        if kept is not None:
-            codes, docs, grades, origin = codes[kept], docs[kept], grades[kept], Origin(origin.name)
-    labels = Qrels(topics, codes, docs, grades, origin=origin)
-    return Judge(name or stem, labels, unparsed=frame.height - said.height)
+    called = {} if asked is None else asked.of(columns.names)
+    table = fitted(columns.matched(_LABELS, called), _LABELS, columns.source, columns.lines)
+    parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
+    rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
+    answers = table.frame.height
+    if not rows.size:
+        raise InputError(f"none of {counted(answers, 'answer')} has a grade", source=table.source)
+    lines = None if table.lines is None else np.asarray(table.lines)[rows]
+    table = replace(table, frame=table.frame[rows].drop("result_status"), lines=lines)
+    labels = read_qrels(SystemTable(table, {}, ""), **options)
+    return Judge(name or "judge", labels, unparsed=answers - rows.size)

@@ -30,7 +30,8 @@ LABELS = Schema(
     tuples=("topic", "doc", "worker", "grade", "order"),
     numbered=True,
     hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
-    " given as NAME=FILE, a table with a column for each worker must be unpivoted first)",
+    " given as NAME=FILE; a table with a column for each worker must be unpivoted first; of votes"
+    " by unknown workers, number those of each document in a column worker)",
 )
 
 OF_WORKER = replace(

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.assess.labels.reading import NO_TOPIC
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.files.reading import read_qrels
@@ -31,15 +31,13 @@ _ITEMS = schema_of_lines(
 )
 
 
-def read_gold(data: Any, labels: Labels, encoding: str = "utf-8") -> Qrels:
-    """Read known grades: anything that `read_qrels` takes.
-
-    Of items without topics also a dict `{item: grade}`, or a file of lines of item and grade.
-    """
+def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
+    """Read judgments; of items without topics also `{item: grade}`, or lines of item and grade."""
     if labels.topics == (NO_TOPIC,) and _of_items(data):
-        frame = read_table(data, _ITEMS).frame
-        return read_qrels(frame.select(topic=pl.lit(NO_TOPIC), doc="doc", grade="grade"))
-    return data if isinstance(data, Qrels) else read_qrels(data, encoding=encoding)
+        if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
+            raise PolicyError("columns and encoding are for judgments, got items and grades")
+        data, options = read_table(data, _ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
+    return read_qrels(data, **options)
 
 
 def _of_items(data: Any) -> bool:
@@ -55,15 +53,7 @@ def _of_items(data: Any) -> bool:
 
 
 def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
-    """Return the known grade of each pair as an index into the scale, -1 where none is; and notes.
-
-    Raises
-    ------
-    InputError
-        For a known grade off the scale of the labels.
-    CranfieldError
-        Where no labelled pair has a known grade.
-    """
+    """Return the known grade of each pair as a place on the scale, -1 where none is; and notes."""
     level = np.full(len(labels.docs), -1, dtype=np.int64)
     if data is None:
         return level, ()

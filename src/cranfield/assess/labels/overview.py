@@ -20,13 +20,6 @@ MANY = 10
 class Overview(Framed):
     """What labels hold.
 
-    Attributes
-    ----------
-    labels
-        The labels.
-
-    Examples
-    --------
     >>> from cranfield.assess import read_labels
     >>> rows = [("q", "d", "ann", 1), ("q", "d", "bob", 0), ("q", "e", "ann", 1)]
     >>> print(Overview(read_labels(rows)))

@@ -12,11 +12,10 @@ from cranfield.assess.pools.asking import Asking
 from cranfield.assess.pools.catalogue import parse_method
 from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.orders import pooled
-from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool
+from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, judgments_so_far
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.words import counted
-from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.tabular.frames import Framed
 
@@ -130,12 +129,9 @@ def next_documents(
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
     made = pooled(runs, depth)
-    judgments = None if judged is None else read_qrels(judged, ungraded="drop").flat()
-    grades = np.full(len(made), UNJUDGED, dtype=np.int32)
-    outside = 0
-    if judgments is not None:
-        grades = made.graded(judgments)
-        outside = len(judgments) - int((grades != UNJUDGED).sum())
+    judgments = judgments_so_far(judged)
+    grades = made.graded(judgments)
+    outside = 0 if judgments is None else len(judgments) - int((grades != UNJUDGED).sum())
     below = (grades < 0) & (grades != UNJUDGED)
     check_choice("negative", negative, NEGATIVE)
     known = (grades != UNJUDGED) & ~(below & (negative == "unjudged"))

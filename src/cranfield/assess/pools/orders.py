@@ -232,12 +232,9 @@ def order(
     check_whole("batch", batch, 1)
     check_choice("unjudged", unjudged, OF_UNJUDGED)
     made = pooled(runs, depth)
-    if qrels is None:
-        if chosen.learns:
-            raise PolicyError(f"{chosen.name} learns from judgments, and there are none")
-        grades = np.full(len(made), UNJUDGED, dtype=np.int32)
-    else:
-        grades = made.graded(qrels, negative=negative)
+    if qrels is None and chosen.learns:
+        raise PolicyError(f"{chosen.name} learns from judgments, and there are none")
+    grades = made.graded(qrels, negative=negative)
     if chosen.learns:
         known = np.ones(len(made), dtype=bool)
         if unjudged == "unknown":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.repeats import UngradedError
 from cranfield.fusion.rankings import Rankings
 from cranfield.tabular.frames import Framed
 
@@ -121,6 +123,7 @@ class Pool(Framed, Rankings):
         ----------
         qrels
             Whatever :func:`cranfield.read_qrels` takes; over subtopics, the highest grade counts.
+            None before the first judgment.
         negative
             What a grade below 0 means: `judged` (default), kept as it is, or `unjudged`.
 
@@ -136,10 +139,11 @@ class Pool(Framed, Rankings):
         [-2147483648, 1]
         """
         check_choice("negative", negative, NEGATIVE)
-        judgments = read_qrels(qrels, ungraded="drop").flat()
-        asked, found = judgments.find(self)
+        judgments = judgments_so_far(qrels)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
-        grades[asked] = judgments.grades[found]
+        if judgments is not None:
+            asked, found = judgments.find(self)
+            grades[asked] = judgments.grades[found]
         if negative == "unjudged":
             grades[grades < 0] = UNJUDGED
         return grades
@@ -232,6 +236,17 @@ class Unjudged(Framed):
                 "alone": np.bincount(made.system[alone], minlength=systems),
             }
         )
+
+
+def judgments_so_far(judged: Any, read: Callable[[Any], Qrels] | None = None) -> Qrels | None:
+    """Read judgments; None before the first, and of a sheet without any grade, with a note."""
+    if judged is None:
+        return None
+    try:
+        return (read_qrels(judged, ungraded="drop") if read is None else read(judged)).flat()
+    except UngradedError as error:
+        warn(f"{error}: nothing is judged yet", stacklevel=3)
+        return None
 
 
 def _chosen(names: Iterable[str], systems: Iterable[str]) -> Bools:

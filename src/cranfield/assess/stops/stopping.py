@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.pools.pool import Pool
+from cranfield.assess.pools.pool import Pool, judgments_so_far
 from cranfield.assess.stops.catalogue import parse_rule
 from cranfield.assess.stops.rule import Rule, Seen
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_whole, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.tabular.frames import Framed
 
@@ -234,8 +233,7 @@ def stopping_by_topic(
     """
     made = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
-    if judged is not None:
-        qrels = read_qrels(judged, ungraded="drop").flat()
+    if (qrels := judgments_so_far(judged)) is not None:
         asked, found = qrels.find(pool)
         in_order = asked[np.argsort(found)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(found)]

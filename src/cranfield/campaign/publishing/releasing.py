@@ -101,7 +101,7 @@ def release(
         Whether no team is named. Teams and runs are called by numbers, in an order drawn by the
         seed and by what only the campaign's log knows.
     seed
-        Of that order, 0 or more.
+        Of that order, 0 or more; refused if every team is named.
     scores_only
         Whether runs and judgments are left out.
     date
@@ -200,6 +200,8 @@ def _chosen(
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
     metadata, dropped = _public_metadata([run for run in runs if run.team not in hidden])
     shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
+    if seed and not any(one.hidden for one in shown):
+        raise PolicyError(f"seed requires a team that is not named, got {seed}")
     left_out = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
     left_out += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     if unreadable := len(arrived) - len(runs):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,10 +15,10 @@ import polars as pl
 from cranfield.base.errors import (
     ArgumentError,
     CranfieldError,
-    CranfieldWarning,
     InputError,
     PolicyError,
     quoted,
+    warn,
 )
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened, PathName
@@ -30,17 +29,21 @@ from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import columns_of_file, parquet_frame
 from cranfield.sources.patterns import matches
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import NUMBER, TAG, absent
 
-COLUMNS = {
-    "entry": ("entry", "tag", "run", "system", "description", "name", "model", "id"),
-    "date": ("date", "day", "submitted", "received", "time"),
-    "team": ("team", "author", "authors", "participant"),
-    "mark": ("mark", "own", ""),
-}
-"""What the columns of a board's table are called, the likeliest first; one may have no name."""
+_BOARD = Schema(
+    "table of a board",
+    (
+        Column("date", TAG, "date of entry"),
+        Column("entry", TAG),
+        optional("team", TAG, "team of entry"),
+        optional("mark", TAG),
+    ),
+    numbered=True,
+    lacks="has no column of the {name}; columns: {have}; columns={{'{name}': ...}} names it",
+)
 
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of the organisers' own entries."""
@@ -107,7 +110,7 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
         retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
         if retracted and not asked.retracted:
             said = f"{path} was retracted, and is left out"
-            warnings.warn(CranfieldWarning(said), stacklevel=3)
+            warn(said, stacklevel=3)
             continue
         if (path / REGISTRY).is_file():
             frame = _of_campaign(path, asked)
@@ -209,29 +212,21 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
             f"{path} has no scores by topic, so they cannot be standardised: a table of overall"
             " values is compared with scores of the same collection alone"
         )
-    kind = "table of a board"
-    given = columns_of_file(Source(str(path)), Schema(kind, (), numbered=True))
+    given = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
     names = [str(name) for name in given.names]
-    found = {
-        what: asked.columns.get(what) or _usual(names, usual) for what, usual in COLUMNS.items()
-    }
-    found["score"] = asked.columns.get("score") or _score_column(names, asked.measure, path)
-    for what in ("date", "entry"):
-        if found[what] is None:
-            have = ", ".join(quoted(name) for name in names)
-            reason = (
-                f"has no column of the {what}; columns: {have}; columns={{'{what}': ...}} names it"
-            )
-            raise InputError(reason, source=str(path))
-    if found["mark"] is not None:
+    called = {what: name for what, name in asked.columns.items() if what != "score"}
+    wanted = {what: names[k] for what, k in _BOARD.places(names, str(path), called).items()}
+    wanted["score"] = asked.columns.get("score") or _score_column(names, asked.measure, path)
+    if "mark" not in wanted and "" in names:
+        wanted["mark"] = ""
+    if "mark" in wanted:
         asked.used.add("own")
-    wanted = {what: name for what, name in found.items() if name is not None}
     number = replace(NUMBER, missing=absent)
     columns = tuple(
         Column(name, number if name == wanted["score"] else TAG, None)
         for name in dict.fromkeys(wanted.values())
     )
-    schema = Schema(kind, columns, asked=True)
+    schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
     table = fitted(given.matched(schema), schema, given.source, given.lines)
     read = {what: table.frame[name] for what, name in wanted.items()}
     days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]
@@ -247,11 +242,6 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
             "own": marks.is_in(own),
         }
     ).with_columns(collection=pl.lit(path.name), falls=pl.lit(value=False))
-
-
-def _usual(names: list[str], usual: tuple[str, ...]) -> str | None:
-    there = {spelt(name): name for name in reversed(names)}
-    return next((there[spelt(one)] for one in usual if spelt(one) in there), None)
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from os import fspath
 from pathlib import Path
 
 from cranfield.base.digests import file_sha256
-from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.rules.tags import safe_name
@@ -67,7 +66,7 @@ def add_judgments(
         raise InputError(reason, source=str(path))
     read = read_qrels(path)
     for said in _beside_the_task(read, rules, str(path)):
-        warnings.warn(CranfieldWarning(said), stacklevel=2)
+        warn(said, stacklevel=2)
     known = opened.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     same = next((one for one in known if one.object == sha256), None)
@@ -75,7 +74,7 @@ def add_judgments(
         said = f"version {quoted(same.version)} has the same bytes"
         if same.version == version:
             said += ": nothing is added"
-        warnings.warn(CranfieldWarning(said), stacklevel=2)
+        warn(said, stacklevel=2)
     if any(one.version == version for one in known):
         return _as_it_is(same, version)
     sha256, _ = objects.put(opened.folder, path)

@@ -25,13 +25,7 @@ def runs_of(opened: Opened, rules: TaskRules, submissions: Iterable[Submission])
 
 
 def run_of(opened: Opened, rules: TaskRules, submission: Submission) -> Run:
-    """Read the run of a submission; errors name its tag.
-
-    Raises
-    ------
-    InputError
-        For bytes that are missing, changed or not a run.
-    """
+    """Read the run of a submission; an `InputError` on its bytes names its tag."""
     try:
         _check(opened, submission)
         return runs_of(opened, rules, [submission])[0]
@@ -50,10 +44,9 @@ def from_runs(
     submissions: Sequence[Submission],
     make: Callable[[Runs], Made],
 ) -> Made | None:
-    """Call `make` with the runs of submissions, by tag; None if no run can be read.
+    """Call `make` with the runs that can be read, by tag; None if there is none.
 
-    A run that is missing, changed or unreadable is excluded with a warning that names its tag, and
-    recorded in `opened.unreadable`; the other runs are used without it.
+    Each other run is excluded with a warning, and recorded in `opened.unreadable`.
     """
     runs = intact_runs(opened, submissions)
     while runs:

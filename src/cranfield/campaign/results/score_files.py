@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
@@ -12,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.digests import file_sha256
-from cranfield.base.errors import CranfieldWarning
+from cranfield.base.errors import warn
 from cranfield.base.whole_files import whole_file
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.store.layout import SCORES, private_folder
@@ -40,7 +39,7 @@ def kept_table(
     # Another process may just have put it together with others.
     if record in opened.registry.score_files(record.task):
         said = f"{record.path} {what}: what it held is computed again"
-        warnings.warn(CranfieldWarning(said), stacklevel=2)
+        warn(said, stacklevel=2)
     return None
 
 

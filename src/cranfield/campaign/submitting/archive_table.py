@@ -13,22 +13,27 @@ from cranfield.campaign.rules.task_rules import Rules
 from cranfield.campaign.rules.times import instant
 from cranfield.campaign.submitting.declared import Declared
 from cranfield.sources.columns import read_columns
-from cranfield.sources.schemas import Schema, spelt
-from cranfield.sources.values import absent, integer_in, plain
+from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.values import TAG, absent, integer_in, plain
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "tag": ("tag", "runtag", "runid"),
-    "team": ("team", "group"),
-    "task": ("task",),
-    "type": ("type", "runtype"),
-    "priority": ("priority", "precedence"),
-    "description": ("description",),
-    "received": ("received",),
-    "file": ("file", "path"),
-}
-"""What a row can say of a run, and the columns that usually hold it, however spelt."""
+_SAID = (
+    Column("tag", TAG),
+    optional("team", TAG),
+    optional("task", TAG),
+    optional("type", TAG, "type of run"),
+    *(optional(name, TAG) for name in ("priority", "description", "received", "file")),
+)
+"""What a row can say of a run, besides answers to questions."""
 
-_TABLE = Schema("table of runs", (), formats=frozenset({"csv", "tsv", "json"}), numbered=True)
+NAMES = frozenset(column.name for column in _SAID)
+
+_TABLE = Schema(
+    "table of runs",
+    _SAID,
+    formats=frozenset({"csv", "tsv", "json"}),
+    numbered=True,
+    lacks="has no column {name}; columns: {have}",
+)
 
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
 
@@ -89,7 +94,7 @@ def read_archive_table(
     InputError, PolicyError
         For a table that is none, that lacks a tag or a team, or that names a column twice.
     """
-    read = read_columns(table, _TABLE)
+    read = read_columns(table, replace(_TABLE, columns=()))
     places, unused = _places(read.names, columns or {}, rules, read.source)
     cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
     files, unnamed = _by_tag(runs, set(cells["tag"]))
@@ -124,30 +129,15 @@ def _places(
     have: Iterable[object], columns: Mapping[str, str], rules: Rules, source: str
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Find the column of each thing that can be said, and those that nothing asks for."""
-    questions = {name for task in rules.tasks.values() for name in task.questions}
-    usual = NAMES | {name: (name,) for name in sorted(questions)}
+    questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
+    asked = tuple(optional(name, TAG, None) for name in sorted(questions))
+    schema = replace(_TABLE, columns=(*_SAID, *asked))
+    known = [column.name for column in schema.columns]
+    for name in columns:
+        if name not in known:
+            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(known)}")
     names = [str(name) for name in have]
-    for name, column in columns.items():
-        if name not in usual:
-            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(usual)}")
-        if column not in names:
-            raise InputError(f"has no column {quoted(column)}", source=source)
-    places = {}
-    for name, others in usual.items():
-        wanted = [columns[name]] if name in columns else [*map(spelt, others)]
-        found = [
-            k
-            for k, one in enumerate(names)
-            if (one in wanted if name in columns else spelt(one) in wanted)
-        ]
-        if len(found) > 1:
-            both = " and ".join(quoted(names[k]) for k in found[:2])
-            raise InputError(f"has two columns of {name}: {both}", source=source)
-        if found:
-            places[name] = found[0]
-    if "tag" not in places:
-        listed = ", ".join(map(quoted, names[:12]))
-        raise InputError(f"has no column tag; columns: {listed}", source=source)
+    places = schema.places(names, source, columns)
     used = set(places.values())
     return places, tuple(name for k, name in enumerate(names) if k not in used)
 
@@ -183,12 +173,7 @@ def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared
 def _by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """List files by their tag: their name, or its beginning without one or two suffixes.
-
-    The names of files of no tag come too, unless they were found in a folder.
-
-    The archives of TREC put `input.` before it. Tags have dots: the longest one counts.
-    """
+    """List files by their tag: their name, or its beginning without one or two suffixes."""
     files: dict[str, list[str]] = {}
     unnamed = []
     for run in runs:

@@ -100,7 +100,7 @@ def change_team(
     Raises
     ------
     PolicyError
-        For a team that is not there, and for a date that is none.
+        For a team that is not there, a date that is none, and if nothing is to change.
     """
     new: dict[str, Any] = {}
     if name is not None:
@@ -109,6 +109,8 @@ def change_team(
         new["contact"] = _line("contact", contact)
     if anonymous_until is not None:
         new["anonymous_until"] = _day(anonymous_until)
+    if not new:
+        raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
     # The log says what was changed; contacts stand in the table of teams alone.
     with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
         return tx.update(replace(known_team(tx.team(id), id), **new))

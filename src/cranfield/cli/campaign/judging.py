@@ -18,6 +18,7 @@ from cranfield.cli.campaign.arguments import (
     write_listing,
 )
 from cranfield.cli.options.declaring import READ, command, option
+from cranfield.cli.options.judging import one_of, seed_option
 from cranfield.cli.options.output import gathered, output_option
 from cranfield.cli.options.pooling import LISTS, Dealing, dealing_options
 from cranfield.tabular import from_frame
@@ -56,20 +57,12 @@ Examples:
     goes_with="--unjudged",
 )
 @gathered(Dealing, "dealing", dealing_options(LISTED))
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of all draws.",
-    goes_with=("--arranged=shuffled", "--assessors"),
-)
-@option(
+@seed_option("Of all draws.", goes_with=("--arranged=shuffled", "--assessors"))
+@one_of(
     "--format",
-    type=click.Choice(["auto", *LISTS]),
-    default="auto",
-    show_default=True,
-    help="How to write documents; auto looks at the suffix.",
+    ("auto", *LISTS),
+    "How to write documents; auto looks at the suffix.",
+    "auto",
     goes_with=LISTED,
 )
 @output_option
@@ -150,12 +143,9 @@ def judgments(
         if version is not None or note:
             raise PolicyError("which judgments? QRELS is missing")
         records = opened.registry.judgments(rules.name)
-        kinds = {"rows": pl.Int64}
-        columns = ("version", "added", "rows", "note", "object")
-        frame = pl.DataFrame(
-            {name: [getattr(one, name) for one in records] for name in columns},
-            schema={name: kinds.get(name, pl.String) for name in columns},
-        )
+        kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
+        columns = {name: [getattr(one, name) for one in records] for name in kinds}
+        frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{from_frame(frame, title).to_text() if records else title}\n"
         write_listing(frame, text, form, output)

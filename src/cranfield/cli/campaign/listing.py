@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -86,19 +84,17 @@ def _row(one: Submission) -> dict[str, Any]:
 
 
 def _csv(runs: Iterable[Submission]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, "answers"])
-    for one in runs:
-        row = _row(one)
-        answers = json.dumps(row.pop("answers"), ensure_ascii=False, sort_keys=True)
-        writer.writerow([_cell(value) for value in (*row.values(), answers)])
-    return out.getvalue()
+    import polars as pl
+
+    rows = [_row(one) for one in runs]
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    answers = [json.dumps(row["answers"], ensure_ascii=False, sort_keys=True) for row in rows]
+    return pl.DataFrame({**columns, "answers": answers}).write_csv()
 
 
 def _cell(value: object) -> str:
     if isinstance(value, bool):
-        return str(value).lower()
+        return "yes" if value else ""
     return "" if value is None else str(value)
 
 
@@ -106,13 +102,7 @@ def _text(runs: Sequence[Submission], left: Counter[str]) -> str:
     from cranfield.tabular.text import text_table
 
     names = COLUMNS[:SHOWN]
-    rows = [
-        [
-            ("yes" if value else "") if isinstance(value, bool) else _cell(value)
-            for value in (getattr(one, name) for name in names)
-        ]
-        for one in runs
-    ]
+    rows = [[_cell(getattr(one, name)) for name in names] for one in runs]
     text = text_table(names, rows, left=[k for k, name in enumerate(names) if name != "priority"])
     notes = ", ".join(f"{number:,} {state}" for state, number in sorted(left.items()))
     return text + "\n" + (f"not shown: {notes} (--state all)\n" if notes else "")

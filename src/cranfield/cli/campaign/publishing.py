@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import command, option
+from cranfield.cli.options.judging import seed_option
 
 RELEASE = """\b
 Examples:
@@ -42,13 +44,7 @@ Examples:
 @task_option
 @judgments_option
 @option("--anonymous", is_flag=True, help="No team is named.")
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of the order in which teams that are not named are numbered.",
-)
+@seed_option("Of the order in which teams that are not named are numbered.")
 @option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
 @option(
     "--date",
@@ -56,16 +52,7 @@ Examples:
     help="Day of the release, written into it, by which embargoes end; else today, not written.",
 )
 @option("--note", default="", metavar="TEXT", help="A text for its README.")
-def release(
-    folder: str,
-    task: str | None,
-    judgments: str | None,
-    anonymous: bool,
-    seed: int,
-    scores_only: bool,
-    date: str | None,
-    note: str,
-) -> int:
+def release(folder: str, **options: Any) -> int:
     """Release a task: runs, judgments, scores, sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
@@ -74,15 +61,7 @@ def release(
     from cranfield import campaign
 
     opened = campaign.open(folder)
-    made = opened.release(
-        task,
-        judgments=judgments,
-        anonymous=anonymous,
-        seed=seed,
-        scores_only=scores_only,
-        date=date,
-        note=note,
-    )
+    made = opened.release(**options)
     print(plain(f"{made.path}: {made.said}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
     for one in made.left_out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
+from cranfield.cli.options.judging import alpha_option
 from cranfield.cli.options.output import output_option, write_findings
 from cranfield.reporting.text.studies import WRITERS
 
@@ -45,9 +46,6 @@ Examples:
 SHOWN = 200
 """Runs of a board that the text shows, unless all are asked for."""
 
-alpha_option = option(
-    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
-)
 format_option = form_option(WRITERS)
 
 
@@ -134,19 +132,7 @@ def score(
 )
 @format_option
 @output_option
-def standing(
-    folder: str,
-    run: str,
-    task: str | None,
-    measure: str | None,
-    baseline: str | None,
-    judgments: str | None,
-    kind: str,
-    alpha: float,
-    pooling: bool,
-    form: str,
-    output: str | None,
-) -> int:
+def standing(folder: str, run: str, form: str, output: str | None, **options: Any) -> int:
     """Say where a run stands among those of the campaign.
 
     It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
@@ -155,16 +141,7 @@ def standing(
     from cranfield import campaign
 
     opened: Campaign = campaign.open(folder)
-    found = opened.standing(
-        run,
-        task,
-        measure=measure,
-        baseline=baseline,
-        judgments=judgments,
-        kind=kind,
-        alpha=alpha,
-        pooling=pooling,
-    )
+    found = opened.standing(run, **options)
     write_findings(found.findings(), form, None, output)
     return status_of(opened)
 
@@ -191,15 +168,12 @@ def standing(
 @output_option
 def history(
     sources: tuple[str, ...],
-    measure: str,
-    task: str | None,
     every: bool,
-    standardised: bool,
     columns: tuple[str, ...],
     own: tuple[str, ...],
-    lower_is_better: bool,
     form: str,
     output: str | None,
+    **options: Any,
 ) -> int:
     """List the records: entries that beat all before them.
 
@@ -208,15 +182,7 @@ def history(
     from cranfield.campaign.results.entries import OWN
     from cranfield.campaign.results.history import history as history_of
 
-    found = history_of(
-        sources,
-        measure,
-        task=task,
-        standardised=standardised,
-        columns=dict(map(_pair, columns)),
-        own=own or OWN,
-        lower_is_better=lower_is_better,
-    )
+    found = history_of(sources, columns=dict(map(_pair, columns)), own=own or OWN, **options)
     write_findings(found.findings(every), form, None, output)
     return int(bool(found.unreadable))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from cranfield.cli.campaign.arguments import (
     task_option,
 )
 from cranfield.cli.options.declaring import WRITTEN, command, option
+from cranfield.cli.options.judging import one_of
 
 if TYPE_CHECKING:
     from cranfield.campaign import Campaign
@@ -44,22 +45,14 @@ Examples:
     metavar="MEASURE",
     help="Of charts and topics; by default the first of the task.",
 )
-@option(
+@one_of(
     "--others",
-    type=click.Choice(["named", "hidden"]),
-    default="named",
-    show_default=True,
-    help="Whether runs that are not separated from a sheet's own are named on it.",
+    ("named", "hidden"),
+    "Whether runs that are not separated from a sheet's own are named on it.",
+    "named",
 )
 @output_folder("Where to write.")
-def sheets(
-    folder: str,
-    task: str | None,
-    judgments: str | None,
-    measure: str | None,
-    others: str,
-    output: str,
-) -> int:
+def sheets(folder: str, task: str | None, output: str, **options: Any) -> int:
     """Write a sheet for each accepted run, as TREC's.
 
     Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
@@ -68,8 +61,7 @@ def sheets(
     from cranfield import campaign
 
     opened = campaign.open(folder)
-    made = opened.sheets(task, output, judgments=judgments, measure=measure, others=others)
-    return _said(opened, made, output)
+    return _written(opened, opened.sheets(task, output, **options), output)
 
 
 @command()
@@ -86,15 +78,12 @@ def sheets(
     help="Files of charts; may be given several times.",
 )
 @output_folder("Where to write.")
-def overview(
-    folder: str, task: str | None, judgments: str | None, forms: tuple[str, ...], output: str
-) -> int:
+def overview(folder: str, task: str | None, output: str, **options: Any) -> int:
     """Write the overview of a task: board, topics, charts, report."""
     from cranfield import campaign
 
     opened = campaign.open(folder)
-    made = opened.overview(task, output, judgments=judgments, forms=forms)
-    return _said(opened, made, output)
+    return _written(opened, opened.overview(task, output, **options), output)
 
 
 @command(epilog=PACKETS)
@@ -110,14 +99,7 @@ def overview(
     help="An archive, NAME.zip, or a folder; with --all a folder of archives.",
     type=WRITTEN,
 )
-def packet(
-    folder: str,
-    team: str | None,
-    every: bool,
-    task: str | None,
-    judgments: str | None,
-    output: str,
-) -> int:
+def packet(folder: str, team: str | None, every: bool, output: str, **options: Any) -> int:
     """Write what one team gets before the release.
 
     Its sheets, the statistics of categories, and nothing of others.
@@ -128,12 +110,12 @@ def packet(
         raise PolicyError("name a team with --team, or take --all")
     opened = campaign.open(folder)
     if team is not None:
-        opened.packet(team, output, task, judgments=judgments)
+        opened.packet(team, output, **options)
         click.echo(output)
         return status_of(opened)
-    return _said(opened, opened.packets(output, task, judgments=judgments), output)
+    return _written(opened, opened.packets(output, **options), output)
 
 
-def _said(opened: Campaign, made: Sequence[Path], folder: str) -> int:
+def _written(opened: Campaign, made: Sequence[Path], folder: str) -> int:
     click.echo(f"{counted(len(made), 'file')} in {folder}")
     return status_of(opened)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import CranfieldWarning, PolicyError, quoted, warn
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.escape import plain
 from cranfield.base.words import counted, some_of
 from cranfield.cli.campaign.arguments import folder_argument, task_option
@@ -85,10 +83,7 @@ def submit(
     tag: str | None,
     table: str | None,
     columns: tuple[str, ...],
-    add_teams: bool,
-    all_or_none: bool,
-    jobs: int | None,
-    **said: Any,
+    **options: Any,
 ) -> int:
     """Hand in runs: each is accepted, or refused with all its faults.
 
@@ -104,7 +99,7 @@ def submit(
     if not runs and table is None:
         raise PolicyError("no run is given")
     opened = campaign.open(folder)
-    given = Declared(team or "", tag, **_declared(said))
+    given = Declared(team or "", tag, **_declared(options))
     if table is not None:
         named = _pairs("--column", columns)
         listed = read_archive_table(
@@ -112,7 +107,7 @@ def submit(
         )
         if listed.unused:
             unused = ", ".join(map(quoted, listed.unused))
-            warnings.warn(CranfieldWarning(f"columns that are not used: {unused}"), stacklevel=1)
+            warn(f"columns that are not used: {unused}", stacklevel=1)
         if listed.unnamed:
             files = f"{counted(len(listed.unnamed), 'file')} without a row in the table"
             warn(f"{files}: {some_of(map(quoted, listed.unnamed), 5)}")
@@ -124,9 +119,7 @@ def submit(
         print(f"by handing in, a team agrees: {plain(consent)}", file=sys.stderr)
     number = accepted = unread = 0
     entered: list[Submitted] = []
-    for one in submit_archive(
-        opened, listed, add_teams=add_teams, all_or_none=all_or_none, jobs=jobs
-    ):
+    for one in submit_archive(opened, listed, **options):
         number += 1
         accepted += one.accepted
         if one.submitted is not None:
@@ -207,16 +200,17 @@ def purge(folder: str, tag: str, reason: str) -> None:
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, handed in at {run.received}: {what}")
 
 
-def _declared(said: Mapping[str, Any]) -> dict[str, Any]:
+def _declared(options: dict[str, Any]) -> dict[str, Any]:
+    """Take what is declared of a run out of the options of a command."""
     from cranfield.campaign.rules.times import instant
 
-    received: datetime | None = None if said["received"] is None else instant(said["received"])
+    received = options.pop("received")
     return {
-        "type": said["kind"] or "",
-        "priority": said["priority"],
-        "answers": _pairs("--answer", said["answers"]),
-        "description": said["description"] or "",
-        "received": received,
+        "type": options.pop("kind") or "",
+        "priority": options.pop("priority"),
+        "answers": _pairs("--answer", options.pop("answers")),
+        "description": options.pop("description") or "",
+        "received": None if received is None else instant(received),
     }
 
 

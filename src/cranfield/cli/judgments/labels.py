@@ -73,7 +73,7 @@ COMPARED = 40
     "--columns",
     metavar="NAMES",
     help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
-    " columns are called: worker=annotator,grade=rating.",
+    " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
 )
 @option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
 @one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
@@ -155,16 +155,20 @@ def labels(
     from cranfield.assess.labels.gold import read_gold
     from cranfield.assess.labels.overview import Overview
 
+    own_columns, gold_columns = _columns(columns)
+    if gold_columns and gold is None:
+        raise PolicyError("--columns gold. goes with --gold")
     read = assess.read_labels(
         _given(labels),
-        columns=_columns(columns),
+        columns=own_columns,
         grades=None if grades is None else read_scale(grades).grades,
         repeats=repeats,
         missing=missing,
         encoding=encoding,
     )
-    gold_grades = None if gold is None else read_gold(gold, read, encoding)
-    known = {"gold": gold_grades} if fix_gold else {}
+    of_gold = {"columns": gold_columns, "encoding": encoding}
+    right = None if gold is None else read_gold(gold, read, **of_gold)
+    known = {"gold": right} if fix_gold else {}
     make: Callable[..., Consensus] = getattr(assess, METHODS[method])
     found = make(read, tie=tie, seed=asked["seed"], **known)
     overview = Overview(read)
@@ -185,8 +189,8 @@ def labels(
     else:
         refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
         notes.append("one worker: there is nobody to agree with")
-    if gold_grades is not None:
-        frames["gold"], lines = _beside_gold(found, gold_grades)
+    if right is not None:
+        frames["gold"], lines = _beside_gold(found, right)
         tables.append(
             from_frame(
                 frames["gold"], f"Gold grades, and what {method} makes of them", left=["gold"]
@@ -209,9 +213,14 @@ def labels(
         write_findings(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
 
 
-def _columns(columns: str | None) -> str | dict[str, str] | None:
-    """Take the fields of a line, or names of columns."""
-    return columns if columns is None or "=" not in columns else names_of_columns(columns)
+def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
+    """Take the fields of a line, or names of columns, those of labels and those of gold grades."""
+    if columns is None or "=" not in columns:
+        return columns, None
+    own, gold = names_of_columns(columns), dict[str, str]()
+    for name in [name for name in own if name.startswith("gold.")]:
+        gold[name.removeprefix("gold.")] = own.pop(name)
+    return own or None, gold or None
 
 
 def _given(labels: tuple[str, ...]) -> str | dict[str, str]:

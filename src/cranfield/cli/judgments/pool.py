@@ -157,6 +157,7 @@ def pool(
     judgments alone, so that judging can stop and go on at any time.
     """
     from cranfield import assess
+    from cranfield.assess.pools.pool import judgments_so_far
     from cranfield.assess.samples.designs import check_design
 
     chosen = assess.parse_method(method)
@@ -177,9 +178,7 @@ def pool(
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
     many = reading.runs(judged, runs)
     inputs = [judged, *paths_of(many)]
-    qrels = None
-    if judged is not None:
-        qrels = reading.qrels(judged).flat()
+    qrels = judgments_so_far(judged, reading.qrels)
     with progress_of(many) as progress:
         made = assess.pool(many, depth, ties=ties, jobs=jobs, progress=progress)
     drawn = None
@@ -204,7 +203,7 @@ def pool(
         of_sample = drawn.to_qrels(qrels, column, unjudged=missing)
         write_qrels(of_sample, output or "-", format=format)
     else:
-        findings = _report(made, qrels, drawn, rules, rel, missing, seed)
+        findings = _report(made, judged is not None, qrels, drawn, rules, rel, missing, seed)
         write_findings(findings, "text" if format == "auto" else format, table, output)
 
 
@@ -218,6 +217,7 @@ def _tell_without_effect(method: Method, asked: Asked, dealing: Dealing, listing
 
 def _report(
     made: Pool,
+    judged: bool,
     qrels: Qrels | None,
     drawn: Sample | None,
     rules: list[Rule],
@@ -233,11 +233,11 @@ def _report(
     heading = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}"]
     about: dict[str, Any] = {"depth": made.depth, "documents": len(made)}
     frames = {"topics": pl.DataFrame({"topic": made.topics, "pooled": np.diff(made.starts)})}
-    if qrels is not None:
+    if judged:
         unjudged = made.unjudged(qrels)
         inside = len(made) - len(unjudged)
         heading.append(f"{inside:,} are judged, {len(unjudged):,} are not")
-        _warn_of_outside(len(qrels) - inside)
+        _warn_of_outside(0 if qrels is None else len(qrels) - inside)
         about["judged"] = inside
         frames = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
     if drawn is not None:

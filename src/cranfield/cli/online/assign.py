@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
 import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.output import output_option
 
 EPILOG = """\b
 Examples:
@@ -75,6 +73,7 @@ def assign(
     """
     import polars as pl
 
+    from cranfield.collection.files.writing import write_table
     from cranfield.online import Experiment, check_assignment
     from cranfield.sources.schemas import Column, Lines, Schema
     from cranfield.sources.tables import read_table
@@ -96,11 +95,4 @@ def assign(
         frame = check_assignment([experiment], ids.unique(maintain_order=True))
     else:
         frame = pl.DataFrame({unit: ids, "variant": experiment.assign(ids)})
-    if format == "json":
-        from cranfield.reporting.text.json_values import json_of
-
-        write(json_of(frame.to_dicts()), output)
-        return
-    out = io.BytesIO()
-    frame.write_csv(out)
-    write(out.getvalue().decode(), output)
+    write_table(frame, output or "-", format)

@@ -10,7 +10,7 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.conditions import tell_without_effect
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options
 from cranfield.cli.options.output import output_option, write_findings
 from cranfield.meta.study import Findings
@@ -89,14 +89,7 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="Confidence level of the intervals.",
 )
-@option(
-    "--resamples",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    help="Bootstrap resamples of the units.",
-    goes_with="LOG",
-)
+@resamples_option(10_000, " of the units", goes_with="LOG")
 @option(
     "--seed",
     type=click.IntRange(0),

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from cranfield.cli.options.declaring import Named, in_group, option
-from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
+from cranfield.cli.options.judging import (
+    alpha_option,
+    missing_option,
+    one_of,
+    resamples_option,
+    seed_option,
+)
 from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS
@@ -55,13 +61,7 @@ _OPTIONS = in_group(
             help="Differences up to it count as none, by the sign test.",
         ),
         resamples_option(10_000),
-        option(
-            "--seed",
-            type=click.IntRange(0),
-            default=0,
-            show_default=True,
-            help="Seed of random resamples.",
-        ),
+        seed_option("Seed of random resamples."),
     ),
 )
 

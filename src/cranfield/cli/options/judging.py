@@ -88,26 +88,34 @@ def resamples_option(default: int, of: str = "", **more: Any) -> Callable[[Comma
     )
 
 
+def seed_option(text: str, **more: Any) -> Callable[[Command], Command]:
+    return option("--seed", type=click.IntRange(0), default=0, show_default=True, help=text, **more)
+
+
+max_grade_option = option(
+    "--max-grade",
+    type=click.IntRange(1),
+    help="Highest grade of the scale, for measures that depend on it.",
+)
+
+rel_option = option(
+    "--rel",
+    type=click.IntRange(0),
+    help="Lowest relevant grade of measures that do not set it themselves.",
+)
+
 _JUDGING = (
     in_group(
         "Judging",
         (
-            option(
-                "--rel",
-                type=click.IntRange(0),
-                help="Lowest relevant grade of measures that do not set it themselves.",
-            ),
+            rel_option,
             one_of("--compat", PRESETS, "Policies and roundings of another program."),
             one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
             one_of("--topics", CHOICES["topics"], "Which topics count."),
             one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
             one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
             option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
-            option(
-                "--max-grade",
-                type=click.IntRange(1),
-                help="Highest grade of the scale, for measures that depend on it.",
-            ),
+            max_grade_option,
             option(
                 "--topics-with-grade",
                 type=click.IntRange(1),
@@ -195,13 +203,14 @@ def judged_runs(
     runs: tuple[str, ...] | Runs,
     *,
     aspects: tuple[str, ...] = (),
+    reading: Reading | None = None,
     **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
     from cranfield.collection.judged.given import telling_order
     from cranfield.collection.judged.judging import judge
 
-    reading, judging = Reading.of(given), without_reading(given)
+    reading, judging = reading or Reading.of(given), without_reading(given)
 
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *NUMBERS)})
     subtopics = True if judging.get("intents") is not None else None

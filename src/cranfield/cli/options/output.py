@@ -52,7 +52,7 @@ def gathered(
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def collected(*arguments: Any, **rest: Any) -> Any:
-            own = {field.name: rest.pop(field.name) for field in fields(kind) if field.name in rest}
+            own = {one.name: rest.pop(one.name) for one in fields(kind) if one.name in rest}
             return command(*arguments, **{name: kind(**own)}, **rest)
 
         added: Command = with_options(options)(collected)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import PolicyError, warn
-from cranfield.cli.options.conditions import on_command_line
+from cranfield.cli.options.conditions import on_command_line, refuse_given
 from cranfield.cli.options.declaring import READ, option
 from cranfield.cli.options.judging import WORK, evaluated
+from cranfield.cli.options.output import gathered
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -38,75 +40,73 @@ scale_option = option(
 """The option by which the user declares the scale of scores."""
 
 
-def given_scores(
-    qrels: str | None,
-    runs: tuple[str, ...] | Runs,
-    asked: Sequence[str | Measure],
-    score_files: tuple[str, ...],
-    judging: Mapping[str, Any],
-    *,
-    every: bool = False,
-    noted: bool = False,
-    scale: str | None = None,
-) -> Mapping[str, Scores]:
-    """Evaluate the runs, or read the scores.
+@dataclass(frozen=True)
+class ScoreInput:
+    """What a command takes scores from: runs and judgments, or files."""
 
-    With `every` all measures of score files are read if none is named. Warns of measures without a
-    stated direction, unless the output has such notes (`noted`). A `scale` is the one that the user
-    declares.
-    """
-    from cranfield.evaluation.evaluation import Evaluation
+    qrels: str | None
+    runs: tuple[str, ...] | Runs
+    asked: Sequence[str | Measure]
+    score_files: tuple[str, ...]
 
-    scores = _scores(qrels, runs, asked, score_files, judging, every, noted)
-    if scale is None:
-        return scores
-    if isinstance(scores, Evaluation):
-        return scores.with_scale(scale)
-    return {name: one.with_scale(scale) for name, one in scores.items()}
+    def scores(
+        self,
+        judging: Mapping[str, Any],
+        *,
+        every: bool = False,
+        noted: bool = False,
+        scale: str | None = None,
+    ) -> Mapping[str, Scores]:
+        """Evaluate the runs, or read the scores.
 
+        With `every` all measures of score files are read if none is named. Warns of measures
+        without a stated direction, unless the output has such notes (`noted`). A `scale` is the one
+        that the user declares.
+        """
+        from cranfield.evaluation.evaluation import Evaluation
 
-def _scores(
-    qrels: str | None,
-    runs: tuple[str, ...] | Runs,
-    asked: Sequence[str | Measure],
-    score_files: tuple[str, ...],
-    judging: Mapping[str, Any],
-    every: bool,
-    noted: bool,
-) -> Mapping[str, Scores]:
-    if score_files:
+        if self.score_files:
+            scores = self._read(judging, every)
+            unclear = [] if noted else [one for one in scores.values() if not one.has_direction]
+            for note in (note for one in unclear for note in one.direction_notes()):
+                warn(note)
+        elif self.qrels is None or not self.runs:
+            raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
+        else:
+            scores = evaluated(self.qrels, self.runs, self.asked, **judging)
+        if scale is None:
+            return scores
+        if isinstance(scores, Evaluation):
+            return scores.with_scale(scale)
+        return {name: one.with_scale(scale) for name, one in scores.items()}
+
+    def _read(self, judging: Mapping[str, Any], every: bool) -> Mapping[str, Scores]:
         from cranfield.evaluation.scorefiles.reading import (
             read_scores,
             read_scores_by_measure,
             with_directions,
         )
 
-        if qrels is not None:
+        if self.qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
         of_runs = [name for name in judging if name not in {*WORK, "lower"}]
-        refuse(of_runs, "is for judging runs; --scores are judged already")
-        files = score_files[0] if len(score_files) == 1 else score_files
+        refuse_given(of_runs, "is for judging runs; --scores are judged already")
+        files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if on_command_line("asked"):
-            found = read_scores_by_measure(files, asked)
+            found = read_scores_by_measure(files, self.asked)
         elif every:
             found = read_scores_by_measure(files)
         else:
             one = read_scores(files)
             found = {one.measure: one}
-        found = with_directions(found, judging["lower"])
-        if not noted:
-            for one in found.values():
-                if not one.has_direction:
-                    for note in one.direction_notes():
-                        warn(note)
-        return found
-    if qrels is None or not runs:
-        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    return evaluated(qrels, runs, asked, **judging)
+        return with_directions(found, judging["lower"])
 
 
-def refuse(names: Collection[str], why: str) -> None:
-    """Refuse options that were given and do not fit, by the names of their parameters."""
-    for one in click.get_current_context().command.params:
-        if one.name in names and on_command_line(one.name):
-            raise PolicyError(f"{max(one.opts, key=len)} {why}")
+def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make a decorator that adds QRELS, RUN, measures and --scores, as a `source` of scores."""
+    options = (
+        click.argument("qrels", metavar="[QRELS]", required=False, type=READ),
+        click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ),
+        *(measures, score_files_option),
+    )
+    return gathered(ScoreInput, "source", options)

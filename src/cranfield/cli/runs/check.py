@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cranfield.base.errors import PolicyError
@@ -32,12 +34,9 @@ def check(
     qrels: str,
     runs: tuple[str, ...],
     input_format: str,
-    encoding: str,
-    separator: str,
-    numbers: str,
-    all_faults: bool,
     format: str,
     output: str | None,
+    **options: Any,
 ) -> int:
     """Find every problem of judgments and runs, and between them, at once.
 
@@ -50,14 +49,6 @@ def check(
 
     if "-" in {qrels, *runs}:
         raise PolicyError("check goes through files twice; it takes no standard input")
-    found = cf.check(
-        qrels,
-        runs,
-        format=input_format,
-        encoding=encoding,
-        separator=separator,
-        numbers=numbers,
-        all_faults=all_faults,
-    )
+    found = cf.check(qrels, runs, format=input_format, **options)
     write(f"{as_json(found.files) if format == 'json' else found}\n", output)
     return 0 if found.accepted else 1

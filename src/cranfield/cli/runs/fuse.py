@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cranfield.base.errors import PolicyError, quoted
@@ -57,18 +59,12 @@ Examples:
 @output_option
 def fuse(
     runs: tuple[str, ...],
-    method: str,
-    norm: str | None,
     weights: str | None,
-    depth: int | None,
-    limit: int,
-    name: str | None,
-    ties: str,
     reading: Reading,
-    jobs: int | None,
     metadata: bool,
     listed: bool,
     output: str | None,
+    **options: Any,
 ) -> None:
     """Make one run of several, by their ranks, scores or votes.
 
@@ -86,19 +82,9 @@ def fuse(
     if not runs:
         raise PolicyError("give two runs or more, or --list")
     many = reading.runs(None, runs)
+    numbers = None if weights is None else _numbers(weights)
     with progress_of(many) as progress:
-        fused = cf.fuse(
-            many,
-            method,
-            norm=norm,
-            weights=None if weights is None else _numbers(weights),
-            depth=depth,
-            limit=limit,
-            ties=ties,
-            name=name,
-            jobs=jobs,
-            progress=progress,
-        )
+        fused = cf.fuse(many, weights=numbers, progress=progress, **options)
     cf.write_run(fused, output or "-", metadata=metadata)
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -21,7 +20,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading
-from cranfield.cli.options.scores import given_scores, refuse, score_files_option
+from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import (
     Depth,
@@ -56,10 +55,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     first="measure scores teams pool-depth contributors depths"
     " sizes repeats test table output jobs",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(("AP",))
-@score_files_option
+@score_input(measures_option(("AP",)))
 @study_option(
     "leave_one_out", "teams", "Table of systems and their teams, to be left out together."
 )
@@ -129,10 +125,7 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 )
 @study_options()
 def collection(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     test: str,
     target: float,
     options: StudyOptions,
@@ -157,16 +150,16 @@ def collection(
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
     Share().check("--target", target)
     of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
-    of_judgments = () if score_files else (meta.LeaveOneOut, meta.PoolDepths)
+    of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
     options.check_table(*of_judgments, *of_scores)
     found: list[Study] = []
     notes = []
-    if score_files:
-        refuse(OF_RUNS, "is about judgments; --scores are judged already")
-        scores = given_scores(qrels, runs, asked, score_files, options.judging)
+    if source.score_files:
+        refuse_given(OF_RUNS, "is about judgments; --scores are judged already")
+        scores = source.scores(options.judging)
         notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
     else:
-        scores, pools = _of_pools(qrels, runs, asked, of_runs, options)
+        scores, pools = _of_pools(source, of_runs, options)
         found += pools
     for one in scores.values():
         found += _of_topics(one, sampling, target, options, notes)
@@ -217,28 +210,24 @@ def _of_topics(
 
 
 def _of_pools(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    given: Mapping[str, Any],
-    options: StudyOptions,
+    source: ScoreInput, given: Mapping[str, Any], options: StudyOptions
 ) -> tuple[Mapping[str, Scores], list[Study]]:
     """Judge the runs, score them, and study their judgments."""
     from cranfield import meta
     from cranfield.evaluation.evaluation import score
 
-    if qrels is None or not runs:
+    if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    refuse(("unjudged",), "is --lists here")
-    refuse(OF_DOCUMENTS, "does not go with pools")
-    refuse(("max_grade", "topics_with_grade"), "cannot be combined with pools")
-    refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    refuse_given(("unjudged",), "is --lists here")
+    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
+    refuse_given(("depth",), "does not go with pools: cut off the measures, such as AP@100")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
-    wanted = wanted_measures(asked, rel, compat)
+    wanted = wanted_measures(source.asked, rel, compat)
     contributors = contributors_of(given["contributors"])
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel or 1}
-    made = _traced(qrels, runs, options)
+    made = _traced(source, options)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
         if len(there) < 2:
             raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
@@ -258,15 +247,15 @@ def _of_pools(
     return scores, found
 
 
-def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
+def _traced(source: ScoreInput, options: StudyOptions) -> TracedRuns:
     from cranfield.meta.of_collections.tracing import traced
 
     judging = options.judging
     reading = Reading.of(judging)
-    many = reading.runs(qrels, runs)
+    many = reading.runs(source.qrels, source.runs)
     chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", *WORK)}
     with progress_of(many) as progress:
-        return traced(many, reading.qrels(qrels), progress=progress, **chosen)
+        return traced(many, reading.qrels(source.qrels), progress=progress, **chosen)
 
 
 def contributors_of(text: str) -> Any:

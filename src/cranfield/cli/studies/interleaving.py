@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -15,7 +16,6 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.reading import Reading
-from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Proportion, Repeats, Whole
 
@@ -92,7 +92,7 @@ def interleaving(
 
     judging = options.judging
     unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
-    refuse(unused, "does not go with simulated users")
+    refuse_given(unused, "does not go with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     if len(wanted) != 1:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from cranfield.base.checks import check_share
 from cranfield.base.errors import PolicyError
@@ -17,7 +16,7 @@ from cranfield.cli.options.judging import (
     missing_option,
     wanted_measures,
 )
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.studies.study_options import (
     StudyOptions,
     folder_name,
@@ -49,10 +48,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     first="measure scores gold preferences test correction"
     " sizes repeats coefficient table output jobs",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@measures_option(DEFAULT)
-@score_files_option
+@score_input(measures_option(DEFAULT))
 @option(
     "--gold",
     multiple=True,
@@ -107,10 +103,7 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 )
 @study_options()
 def measures(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     gold: tuple[str, ...],
     preferences: str | None,
     majority: bool,
@@ -144,7 +137,7 @@ def measures(
     kinds += [meta.Concordance] if gold else []
     kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
+    every, own, golden = _scores(source, gold, options.judging)
     notes: tuple[str, ...] = ()
     if missing is not None:
         # For all measures at once, so that all studies are of the same topics.
@@ -173,15 +166,11 @@ def measures(
 
 
 def _scores(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: Sequence[str | Measure],
-    gold: Sequence[str | Measure],
-    score_files: tuple[str, ...],
-    judging: Mapping[str, Any],
+    source: ScoreInput, gold: Sequence[str | Measure], judging: Mapping[str, Any]
 ) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
     """Return the scores of all measures, of those asked for, and the names of the gold ones."""
-    if not score_files:
+    asked = source.asked
+    if not source.score_files:
         rel, compat = judging["rel"], judging["compat"]
         asked = wanted_measures(asked, rel, compat)
         gold = wanted_measures(gold, rel, compat) if gold else ()
@@ -191,10 +180,10 @@ def _scores(
     for one in (*asked, *gold):
         both.setdefault(one, one if isinstance(one, str) else one.label)
     golden = list(dict.fromkeys(both[one] for one in gold))
-    found = given_scores(qrels, runs, [*both], score_files, judging, every=True)
+    found = replace(source, asked=[*both]).scores(judging, every=True)
     # Scores need not say what they are of.
     every = {name or "scores": one for name, one in found.items()}
-    named = not score_files or on_command_line("asked")
+    named = not source.score_files or on_command_line("asked")
     shown = dict.fromkeys(both[one] for one in asked)
     names = shown if named else [name for name in every if name not in golden]
     if golden and len(set(names) - set(golden)) < 2:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -16,7 +17,6 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.reading import Reading
-from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.collection import contributors_of
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Numbers, OneOf, Repeats, Resamples
@@ -115,9 +115,9 @@ def pooling(
     from cranfield.meta.of_tests.fast_tests import read_choice
 
     judging = options.judging
-    refuse(("unjudged",), "is --lists here")
-    refuse(OF_DOCUMENTS, "does not go with pools")
-    refuse(("max_grade", "topics_with_grade"), "cannot be combined with pools")
+    refuse_given(("unjudged",), "is --lists here")
+    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     chosen = methods_of(methods)

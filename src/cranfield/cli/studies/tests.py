@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
@@ -16,7 +17,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, without_reading
-from cranfield.cli.options.scores import given_scores, refuse, score_files_option
+from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Sizes
 
@@ -40,10 +41,16 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     epilog=EPILOG,
     first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
 )
-@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
-@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@option("--measure", "asked", default="AP", show_default=True, help="The measure.")
-@score_files_option
+@score_input(
+    option(
+        "--measure",
+        "asked",
+        default="AP",
+        show_default=True,
+        help="The measure.",
+        callback=lambda context, option, measure: (measure,),
+    )
+)
 @option(
     "--test",
     "tests",
@@ -104,10 +111,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @study_options()
 def tests(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: str,
-    score_files: tuple[str, ...],
+    source: ScoreInput,
     tests: tuple[str, ...],
     shards: int | None,
     shard_map: str | None,
@@ -140,7 +144,7 @@ def tests(
     for one in chosen:
         # Before any file is read.
         read_choice(one, **tested)
-    whole, by_shard = _scores(qrels, runs, asked, score_files, shard_map or shards, options)
+    whole, by_shard = _scores(source, shard_map or shards, options)
     tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
     with options.work("splitting topics", "splits") as work:
@@ -163,43 +167,34 @@ def tests(
     options.show(*studies)
 
 
-def _scores(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: str,
-    score_files: tuple[str, ...],
-    shards: Any,
-    options: StudyOptions,
-) -> tuple[Any, Any]:
+def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
     """Evaluate the runs, by shard too, or read the scores."""
     if shards is None:
-        [whole] = given_scores(qrels, runs, (asked,), score_files, options.judging).values()
+        [whole] = source.scores(options.judging).values()
         return whole, None
-    if score_files:
+    if source.score_files:
         raise PolicyError("shards are of documents; --scores are judged already")
-    if qrels is None or not runs:
+    if source.qrels is None or not source.runs:
         raise PolicyError("give QRELS and at least one RUN")
-    sharded = evaluated_shards(qrels, runs, asked, shards, options)
+    sharded = evaluated_shards(source, shards, options)
     [by_shard] = sharded.values()
     [whole] = sharded.whole.scores.values()
     return whole, by_shard
 
 
-def evaluated_shards(
-    qrels: str, runs: tuple[str, ...], measure: str, shards: Any, options: StudyOptions
-) -> Evaluation:
+def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
     from cranfield.evaluation.of_runs import evaluate
 
-    refuse(OF_DOCUMENTS, "does not go with shards")
+    refuse_given(OF_DOCUMENTS, "does not go with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = Reading.of(judging)
     judging = without_reading(judging)
-    wanted = wanted_measures([measure], rel, compat)
-    many = reading.runs(qrels, runs)
+    wanted = wanted_measures(source.asked, rel, compat)
+    many = reading.runs(source.qrels, source.runs)
     judging |= {"shards": shards, "seed": options.seed, "compat": compat}
     with progress_of(many) as progress:
-        found = evaluate(many, reading.qrels(qrels), wanted, progress=progress, **judging)
+        found = evaluate(many, reading.qrels(source.qrels), wanted, progress=progress, **judging)
     found.warn()
     return found

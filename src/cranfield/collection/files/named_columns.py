@@ -175,7 +175,6 @@ QRELS = Schema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status",),
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

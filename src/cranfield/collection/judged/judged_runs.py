@@ -20,9 +20,8 @@ from cranfield.base.words import counted, some_of
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.rows import NO_TIES, Rows, condensed_ties
 from cranfield.collection.judged.scorable import Scorable, Scorer
-from cranfield.collection.judged.tie_orders import NO_TIES, condensed_ties
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:

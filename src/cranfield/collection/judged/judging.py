@@ -27,7 +27,7 @@ from cranfield.collection.judged.policies import (
     policies,
 )
 from cranfield.collection.judged.ranking import Order, order_of
-from cranfield.collection.judged.tie_orders import NO_TIES
+from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.segments import scan
 
@@ -218,3 +218,26 @@ def _kept(array: _Array) -> _Array:
     """Protect an array that is kept from those who are given it."""
     array.flags.writeable = False
     return array
+
+
+NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
+"""Ties of a run without any; rows are cell, rank, grade, first rank of the group, and its size."""
+
+
+def condensed_ties(ties: Ints, judged: Rows) -> Ints:
+    """Return the ties at the ranks of condensed lists, which have only the judged documents."""
+    cell, rank, grade, first, _ = ties
+    at, kept = places_in(judged.cell << 32 | judged.rank, cell << 32 | rank)
+    ranks = judged.seen[at[kept]]
+    groups = (cell << 32 | first)[kept]
+    _, begin, size = np.unique(groups, return_index=True, return_counts=True)
+    firsts = np.minimum.reduceat(ranks, begin) if ranks.size else ranks
+    return np.stack(
+        [cell[kept], ranks, grade[kept], np.repeat(firsts, size), np.repeat(size, size)]
+    )
+
+
+def places_in(keys: Ints, wanted: Ints) -> tuple[Ints, Bools]:
+    """Find where keys are in a sorted array, and which of them are in it."""
+    at = np.searchsorted(keys, wanted)
+    return at, np.append(keys, -1)[at] == wanted

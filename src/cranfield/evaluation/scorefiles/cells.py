@@ -5,32 +5,32 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.errors import InputError, MeasureError, quoted, told_again
 from cranfield.base.words import some_of
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores.direction import suggests_lower
-from cranfield.sources.schemas import spelt
-from cranfield.sources.values import absent, finite, plain
+from cranfield.sources.schemas import Column, spelt
+from cranfield.sources.values import TAG, absent, finite, plain
 
 NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
 """What stands in a table where there is no score; case does not matter."""
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
-_NAMES = {
-    "topic": "topic topicid topicno topicnum topicnumber"
-    " query queryid queryno querynum querynumber qid qno",
-    "system": "system systemid systemname run runid runtag runname tag",
-    "measure": "measure measurename metric metricname",
-    "shard": "shard shardid shardno",
-    "score": "score value metricvalue measurevalue",
+_COLUMNS = {
+    name: Column(name, TAG, meaning)
+    for name, meaning in (
+        *(("topic", "topic of scores"), ("system", "system"), ("measure", "measure")),
+        *(("shard", "shard of scores"), ("score", "value")),
+    )
 }
-_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
+_ROLES = {spelt(name): role for role, column in _COLUMNS.items() for name in column.names}
 """What a column is, by its name as `spelt` spells it."""
 
 NO_NAMES = {"", "unnamed0", "indexlevel0", "index"}
@@ -50,7 +50,18 @@ def decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def score_in(cell: Any, source: str, line: int | None = None, topic: str | None = None) -> float:
+@contextmanager
+def naming(source: str) -> Iterator[None]:
+    """Name the source in errors that name none."""
+    try:
+        yield
+    except InputError as error:
+        if error.source:
+            raise
+        raise told_again(error, InputError, source) from error
+
+
+def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> float:
     """Read a score; NaN where there is none."""
     score = finite(cell)
     if score is None and no_score(cell):
@@ -58,16 +69,16 @@ def score_in(cell: Any, source: str, line: int | None = None, topic: str | None 
     if score is None:
         comma = decimal_comma(cell)
         reason = "has a comma where a point is wanted" if comma else "is not a finite number"
-        raise InputError(f"score {quoted(cell)} {reason}", source=source, line=line, topic=topic)
+        raise InputError(f"score {quoted(cell)} {reason}", line=line, topic=topic)
     return score
 
 
-def label_in(cell: Any, what: str, source: str, line: int | None = None) -> str:
+def label_in(cell: Any, what: str, line: int | None = None) -> str:
     """Read the name of a topic, a system, a measure or a shard; there has to be one."""
     # Text may well be a topic that is called `none`; only a missing value is no name.
     label = "" if absent(cell) else str(plain(cell)).strip()
     if not label:
-        raise InputError(f"a row names no {what}", source=source, line=line)
+        raise InputError(f"a row names no {what}", line=line)
     return label
 
 
@@ -76,19 +87,18 @@ def role_of(name: object) -> str | None:
     return _ROLES.get(spelt(name))
 
 
-def roles(names: Sequence[str], source: str) -> dict[str, int]:
+def roles(names: Sequence[str]) -> dict[str, int]:
     """Find the column of each role; those that are not there are left out."""
     places: dict[str, int] = {}
-    for k, name in enumerate(names):
-        role = role_of(name)
-        if role in places:
+    for role, column in _COLUMNS.items():
+        found = column.named_in(names)
+        if len(found) > 1:
+            two = " and ".join(quoted(names[k]) for k in found[:2])
             raise InputError(
-                f"two columns could be the {role}s: {quoted(names[places[role]])} and"
-                f" {quoted(name)}; leave one out, or give it another name",
-                source=source,
+                f"two columns could be the {role}s: {two}; leave one out, or give it another name"
             )
-        if role is not None:
-            places[role] = k
+        if found:
+            places[role] = found[0]
     # These words are too common to count beside a proper name, and the letter may be a system.
     loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
     if "system" not in places and len(loose) == 1:
@@ -117,13 +127,13 @@ def measure_of(name: str) -> Measure | None:
     return one
 
 
-_USUAL = """
+_OTHERS = """
 acc accuracy bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore faithfulness
 groundedness hits hitrate hole meteor pass pmrr precision recall rouge rougel success
 answercorrectness answerrelevance answerrelevancy contextentityrecall contextprecision contextrecall
 contextrelevance count len length n queries tokens
 """
-_UNKNOWN_MEASURES = frozenset(_USUAL.split())
+_UNKNOWN_MEASURES = frozenset(_OTHERS.split())
 """Names of measures and counts of other tools that are no measures of ours, by `spelt`."""
 
 CUTOFF = re.compile(r"@\d")
@@ -144,9 +154,7 @@ def like_a_measure(name: str) -> bool:
     )
 
 
-def are_measures(
-    names: Iterable[str], requested: Sequence[str] = (), what: str = "", source: str = ""
-) -> bool:
+def are_measures(names: Iterable[str], requested: Sequence[str] = (), what: str = "") -> bool:
     """Tell whether names are those of measures rather than of systems or topics.
 
     They are if one of them is requested, or if most of them are usual names of measures or have a
@@ -170,8 +178,7 @@ def are_measures(
     raise InputError(
         f"expected {what} of systems or of measures, got both: {some_of(map(quoted, likely), 3)}"
         f" could be measures, {some_of(map(quoted, unlikely), 3)} not;"
-        f" measure={likely[0]!r} reads them as measures of one system; {systems}",
-        source=source,
+        f" measure={likely[0]!r} reads them as measures of one system; {systems}"
     )
 
 
@@ -180,7 +187,7 @@ def same_measure(one: str, other: str) -> bool:
     return one == other or (known is not None and known == measure_of(other))
 
 
-def chosen(kinds: Sequence[str], measure: str | None, source: str) -> str:
+def chosen(kinds: Sequence[str], measure: str | None) -> str:
     """Choose the measure to take of those that there are, or say that it has to be named.
 
     The plain name counts first, then the measure that it stands for, then the name in any case.
@@ -189,17 +196,13 @@ def chosen(kinds: Sequence[str], measure: str | None, source: str) -> str:
         return kinds[0]
     some = some_of(kinds, 10)
     if measure is None:
-        raise InputError(
-            f"name the measure: there are {some} (measure={kinds[0]!r} takes one)", source=source
-        )
+        raise InputError(f"name the measure: there are {some} (measure={kinds[0]!r} takes one)")
     if measure in kinds:
         return measure
     same = [kind for kind in kinds if same_measure(kind, measure)]
     same = same or [kind for kind in kinds if kind.casefold() == measure.casefold()]
     if len(same) > 1:
-        raise InputError(
-            f"{quoted(measure)} is there under several names: {', '.join(same)}", source=source
-        )
+        raise InputError(f"{quoted(measure)} is there under several names: {', '.join(same)}")
     if not same:
-        raise InputError(f"there is no {quoted(measure)}: there are {some}", source=source)
+        raise InputError(f"there is no {quoted(measure)}: there are {some}")
     return same[0]

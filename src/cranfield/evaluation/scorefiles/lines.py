@@ -17,7 +17,13 @@ from cranfield.evaluation.scorefiles.cells import (
     numeric,
     role_of,
 )
-from cranfield.evaluation.scorefiles.parts import AGGREGATE, Entry, ScorePart, part_of
+from cranfield.evaluation.scorefiles.parts import (
+    AGGREGATE,
+    Entry,
+    ScorePart,
+    ScoreSource,
+    part_of,
+)
 from cranfield.sources.text import lines_of
 
 RUNID = "runid"
@@ -47,11 +53,11 @@ def looks_like_lines(head: str) -> bool:
     return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
 
 
-def from_lines(text: str, source: str, stem: str, requested: Sequence[str]) -> ScorePart:
+def from_lines(text: str, source: ScoreSource) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
     Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
-    else the file does. The `requested` measures help to tell their column from the topics.
+    else the file does.
     """
     rows = [Row(cells_of(line), number) for number, line in lines_of(text)]
     wide = len(rows[0].cells) == 4
@@ -61,26 +67,21 @@ def from_lines(text: str, source: str, stem: str, requested: Sequence[str]) -> S
             raise InputError(
                 f"{len(cells)} columns, not {wanted}: measure, topic and value, as trec_eval -q"
                 " or ir_measures --by_query print them",
-                source=source,
                 line=line,
             )
     if wide:
-        entries = [_entry(row, 2, 1, row.cells[0], source) for row in rows]
-    else:
-        kind, topic = _order(rows, source, requested)
-        entries = [
-            _entry(row, kind, topic, system, source)
-            for row, system in _with_systems(rows, kind, topic, stem, source)
-        ]
-    return part_of(source, entries)
+        return part_of(_entry(row, 2, 1, row.cells[0]) for row in rows)
+    kind, topic = _order(rows, source.requested)
+    named = _with_systems(rows, kind, topic, source.stem)
+    return part_of(_entry(row, kind, topic, system) for row, system in named)
 
 
-def _entry(row: Row, kind: int, topic: int, system: str, source: str) -> Entry:
+def _entry(row: Row, kind: int, topic: int, system: str) -> Entry:
     cells, line = row
     return Entry(
-        label_in(cells[kind], "measure", source, line),
-        label_in(cells[topic], "topic", source, line),
-        label_in(system, "system", source, line),
+        label_in(cells[kind], "measure", line),
+        label_in(cells[topic], "topic", line),
+        label_in(system, "system", line),
         None,
         cells[-1],
         line,
@@ -91,12 +92,8 @@ def _may_be_a_measure(name: str) -> bool:
     return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
 
 
-def _order(rows: Sequence[Row], source: str, requested: Sequence[str]) -> tuple[int, int]:
-    """Return the places of the measure and the topic: trec_eval and ir_measures differ.
-
-    The line of all topics tells; else which of both are names of measures, then which are numbers,
-    then which is one and the same in all lines. A file that leaves it open is refused.
-    """
+def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
+    """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
     columns = [list(dict.fromkeys(row.cells[k] for row in rows)) for k in (0, 1)]
     signs = [
         [AGGREGATE not in names for names in columns],
@@ -110,18 +107,14 @@ def _order(rows: Sequence[Row], source: str, requested: Sequence[str]) -> tuple[
             return (0, 1) if first else (1, 0)
     raise InputError(
         f"it is not clear which column has the measures: {quoted(columns[0][0])} or"
-        f" {quoted(columns[1][0])}? Name the measure to take, or give a table with a head",
-        source=source,
+        f" {quoted(columns[1][0])}? Name the measure to take, or give a table with a head"
     )
 
 
 def _with_systems(
-    rows: Sequence[Row], kind: int, topic: int, stem: str, source: str
+    rows: Sequence[Row], kind: int, topic: int, stem: str
 ) -> Iterator[tuple[Row, str]]:
-    """Give each line by topic its system, by the lines that name the runs.
-
-    trec_eval prints this line after those by topic; one that comes first is for those that follow.
-    """
+    """Give each line by topic its system, by the lines before or after it that name the runs."""
     named = [row for row in rows if row.cells[kind] == RUNID]
     if len(named) <= 1:
         system = named[0].cells[2] if named else stem
@@ -141,8 +134,7 @@ def _with_systems(
             return
         raise InputError(
             "it is not clear which lines are of which run; give a file a run, or a table"
-            " (cranfield evaluate --by-topic --format csv)",
-            source=source,
+            " (cranfield evaluate --by-topic --format csv)"
         )
     for system, own in runs:
         yield from ((row, system) for row in own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -12,44 +13,38 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import are_measures, label_in, role_of
-from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
+from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, ScoreSource, part_of
 from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import columns_of_frame, parquet_frame, reading_parquet
 from cranfield.sources.text import json_lines, parsed_json
 
 
-def from_json(
-    text: str, source: str, stem: str, *, lines: bool, requested: Sequence[str] = ()
-) -> ScorePart:
+def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
     if lines:
-        records, numbers = json_lines(text, source)
+        records, numbers = json_lines(text, source.name)
         if len(records) == 1 and _holds_systems(records[0]):
-            return from_mapping(records[0], source, stem, requested)
-        return _from_records(records, numbers, source, stem, requested)
-    parsed = parsed_json(text, source)
+            return from_mapping(records[0], source)
+        return _from_records(records, numbers, source)
+    parsed = parsed_json(text, source.name)
     if isinstance(parsed, Mapping):
-        return from_mapping(parsed, source, stem, requested)
+        return from_mapping(parsed, source)
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
-        return _from_records(parsed, [None] * len(parsed), source, stem, requested)
-    raise InputError("holds neither an object nor an array of objects", source=source)
+        return _from_records(parsed, [None] * len(parsed), source)
+    raise InputError("holds neither an object nor an array of objects")
 
 
 def _from_records(
-    rows: Sequence[Any],
-    lines: Sequence[int | None],
-    source: str,
-    stem: str,
-    requested: Sequence[str],
+    rows: Sequence[Any], lines: Sequence[int | None], source: ScoreSource
 ) -> ScorePart:
     for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
         if not isinstance(row, Mapping):
             where = "" if line is not None else f"row {k} "
-            raise InputError(f"{where}is no object", source=source, line=line)
+            raise InputError(f"{where}is no object", line=line)
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     cells = [[row.get(name) for name in names] for row in rows]
-    return from_table(ScoreTable(source, names, cells, lines, stem), requested)
+    return from_table(ScoreTable(source, names, cells, lines))
 
 
 def _holds_systems(data: Any) -> bool:
@@ -57,12 +52,7 @@ def _holds_systems(data: Any) -> bool:
     return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
 
 
-def from_mapping(
-    data: Mapping[Any, Any],
-    source: str = "scores",
-    stem: str = "run",
-    requested: Sequence[str] = (),
-) -> ScorePart:
+def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
     Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
@@ -70,15 +60,14 @@ def from_mapping(
     table by columns.
     """
     if not data:
-        raise InputError("is empty: there are no systems", source=source)
+        raise InputError("is empty: there are no systems")
     if _is_our_json(data):
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
-        directions: dict[str | None, bool] = {str(name): True for name in names}
-        return part_of(source, _from_our_json(data["systems"], source), directions)
+        return part_of(_from_our_json(data["systems"]), {str(name): True for name in names})
     if any(role_of(str(name)) == "topic" for name in data):
-        return _from_columns(data, source, stem, requested)
-    return part_of(source, _from_systems(_by_system(data, source, stem, requested), source))
+        return _from_columns(data, source)
+    return part_of(_from_systems(_by_system(data, source)))
 
 
 def _is_our_json(data: Mapping[Any, Any]) -> bool:
@@ -90,17 +79,15 @@ def _is_our_json(data: Mapping[Any, Any]) -> bool:
     )
 
 
-def _from_our_json(systems: Mapping[str, Any], source: str) -> Iterator[Entry]:
+def _from_our_json(systems: Mapping[str, Any]) -> Iterator[Entry]:
     for system, content in systems.items():
         topics = content.get("topics", {})
         if not isinstance(topics, Mapping):
-            raise InputError(f"system {quoted(system)} has no topics by name", source=source)
-        yield from _of_system(label_in(system, "system", source), topics, source)
+            raise InputError(f"system {quoted(system)} has no topics by name")
+        yield from _of_system(label_in(system, "system"), topics)
 
 
-def _from_columns(
-    data: Mapping[Any, Any], source: str, stem: str, requested: Sequence[str]
-) -> ScorePart:
+def _from_columns(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     columns = [
         None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
         for one in data.values()
@@ -108,37 +95,33 @@ def _from_columns(
     whole = [column for column in columns if column is not None]
     if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
         raise InputError(
-            "has topics, but is no table: rows, or columns that are lists of one length, are",
-            source=source,
+            "has topics, but is no table: rows, or columns that are lists of one length, are"
         )
     rows = [list(row) for row in zip(*whole, strict=True)]
     if not rows:
-        raise InputError("has no rows", source=source)
-    table = ScoreTable(source, [str(name) for name in data], rows, [None] * len(rows), stem)
-    return from_table(table, requested)
+        raise InputError("has no rows")
+    return from_table(ScoreTable(source, [*map(str, data)], rows, [None] * len(rows)))
 
 
-def _by_system(
-    data: Mapping[Any, Any], source: str, stem: str, requested: Sequence[str]
-) -> Mapping[Any, Any]:
+def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
     """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
     inner = [one for one in data.values() if isinstance(one, Mapping)]
     cells = [cell for one in inner for cell in one.values() if isinstance(cell, Mapping)]
+    requested, what = source.requested, "" if cells else "keys"
     if are_measures(_keys(cells), requested):
         return data
-    if are_measures(map(str, data), requested, "" if cells else "keys", source):
+    if are_measures(map(str, data), requested, what):
         raise InputError(
             f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
             " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
-            " an evaluation ev['AP'] has the scores of one measure",
-            source=source,
+            " an evaluation ev['AP'] has the scores of one measure"
         )
-    if not are_measures(_keys(inner), requested, "" if cells else "keys", source):
+    if not are_measures(_keys(inner), requested, what):
         return data
     if not cells:
-        return {stem: data}
+        return {source.stem: data}
     return {
-        system: _transposed(measures, system, source) if isinstance(measures, Mapping) else measures
+        system: _transposed(measures, system) if isinstance(measures, Mapping) else measures
         for system, measures in data.items()
     }
 
@@ -147,24 +130,23 @@ def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
     return list(dict.fromkeys(str(key) for one in level for key in one))
 
 
-def _transposed(measures: Mapping[Any, Any], system: Any, source: str) -> dict[Any, dict[Any, Any]]:
+def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
     """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
     topics: dict[Any, dict[Any, Any]] = {}
     for measure, scores in measures.items():
         if not isinstance(scores, Mapping):
             raise InputError(
                 f"expected {{topic: score}} for measure {quoted(measure)} of system"
-                f" {quoted(system)}, got {_shown(scores)}",
-                source=source,
+                f" {quoted(system)}, got {_shown(scores)}"
             )
         for topic, score in scores.items():
             topics.setdefault(topic, {})[measure] = score
     return topics
 
 
-def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
+def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
     for name, given in data.items():
-        system = label_in(name, "system", source)
+        system = label_in(name, "system")
         if isinstance(given, (Scores, str, bytes)):
             named = None
         elif isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
@@ -174,69 +156,64 @@ def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
         if named is None:
             raise InputError(
                 f"system {quoted(system)} has {_shown(given)} where {{topic: score}} or a list of"
-                " scores is wanted",
-                source=source,
+                " scores is wanted"
             )
-        yield from _of_system(system, named, source)
+        yield from _of_system(system, named)
 
 
 def _shown(given: Any) -> str:
     return "null" if given is None else f"{quoted(given, 20)} ({type(given).__name__})"
 
 
-def _of_system(system: str, topics: Mapping[Any, Any], source: str) -> Iterator[Entry]:
+def _of_system(system: str, topics: Mapping[Any, Any]) -> Iterator[Entry]:
     """Take {topic: score} or {topic: {measure: score}}, one of both throughout."""
     by_measure = any(isinstance(value, Mapping) for value in topics.values())
     for name, value in topics.items():
-        topic = label_in(name, "topic", source)
+        topic = label_in(name, "topic")
         if not by_measure:
             yield Entry(None, topic, system, None, value)
         elif not isinstance(value, Mapping):
             raise InputError(
                 f"system {quoted(system)} has {_shown(value)} where {{measure: score}} is wanted",
-                source=source,
                 topic=topic,
             )
         else:
             for measure, cell in value.items():
-                yield Entry(label_in(measure, "measure", source), topic, system, None, cell)
+                yield Entry(label_in(measure, "measure"), topic, system, None, cell)
 
 
-def from_frame(data: Any, source: str = "a table", stem: str = "run") -> ScoreTable:
+def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """Take the names and the rows of a data frame; lines are counted from its first row.
 
     The index of a pandas frame is a column too, where it says more than the number of the row.
     """
-    columns = columns_of_frame(data, source)
+    columns = columns_of_frame(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
-        raise InputError("the names of its columns have several levels", source=source)
+        raise InputError("the names of its columns have several levels")
     names = [str(name) for name in columns.names]
     rows = [list(row) for row in zip(*map(columns.cells, range(len(names))), strict=True)]
     if not rows:
-        raise InputError("has no rows", source=source)
+        raise InputError("has no rows")
+    table = ScoreTable(source, names, rows, range(1, len(rows) + 1))
     index = getattr(data, "index", None)
-    if index is not None and hasattr(index, "names"):
-        labels = index if len(index.names) > 1 else ((label,) for label in index)
-        names, rows = _with_index(
-            list(index.names), [list(label) for label in labels], names, rows, source
-        )
-    return ScoreTable(source, names, rows, range(1, len(rows) + 1), stem)
+    if index is None or not hasattr(index, "names"):
+        return table
+    labels = index if len(index.names) > 1 else ((label,) for label in index)
+    return _with_index(table, list(index.names), [list(label) for label in labels])
 
 
-def from_parquet(raw: bytes, source: str, stem: str) -> ScoreTable:
+def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
-    frame = parquet_frame(raw, source, "Parquet")
-    with reading_parquet(source, "Parquet"):
+    frame = parquet_frame(raw, source.name, "Parquet")
+    with reading_parquet(source.name, "Parquet"):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
     index = _index_columns(metadata.get("pandas", ""))
     index = [name for name in index if name in frame.columns]
     if not index or frame.is_empty():
-        return from_frame(frame, source, stem)
-    table = from_frame(frame.drop(index), source, stem)
+        return from_frame(frame, source)
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [list(row) for row in frame.select(index).rows()]
-    names, rows = _with_index(levels, labels, table.names, table.rows, source)
-    return ScoreTable(source, names, rows, table.lines, stem)
+    return _with_index(from_frame(frame.drop(index), source), levels, labels)
 
 
 def _index_columns(metadata: str) -> list[str]:
@@ -247,31 +224,22 @@ def _index_columns(metadata: str) -> list[str]:
         return []
 
 
-def _with_index(
-    levels: list[Any],
-    labels: list[list[Any]],
-    names: list[str],
-    rows: list[list[Any]],
-    source: str,
-) -> tuple[list[str], list[list[Any]]]:
-    """Put what the index of a pandas frame says in front of the columns.
-
-    A level without a name, or with one that says nothing, is taken for the topics, unless a column
-    has them; then it is left out, as are plain numbers of rows.
-    """
+def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
+    """Put what the index of a pandas frame says in front of the columns."""
     known = [None if level is None else role_of(str(level)) for level in levels]
     if len(levels) > 1 and None in known:
         unknown = levels[known.index(None)]
         raise InputError(
             f"a level of its index is called {quoted(unknown)}; topic, system, measure and shard"
-            " are understood",
-            source=source,
+            " are understood"
         )
-    found = [str(level) for level in levels]
+    names = [str(level) for level in levels]
+    # A level without a useful name is taken for the topics, unless it only numbers the rows.
     if known == [None]:
-        has_topics = any(role_of(name) == "topic" for name in names)
-        numbers = [label for (label,) in labels] == list(range(len(rows)))
+        has_topics = any(role_of(name) == "topic" for name in table.names)
+        numbers = [label for (label,) in labels] == list(range(len(table.rows)))
         if has_topics or (levels == [None] and numbers):
-            return names, rows
-        found = [""]
-    return [*found, *names], [[*label, *row] for label, row in zip(labels, rows, strict=True)]
+            return table
+        names = [""]
+    rows = [[*label, *row] for label, row in zip(labels, table.rows, strict=True)]
+    return replace(table, names=[*names, *table.names], rows=rows)

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import chosen, measure_of, same_measure, score_in
+from cranfield.evaluation.scorefiles.cells import (
+    chosen,
+    measure_of,
+    naming,
+    same_measure,
+    score_in,
+)
 from cranfield.scores import Scores
 
 Label = TypeVar("Label", str, "str | None")
 
 AGGREGATE = "all"
 """The topic under which trec_eval and ir_measures print what they sum up over topics."""
+
+
+@dataclass(frozen=True)
+class ScoreSource:
+    """Where scores are read from.
+
+    name: name to show in messages.
+    stem: the system, where nothing names it.
+    requested: the measures that the caller names, which tell names of measures from others.
+    """
+
+    name: str = "scores"
+    stem: str = "run"
+    requested: Sequence[str] = ()
 
 
 class Entry(NamedTuple):
@@ -33,14 +53,14 @@ class Entry(NamedTuple):
 class ScorePart:
     """The scores of one file or object.
 
-    source: name to show in messages.
     entries: the scores; either all of them name their measure, or none, and so with shards.
     directions: whether lower scores are better, by measure, where that was stated.
+    source: name to show in messages.
     """
 
-    source: str
     entries: list[Entry]
-    directions: Mapping[str | None, bool] = field(default_factory=dict)
+    directions: Mapping[str | None, bool]
+    source: str = "scores"
 
     @property
     def kinds(self) -> list[str]:
@@ -55,22 +75,22 @@ class ScorePart:
         kinds = self.kinds
         if not kinds:
             return None, self.entries
-        kind = chosen(kinds, measure, self.source)
+        with naming(self.source):
+            kind = chosen(kinds, measure)
         return kind, [entry for entry in self.entries if entry.measure == kind]
 
 
 def part_of(
-    source: str, entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
+    entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
     """Keep the scores by topic; the row `all`, which sums them up, is none of them."""
     kept = [entry for entry in entries if entry.topic != AGGREGATE]
     if not kept:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
-            " cranfield evaluate with --by-topic",
-            source=source,
+            " cranfield evaluate with --by-topic"
         )
-    return ScorePart(source, kept, directions or {})
+    return ScorePart(kept, directions or {})
 
 
 def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
@@ -85,18 +105,16 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     seen = np.zeros(values.shape, dtype=bool)
     for part, (_, entries) in zip(parts, picked, strict=True):
-        for _, topic, system, shard, cell, line in entries:
-            at = topics[topic], systems[system], shards[shard]
-            if seen[at]:
-                where = "" if shard is None else f" in shard {quoted(shard)}"
-                raise InputError(
-                    f"system {quoted(system)} has two scores{where}",
-                    source=part.source,
-                    line=line,
-                    topic=topic,
-                )
-            seen[at] = True
-            values[at] = score_in(cell, part.source, line, topic)
+        with naming(part.source):
+            for _, topic, system, shard, cell, line in entries:
+                at = topics[topic], systems[system], shards[shard]
+                if seen[at]:
+                    twice = (
+                        "two scores" if shard is None else f"two scores in shard {quoted(shard)}"
+                    )
+                    raise InputError(f"system {quoted(system)} has {twice}", line=line, topic=topic)
+                seen[at] = True
+                values[at] = score_in(cell, line, topic)
     name = measure if measure is not None else picked[0][0]
     known = measure_of(name) if name else None
     made = Scores(

@@ -13,7 +13,7 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.words import some_of
-from cranfield.evaluation.scorefiles.cells import decimal_comma, same_measure
+from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
 from cranfield.evaluation.scorefiles.objects import (
     from_frame,
@@ -21,7 +21,13 @@ from cranfield.evaluation.scorefiles.objects import (
     from_mapping,
     from_parquet,
 )
-from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, joined, part_of
+from cranfield.evaluation.scorefiles.parts import (
+    Entry,
+    ScorePart,
+    ScoreSource,
+    joined,
+    part_of,
+)
 from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -182,9 +188,12 @@ def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
     if isinstance(data, Mapping):
         if data and all(isinstance(one, Scores) for one in data.values()):
             return [_from_evaluation(data)]
-        return [from_mapping(data, requested=requested)]
+        with naming("scores"):
+            return [from_mapping(data, ScoreSource(requested=requested))]
     if is_frame(data):
-        return [from_table(from_frame(data), requested)]
+        source = ScoreSource("a table", requested=requested)
+        with naming(source.name):
+            return [replace(from_table(from_frame(data, source)), source=source.name)]
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [part for one in data for part in _parts(one, layout, requested)]
         if parts:
@@ -193,9 +202,10 @@ def _parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
 
 
 def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
+    name = measure or scores.measure or None
     entries = [
         Entry(
-            measure or scores.measure or None,
+            name,
             scores.topics[topic],
             scores.systems[system],
             scores.shards[shard[0]] if shard else None,
@@ -203,42 +213,45 @@ def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
         )
         for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
-    name = measure or scores.measure or None
-    directions = {name: scores.lower_is_better} if scores.has_direction else {}
-    return part_of("scores", entries, directions)
+    with naming("scores"):
+        return part_of(entries, {name: scores.lower_is_better} if scores.has_direction else {})
 
 
 def _from_evaluation(data: Mapping[Any, Scores]) -> ScorePart:
     parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
     directions = {name: low for part in parts for name, low in part.directions.items()}
-    return part_of("scores", [entry for part in parts for entry in part.entries], directions)
+    return ScorePart([entry for part in parts for entry in part.entries], directions)
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
 
 
-def from_file(source: Source, layout: str, requested: Sequence[str] = ()) -> ScorePart:
+def from_file(file: Source, layout: str, requested: Sequence[str] = ()) -> ScorePart:
     """Read a file; the `requested` measures help to tell names of measures from others."""
-    raw = source.read()
-    name, stem = source.name, source.stem
+    source = ScoreSource(file.name, file.stem, requested)
+    with naming(source.name):
+        return replace(_from_bytes(file.read(), source, layout, file.suffix), source=source.name)
+
+
+def _from_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
-        layout = FORMAT_OF_SUFFIX.get(source.suffix, "parquet" if raw.startswith(b"PAR1") else "")
+        layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
         # Lines of trec_eval may be called so, too.
         layout = "" if layout == "tsv" else layout
     if layout == "parquet" and raw.strip():
-        return from_table(from_parquet(raw, name, stem), requested)
-    text = decoded(raw, name)
+        return from_table(from_parquet(raw, source))
+    text = decoded(raw, source.name)
     if not text.strip():
-        raise InputError("is empty: there are no scores", source=name)
-    layout = layout or _layout_of(text, name)
+        raise InputError("is empty: there are no scores")
+    layout = layout or _layout_of(text)
     if layout in {"json", "jsonl"}:
-        return from_json(text, name, stem, lines=layout == "jsonl", requested=requested)
+        return from_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
-        return from_lines(text, name, stem, requested)
+        return from_lines(text, source)
     usual = "\t" if layout == "tsv" else ","
     separator = _separator_of(_head_of(text), usual) or usual
-    return from_table(_delimited(text, name, separator, stem), requested)
+    return from_table(_delimited(text, source, separator))
 
 
 def _head_of(text: str) -> str:
@@ -250,7 +263,7 @@ def _separator_of(head: str, first: str) -> str | None:
     return next((mark for mark in (first, *SEPARATORS) if mark in head), None)
 
 
-def _layout_of(text: str, source: str) -> str:
+def _layout_of(text: str) -> str:
     """Look into text: JSON has brackets, a table a head, and what is left are lines."""
     head = _head_of(text)
     if head.lstrip().startswith(("{", "[")):
@@ -261,23 +274,21 @@ def _layout_of(text: str, source: str) -> str:
     separator = _separator_of(head, "\t")
     if separator is None:
         raise InputError(
-            "is no table: commas, tabs or semicolons are to separate its columns",
-            source=source,
-            line=1,
+            "is no table: commas, tabs or semicolons are to separate its columns", line=1
         )
     return "tsv" if separator == "\t" else "csv"
 
 
-def _delimited(text: str, source: str, separator: str, stem: str) -> ScoreTable:
+def _delimited(text: str, source: ScoreSource, separator: str) -> ScoreTable:
     other = f"{{}} columns where the head has {{}}, separated by {SEPARATORS[separator]}"
-    rows, lines = separated(text, source, separator, other)
+    rows, lines = separated(text, source.name, separator, other)
     if not rows:
-        raise InputError("is empty: there are no scores", source=source)
+        raise InputError("is empty: there are no scores")
     head, *body = rows
     if not body:
-        raise InputError("has a head, but no scores", source=source, line=lines[0])
+        raise InputError("has a head, but no scores", line=lines[0])
     decimal = "," if separator == ";" and _commas_for_points(body) else "."
-    return ScoreTable(source, [name.strip() for name in head], body, lines[1:], stem, decimal)
+    return ScoreTable(source, [name.strip() for name in head], body, lines[1:], decimal)
 
 
 def _commas_for_points(rows: Sequence[Sequence[str]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted, warn
@@ -18,7 +18,7 @@ from cranfield.evaluation.scorefiles.cells import (
     numeric,
     roles,
 )
-from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
+from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, ScoreSource, part_of
 from cranfield.sources.schemas import spelt
 
 
@@ -26,18 +26,14 @@ from cranfield.sources.schemas import spelt
 class ScoreTable:
     """A table: names of the columns, rows, and the line of each row where there are lines.
 
-    stem: the system, where no column names it.
     decimal: what stands before the decimals of a number that is text.
-    requested: the measures that the caller names.
     """
 
-    source: str
+    source: ScoreSource
     names: list[str]
     rows: list[list[Any]]
     lines: Sequence[int | None]
-    stem: str = "run"
     decimal: str = "."
-    requested: Sequence[str] = ()
 
     def column(self, k: int) -> list[Any]:
         return [row[k] for row in self.rows]
@@ -51,7 +47,7 @@ class ScoreTable:
             cell = row[k]
             label = known.get(cell) if isinstance(cell, str) else None
             if label is None:
-                label = label_in(cell, what, self.source, line)
+                label = label_in(cell, what, line)
                 if isinstance(cell, str):
                     known[cell] = label
             found.append(label)
@@ -65,14 +61,13 @@ class ScoreTable:
         return cell
 
 
-def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
+def from_table(table: ScoreTable) -> ScorePart:
     """Find out whether a table is wide or long, and take its scores.
 
     Columns of other names are left out of a long table, and are systems or measures in a wide one,
     except columns of text. Raises an `InputError` where the head leaves open which column is which.
     """
-    table = replace(table, requested=requested)
-    place = roles(table.names, table.source)
+    place = roles(table.names)
     others = [k for k in range(len(table.names)) if k not in place.values()]
     if not {"system", "score"} <= place.keys():
         others = _with_names(table, others, topic_is_first="topic" not in place)
@@ -88,8 +83,7 @@ def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
         if others and "topic" in place:
             raise InputError(
                 f"has scores in {quoted(table.names[place['score']])}, but no column of systems;"
-                f" what is {quoted(table.names[others[0]])}?",
-                source=table.source,
+                f" what is {quoted(table.names[others[0]])}?"
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
@@ -98,8 +92,8 @@ def from_table(table: ScoreTable, requested: Sequence[str] = ()) -> ScorePart:
         others = [k for k in others if k not in text]
         if text:
             unused = some_of([quoted(table.names[k]) for k in text], 5)
-            warn(f"{table.source}: columns not used: {unused}; they hold text, not scores")
-    return part_of(table.source, _entries(table, place, others, topics))
+            warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
+    return part_of(_entries(table, place, others, topics))
 
 
 def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
@@ -110,7 +104,7 @@ def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -
         if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
             kept.append(k)
         elif not all(map(no_score, cells)) and not _all_different(cells):
-            raise InputError(f"column {k + 1} has no name, so it is no system", source=table.source)
+            raise InputError(f"column {k + 1} has no name, so it is no system")
     return kept
 
 
@@ -122,7 +116,7 @@ def _all_different(cells: Sequence[Any]) -> bool:
 
 
 def _are_measures(table: ScoreTable, names: Sequence[str]) -> bool:
-    return are_measures(names, table.requested, "columns", table.source)
+    return are_measures(names, table.source.requested, "columns")
 
 
 def _holds_scores(table: ScoreTable, k: int) -> bool:
@@ -151,19 +145,17 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
         raise InputError(
             f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
             " topics; values over all topics cannot be compared: a row is a topic, as in write_csv"
-            " of Scores or in cranfield evaluate --by-topic",
-            source=table.source,
+            " of Scores or in cranfield evaluate --by-topic"
         )
     if not others or others[0] != 0:
         return None
     name, cells = table.names[0], table.column(0)
     if spelt(name) in NO_NAMES:
         topics = table.labels(0, "topic")
-        if are_measures(topics, table.requested):
+        if are_measures(topics, table.source.requested):
             raise InputError(
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
-                " transpose the table, so that the measures are columns",
-                source=table.source,
+                " transpose the table, so that the measures are columns"
             )
         return topics
     given = [cell for cell in cells if not no_score(cell)]
@@ -173,15 +165,13 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
     if numbers < len(given):
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; call it topic if it names"
-            " the topics",
-            source=table.source,
+            " the topics"
         )
     # Numbers of topics would pass as scores of one more system.
     if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
         raise InputError(
             f"the first column, {quoted(name)}, has another whole number in each row; call it"
-            " topic if these are topics, or put a column topic before it if they are scores",
-            source=table.source,
+            " topic if these are topics, or put a column topic before it if they are scores"
         )
     return None
 
@@ -200,23 +190,23 @@ def _entries(
     long, by_score = "system" in place or "score" in place, "score" in place
     nothing: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
-    systems = labels.get("system", [table.stem] * len(topics))
+    systems = labels.get("system", [table.source.stem] * len(topics))
     measures: Sequence[str | None] = labels.get("measure", nothing)
     shards: Sequence[str | None] = labels.get("shard", nothing)
     columns = [place["score"]] if by_score else others
     if not columns or (long and "measure" in place and len(columns) > 1):
-        raise InputError("has no column of scores", source=table.source)
+        raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
     if not by_score and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two columns are called {quoted(twice)}", source=table.source)
+        raise InputError(f"two columns are called {quoted(twice)}")
     # A column a measure is one run's table.
     by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
     seen = set()
     for row, topic in enumerate(topics):
         key, line = (measures[row], topic, shards[row]), table.lines[row]
         if not long and key in seen:
-            raise InputError("two rows for one topic", source=table.source, line=line, topic=topic)
+            raise InputError("two rows for one topic", line=line, topic=topic)
         seen.add(key)
         for k in columns:
             measure = table.names[k] if by_measure else measures[row]

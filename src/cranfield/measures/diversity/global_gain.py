@@ -177,10 +177,7 @@ def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
 def _once(
     rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
-    """Global gain of each row where navigational intents are satisfied by their first document.
-
-    Gains by intent that are not 0 are given in order of judgment and place.
-    """
+    """Global gain of each row where navigational intents are satisfied by their first document."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     of, entry = ranges(starts, stops)
     at = place[entry]

@@ -66,11 +66,7 @@ def _strata(judged: JudgedRuns, name: str) -> _Strata:
 
 
 def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floats, Floats]:
-    """For each row of the pool how many relevant documents are expected up to it.
-
-    The second array is what the row itself adds to that. In each stratum the share of relevant
-    documents is that of the sampled ones so far.
-    """
+    """For each row of the pool how many relevant documents are expected up to it."""
     key = pool.cell * (strata.code.max(initial=0) + 1) + strata.code[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)

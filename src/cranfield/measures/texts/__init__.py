@@ -27,18 +27,10 @@ class OfTexts(Measure):
 
 
 def per_topic(measure: Measure, judged: Any, found: Floats, whole: Floats, lacks: str) -> Floats:
-    """Divide by a value of each topic; warn where it is 0, so that every system scores 0.
+    """Divide scores by a value of each topic; warn where it is 0, as every system scores 0 there.
 
-    Parameters
-    ----------
-    measure, judged
-        The measure and what it scores, for the message.
-    found
-        Shape (topics, systems).
-    whole
-        Shape (topics,).
-    lacks
-        The reason, such as `no vital nuggets`.
+    `found` has shape (topics, systems), `whole` (topics,); `lacks` is the reason for a 0, such as
+    `no vital nuggets`.
     """
     warn_undefined(measure, judged, whole, lacks)
     return ratio(found, whole[:, None])

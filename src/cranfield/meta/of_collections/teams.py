@@ -16,7 +16,7 @@ from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import Kind, anything
 
-_NAME = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
+_NAME = Kind(lambda cell: None if cell is None else str(cell).strip() or None, missing=anything)
 _TEAMS = Schema(
     "table of teams",
     (

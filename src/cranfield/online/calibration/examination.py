@@ -13,13 +13,7 @@ from cranfield.online.click_models.patterns import Patterns
 
 
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
-    """Return P(E = 1) of each result, by a model of users who go on from rank to rank.
-
-    Raises
-    ------
-    PolicyError
-        For another model.
-    """
+    """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
     if isinstance(model, Dynamic):
         return model.posterior(values, pages).examined
     if not isinstance(model, (CM, SDBN, DCM)):

@@ -62,17 +62,9 @@ class Persistence(Framed):
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table of one row."""
-        return pl.DataFrame(
-            {
-                **{name: [getattr(self, name)] for name in ("by", "p", "error")},
-                "low": [self.interval[0]],
-                "high": [self.interval[1]],
-                **{
-                    name: [getattr(self, name)]
-                    for name in ("confidence", "unit", "units", "pages", "left_out")
-                },
-            }
-        )
+        limits = dict(zip(("low", "high"), self.interval, strict=True))
+        names = ("by", "p", "error", "low", "high", "confidence", "unit", "units", "pages")
+        return pl.DataFrame([vars(self) | limits]).select(*names, "left_out")
 
     def __repr__(self) -> str:
         limits = between(*self.interval)

@@ -20,26 +20,15 @@ Going = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Chances of hidden states given all clicks of the page, of each result.
+    """Chances of hidden states given all clicks of the page, of each result."""
 
-    Attributes
-    ----------
-    examined, attracted
-        That it is examined, and attracts; 1 where it is clicked.
-    satisfied
-        That a click satisfies; 0 where there is none.
-    went_on
-        That it is examined without a click, clicked and not satisfying, clicked and satisfying,
-        and that the user goes on; shape (3, results).
-    likelihood
-        Chance of what was observed of it, given the clicks above.
-    """
-
-    examined: Floats
+    examined: Floats  # Probability that it is examined; 1 where it is clicked
     attracted: Floats
-    satisfied: Floats
+    satisfied: Floats  # Probability that a click satisfies; 0 where there is none
+    # Probabilities that it is examined without a click, clicked and not satisfying, clicked and
+    # satisfying, and that the user goes on; shape (3, results)
     went_on: Floats
-    likelihood: Floats
+    likelihood: Floats  # Chance of what was observed of it, given the clicks above
 
 
 def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:

@@ -21,17 +21,10 @@ NO_GRADES = "a click model tied by grade"
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The results that a model has parameters for, numbered by row.
+    """The results that a model has parameters for, numbered by row."""
 
-    Attributes
-    ----------
-    tied
-        None, or `grade`.
-    frame
-        Data frame, a row an item: `query` and `doc`, or `grade`, null where there is no judgment.
-    """
-
-    tied: str | None
+    tied: str | None  # None, or `grade`
+    # Data frame, a row an item: `query` and `doc`, or `grade`, null where there is no judgment
     frame: pl.DataFrame
 
     @classmethod

@@ -33,15 +33,9 @@ def sums(place: Indices, values: Any, size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How often what a parameter is the chance of happened, and could have: counted or expected.
+    """How often what a parameter is the chance of happened, and could have: counted or expected."""
 
-    Attributes
-    ----------
-    hits, trials
-        Shape (values,).
-    """
-
-    hits: Floats
+    hits: Floats  # Of each value, as the trials
     trials: Floats
 
     @classmethod
@@ -58,18 +52,11 @@ Tallies = dict[str, Tally]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What fitting found.
+    """What fitting found."""
 
-    Attributes
-    ----------
-    tallies
-        What was counted, or expected in the last step, by parameter.
-    objective
-        Log-likelihood and logarithm of the priors before each step and after the last; empty for
-        models that are counted.
-    """
-
-    tallies: Tallies
+    tallies: Tallies  # What was counted, or expected in the last step, by parameter
+    # Log-likelihood and logarithm of the priors before each step and after the last; empty for
+    # models that are counted
     objective: Floats = field(default_factory=lambda: np.empty(0))
 
 

@@ -21,29 +21,15 @@ class Patterns:
     Results stand rank by rank, and those of a rank by pattern. Patterns are in order of length, the
     longest first, so that those of a rank are always the first few: nothing is padded, and a pass
     over ranks works on slices.
-
-    Attributes
-    ----------
-    starts
-        Where each rank starts, and the number of results; shape (ranks + 1,).
-    codes
-        Item of each result, as many as there are items where it is none of them; shape (results,).
-    clicks
-        Whether each result is clicked; shape (results,).
-    weights
-        Number of pages of each pattern; shape (patterns,).
-    page
-        Pattern of each page of the log, -1 for one without results; shape (pages,).
-    items
-        What items are.
     """
 
-    starts: Indices
+    starts: Indices  # Where each rank starts, and the number of results; shape (ranks + 1,)
+    # Item of each result, as many as there are items where it is none of them; shape (results,)
     codes: Indices
-    clicks: Bools
-    weights: Floats
-    page: Indices
-    items: Items
+    clicks: Bools  # Whether each result is clicked; shape (results,)
+    weights: Floats  # Number of pages of each pattern; shape (patterns,)
+    page: Indices  # Pattern of each page of the log, -1 for one without results; shape (pages,)
+    items: Items  # What items are
 
     def __len__(self) -> int:
         return self.weights.size
@@ -110,11 +96,6 @@ def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Pa
     """Lay the pages of a log out for click models; `codes` are the items of results, if known.
 
     A click on no result is none, and several clicks on a result are one.
-
-    Raises
-    ------
-    InputError
-        For a log without results, or whose ranks have gaps.
     """
     codes = items.codes(log) if codes is None else codes
     page = log.results["page"].to_numpy()

@@ -323,24 +323,18 @@ class ClickModel(Trained, Framed):
         codes[query, rank] = self.items.codes(listed)
         draws = [uniforms(seed, 0, n, 2 * codes.shape[1], place) for place in range(len(queries))]
         clicks = self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
-        page, at = np.nonzero(clicks)
-        start = np.cumsum(lengths) - lengths
         spread = np.repeat(np.arange(len(queries)), n)
-        rows = np.repeat(start[spread], lengths[spread])
-        own = np.repeat(np.cumsum(lengths[spread]) - lengths[spread], lengths[spread])
-        results = table[rows + np.arange(rows.size) - own].with_columns(
-            page=pl.Series(np.repeat(np.arange(spread.size), lengths[spread]))
-        )
-        doc = table["doc"].gather(start[spread[page]] + at)
+        drawn = pl.DataFrame({"list": spread}).with_row_index("page").cast(pl.Int64)
+        of_list = table.rename({"page": "list"})
+        results = drawn.join(of_list, on="list", maintain_order="left_right")
+        page, at = np.nonzero(clicks)
+        clicked = pl.DataFrame({"page": page, "rank": at + 1})
+        names = [f"{one}-{k}" for one in queries for k in range(1, n + 1)]
+        of_page = pl.Series(queries, dtype=pl.String).gather(spread)
         return made_log(
-            pl.DataFrame(
-                {
-                    "id": [f"{one}-{k}" for one in queries for k in range(1, n + 1)],
-                    "query": pl.Series(queries, dtype=pl.String).gather(spread),
-                }
-            ),
+            pl.DataFrame({"id": names, "query": of_page}),
             results,
-            pl.DataFrame({"page": page, "rank": at + 1, "doc": doc}),
+            clicked.join(results, on=["page", "rank"], how="left", maintain_order="left"),
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
@@ -366,22 +360,15 @@ class ClickModel(Trained, Framed):
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: a row a parameter, with what it goes by, and the range of its values."""
-        return pl.DataFrame(
-            {
-                "parameter": list(self.parameters),
-                "goes by": [
-                    self.items.tied or "query and document" if by == "item" else by or "nothing"
-                    for by in self.model.by.values()
-                ],
-                "values": [frame.height for frame in self.parameters.values()],
-                **{
-                    what: [
-                        float(kind(frame["value"].to_numpy())) for frame in self.parameters.values()
-                    ]
-                    for what, kind in (("lowest", np.min), ("mean", np.mean), ("highest", np.max))
-                },
-            }
-        )
+        rows = []
+        for name, frame in self.parameters.items():
+            by = self.model.by[name]
+            tied = self.items.tied or "query and document"
+            values = frame["value"].to_numpy()
+            limits = float(values.min()), float(values.mean()), float(values.max())
+            rows.append((name, tied if by == "item" else by or "nothing", values.size, *limits))
+        columns = ["parameter", "goes by", "values", "lowest", "mean", "highest"]
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def __repr__(self) -> str:
         what = "grade" if self.items.tied else "document"

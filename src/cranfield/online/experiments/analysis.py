@@ -361,24 +361,17 @@ def _notes_on_skewness(
             f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {how.alpha / 2:g} each"
         )
-        if test == "permutation":
-            notes.append(
-                f"{start}{distorted}; it is tested by permutation, exact if the variants have the"
-                " same distribution"
-            )
-        elif test == "delta":
-            remedy = "; a permutation test keeps its level" if how.errors == "delta" else ""
-            notes.append(f"{start}{distorted}{remedy}")
-        elif test == "bootstrap":
-            notes.append(
-                f"{start}a percentile bootstrap rejects far too often to one side; a permutation"
-                " test keeps its level"
-            )
-        else:
-            notes.append(
-                f"{start}always-valid methods assume a nearly normal difference and may reject too"
-                " often to one side; analyse more units, or cap the values"
-            )
+        remedy = "; a permutation test keeps its level" if how.errors == "delta" else ""
+        said = {
+            "permutation": f"{distorted}; it is tested by permutation, exact if the variants have"
+            " the same distribution",
+            "delta": distorted + remedy,
+            "bootstrap": "a percentile bootstrap rejects far too often to one side; a permutation"
+            " test keeps its level",
+            "always valid": "always-valid methods assume a nearly normal difference and may reject"
+            " too often to one side; analyse more units, or cap the values",
+        }
+        notes.append(start + said[test])
     return notes
 
 

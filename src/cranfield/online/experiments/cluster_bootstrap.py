@@ -34,16 +34,6 @@ def resampled_means(
 
     Columns are scaled to integers, whose sums are exact, so that a seed means the same whatever
     adds. The first column must be all 1.
-
-    Parameters
-    ----------
-    columns
-        Shape (units, columns).
-    arm
-        Variant of each unit; below 0 of none.
-    weights
-        `poisson`: each unit is drawn a number of times of its own, with mean 1, until there is any
-        unit; `multinomial`: as many units as there are.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)

@@ -31,23 +31,13 @@ Limits = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Means of two variants side by side, and what their difference says; arrays of one shape.
+    """Means of two variants side by side, and what their difference says; arrays of one shape."""
 
-    Attributes
-    ----------
-    control, other
-        Means.
-    control_squared, other_squared
-        Their squared standard errors.
-    control_count, other_count
-        Units.
-    """
-
-    control: Floats
-    other: Floats
-    control_squared: Floats
+    control: Floats  # Mean of the control
+    other: Floats  # Mean of the other variant
+    control_squared: Floats  # Squared standard errors of both
     other_squared: Floats
-    control_count: Floats
+    control_count: Floats  # Units of both
     other_count: Floats
 
     @classmethod

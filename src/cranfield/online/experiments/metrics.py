@@ -114,27 +114,15 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeans:
-    """Means of variants, with their squared errors.
+    """Means of variants, with their squared errors."""
 
-    Attributes
-    ----------
-    value
-        Shape (..., variants).
-    squared
-        Squared standard errors, in the same shape.
-    count
-        Units, in the same shape.
-    gradient
-        How the mean changes with the means of all columns, shape (..., variants, columns), with
-        which covariances of several metrics are taken.
-    at
-        The same metric, with the same coefficient, of other means of columns.
-    """
-
-    value: Floats
-    squared: Floats
-    count: Floats
+    value: Floats  # Shape (..., variants)
+    squared: Floats  # Squared standard errors, in the same shape
+    count: Floats  # Units, in the same shape
+    # How the mean changes with the means of all columns, shape (..., variants, columns), with which
+    # covariances of several metrics are taken
     gradient: Floats
+    # The same metric, with the same coefficient, of other means of columns
     at: Callable[[Floats], Floats]
 
 

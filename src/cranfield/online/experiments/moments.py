@@ -13,21 +13,11 @@ from cranfield.base.arrays import Floats, Indices
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What tests of means need to know of some columns.
+    """What tests of means need to know of some columns."""
 
-    Attributes
-    ----------
-    count
-        Number of units, shape (...,), such as (segments, variants).
-    mean
-        Shape (..., columns).
-    scatter
-        Sums of products of deviations from the mean, shape (..., columns, columns).
-    """
-
-    count: Floats
-    mean: Floats
-    scatter: Floats
+    count: Floats  # Number of units, shape (...,), such as (segments, variants)
+    mean: Floats  # Shape (..., columns)
+    scatter: Floats  # Sums of products of deviations from the mean, shape (..., columns, columns)
 
     @property
     def covariance(self) -> Floats:
@@ -67,17 +57,7 @@ class Moments:
 
 
 def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
-    """Return the moments of each group of units.
-
-    Parameters
-    ----------
-    columns
-        Shape (units, columns), finite.
-    group
-        Group of each unit, from 0, in the order of the cells of `shape`; below 0 of none.
-    shape
-        Of the groups.
-    """
+    """Return the moments of each group of units."""
     inside = group >= 0
     if not inside.all():
         columns, group = columns[inside], group[inside]

@@ -94,20 +94,11 @@ class Permuted:
     The statistic is that of Welch's test, by the delta method for ratios. If the variants have the
     same distribution the test is exact; if only their means are the same it is right in the limit
     of many units (Janssen, 1997; Chung and Romano, 2013).
-
-    Attributes
-    ----------
-    observed
-        Statistic of the variants as assigned.
-    statistics
-        Statistics of the permutations, in ascending order.
-    exact
-        Whether these are all other assignments, each once.
     """
 
-    observed: float
-    statistics: Floats
-    exact: bool = False
+    observed: float  # Statistic of the variants as assigned
+    statistics: Floats  # Statistics of the permutations, in ascending order
+    exact: bool = False  # Whether these are all other assignments, each once
 
     def tail(self, statistic: float, alternative: str) -> float:
         """Return the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
@@ -168,19 +159,6 @@ def permuted(
 
     If there are at most 50,000 assignments, each of them is computed once. Sums are exact, so that
     a seed gives the same result on any processor.
-
-    Parameters
-    ----------
-    columns
-        Columns of all units of the two variants, shape (units, columns); the first is all 1.
-    treated
-        Whether each unit is in the treatment.
-    metric
-        The metric, by the places of its columns.
-    theta, whole
-        As for :func:`arm_means`.
-    resamples, seed, key
-        Number of permutations, the seed, and the number of the stream.
     """
     places = sorted({0, metric.above, metric.below, *_covariate(metric)})
     if whole is not None:

@@ -26,7 +26,7 @@ def sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
 
     Levels with fewer than five expected units in a variant are not tested.
     """
-    rows = []
+    rows: list[Any] = []
     for by, (levels, code) in units.segments.items():
         arms = len(units.variants)
         inside = code >= 0
@@ -35,17 +35,8 @@ def sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
         pvalue = chi_square(counts, shares)[1]
         few = counts.sum(axis=1) * shares.min() < 5
         pvalue = np.where(few, np.nan, pvalue)
-        corrected = adjusted(pvalue)
-        rows += list(
-            zip(
-                [by] * len(levels),
-                levels,
-                counts.sum(axis=1).tolist(),
-                pvalue,
-                corrected,
-                strict=True,
-            )
-        )
+        numbers = counts.sum(axis=1).tolist()
+        rows += zip([by] * len(levels), levels, numbers, pvalue, adjusted(pvalue), strict=True)
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
     schema |= {"p": pl.Float64, "adjusted_p": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -15,10 +15,11 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted, some_of
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.online.row_checks import check_rows
+from cranfield.sessions.columns import columns_of_mapping
 from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.tables import Table, fitted
-from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent, finite
+from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
 
 MIXED = ("drop", "error")
 """What becomes of a unit that is in two variants."""
@@ -36,7 +37,9 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 _MEASURED = replace(
     NUMBER,
     read=lambda cell: (
-        _TRUTH.get(cell.strip().lower(), finite(cell)) if isinstance(cell, str) else finite(cell)
+        _TRUTH.get(cell.strip().lower(), finite(cell))
+        if isinstance(cell, str)
+        else finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
     ),
     missing=absent,
 )
@@ -49,61 +52,27 @@ _LABEL = replace(
 DATED = r"^\d{4}-\d{2}-\d{2}"
 """What a time starts with that is text: so texts are in order of time."""
 
-_TIME = Kind(lambda cell: None if absent(cell) else str(cell), wanted="no time", missing=absent)
-
-
-def _as_columns(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
-    if not all(
-        isinstance(one, (list, tuple, np.ndarray, pl.Series)) and getattr(one, "ndim", 1) == 1
-        for one in data.values()
-    ):
-        raise InputError("a mapping of a table of units has a list for each column", source=source)
-    if len({len(one) for one in data.values()}) > 1:
-        raise InputError("columns differ in length", source=source)
-    return {
-        str(name): one.tolist() if isinstance(one, np.ndarray) else one
-        for name, one in data.items()
-    }
+_TIME = Kind(
+    lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of an experiment, a row each.
+    """Units of an experiment, a row each."""
 
-    Attributes
-    ----------
-    source
-        Where they came from, for messages.
-    kind
-        What a unit is.
-    ids
-        Their ids, or None where a row is a unit.
-    variants
-        The variants, the control first.
-    arm
-        Variant of each unit.
-    columns
-        What metrics are of, shape (units, columns); the first column is all 1.
-    placed
-        Where the columns of each metric are.
-    segments
-        Of each segment its levels, and the level of each unit; -1 where it has none.
-    order
-        Place of each unit in time, and the day of each; None where it is not known.
-    notes
-        What was left out or put together.
-    """
-
-    source: str
-    kind: str
-    ids: pl.Series | None
-    variants: tuple[str, ...]
-    arm: Indices
-    columns: Floats
-    placed: dict[str, Placed]
+    source: str  # Where they came from, for messages
+    kind: str  # What a unit is
+    ids: pl.Series | None  # Their ids, or None where a row is a unit
+    variants: tuple[str, ...]  # The variants, the control first
+    arm: Indices  # Variant of each unit
+    columns: Floats  # What metrics are of, shape (units, columns); the first column is all 1
+    placed: dict[str, Placed]  # Where the columns of each metric are
+    # Of each segment its levels, and the level of each unit; -1 where it has none
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
+    # Place of each unit in time, and the day of each; None where it is not known
     order: Indices | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # What was left out or put together
 
     @property
     def counts(self) -> dict[str, int]:
@@ -133,46 +102,38 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without the column of a variant, all units are in the one variant that is named. Blanks around
-    names are removed, and truth values of metrics are 0 and 1.
-
-    Raises
-    ------
-    PolicyError
-        Without a unit, if another column says that rows are not units: see :func:`check_rows`.
+    Without the column of a variant, all units are in the one variant that is named. Truth values of
+    metrics are 0 and 1.
     """
     check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
     _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
-    columns = [Column(variant, _LABEL, None)] if variant else []
-    columns += [Column(name, _MEASURED, None) for name in names]
-    columns += [
-        Column(name, _TIME if name == time else _LABEL, None)
-        for name in labels
-        if name not in {variant, unit}
-    ]
-    table, unit = _read(data, columns, unit, variant, metrics, names)
-    frame, notes = _without_blanks(table, unit)
+    kinds = {name: _TIME if name == time else _LABEL for name in labels}
+    kinds |= dict.fromkeys(names, _MEASURED)
+    if variant:
+        kinds[variant] = _LABEL
+    denominators = [name for one in metrics.values() if (name := one.parts()[1])]
+    table, unit = _read(data, kinds, unit, variant, denominators)
+    frame, notes = table.frame, list[str]()
     if variant is None:
         variant = "(variant)"
         frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
-    for name in names:
-        if (gaps := frame[name].null_count()) and missing == "error":
-            raise InputError(
-                f"column {quoted(name)} has no value in {counted(gaps, 'row')}; missing='drop'"
-                " leaves them out of its means, missing='zero' takes 0",
-                source=table.source,
-            )
-    if missing == "zero":
-        if gaps := sum(frame[name].null_count() for name in names):
-            notes.append(f"{counted(gaps, 'missing value')} taken for 0")
+    gaps = {name: number for name in names if (number := frame[name].null_count())}
+    for name, number in gaps.items() if missing == "error" else ():
+        raise InputError(
+            f"column {quoted(name)} has no value in {counted(number, 'row')}; missing='drop'"
+            " leaves them out of its means, missing='zero' takes 0",
+            source=table.source,
+        )
+    if gaps and missing == "zero":
+        notes.append(f"{counted(sum(gaps.values()), 'missing value')} taken for 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
-        frame = frame.with_columns(pl.col(time).alias(TIME))
-        frame = frame[_in_time(frame[TIME], table.source).arg_sort(nulls_last=True)]
+        frame = frame.with_columns(_in_time(frame[time], table.source).alias(TIME))
+        frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
         frame, said = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
@@ -180,23 +141,16 @@ def read_units(
     if none := frame[variant].null_count():
         notes.append(f"{counted(none, unit or 'row')} without a variant left out")
         frame = frame.filter(pl.col(variant).is_not_null())
-    if gaps := sum(frame[name].null_count() for name in names):
-        notes.append(f"{counted(gaps, 'missing value')} left out of the means of their metrics")
-    order = None
-    if time is not None:
-        if frame[TIME].null_count():
-            raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
-        frame = frame[_in_time(frame[TIME], table.source).arg_sort()]
-        order = np.arange(frame.height)
+    if lost := sum(frame[name].null_count() for name in names):
+        notes.append(f"{counted(lost, 'missing value')} left out of the means of their metrics")
     arms = ordered_variants(frame[variant], control, variants, table.source)
     values, placed = _placed(frame, metrics)
     found = {name: _levels(frame[name]) for name in segments}
-    if (
-        time is not None
-        and "day" not in found
-        and _in_time(frame[TIME], table.source).dtype == pl.String
-    ):
-        found["day"] = _levels(frame[TIME].str.slice(0, 10))
+    if time is not None:
+        if frame[TIME].null_count():
+            raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
+        if frame[TIME].dtype == pl.String:
+            found.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     code = {name: k for k, name in enumerate(arms)}
     return Units(
         source=table.source,
@@ -207,29 +161,30 @@ def read_units(
         columns=values,
         placed=placed,
         segments=found,
-        order=order,
+        order=None if time is None else np.arange(frame.height),
         notes=tuple(notes),
     )
 
 
 def _read(
     data: Any,
-    columns: Sequence[Column],
+    kinds: Mapping[str, Kind],
     unit: str | None,
     variant: str | None,
-    metrics: Mapping[str, Metric],
-    names: Sequence[str],
+    denominators: Sequence[str],
 ) -> tuple[Table, str | None]:
     """Read a table, and its unit: None if rows are units."""
-    if unit is not None:
-        columns = [Column(unit, ID, None), *columns]
-    schema = Schema("table of units", tuple(columns), mapping=_as_columns, asked=True)
+    named = kinds if unit is None else {**kinds, unit: ID}
+    columns = tuple(Column(name, kind, None) for name, kind in named.items())
+    name = "table of units"
+    schema = Schema(name, columns, mapping=columns_of_mapping(name), asked=True)
     given = read_columns(data, schema)
     if unit == ROW and ROW not in map(spelt, given.names):
-        schema, unit = replace(schema, columns=tuple(columns[1:])), None
+        columns = tuple(column for column in columns if column.name != unit)
+        schema, unit = replace(schema, columns=columns), None
     elif unit is None:
-        below = [name for one in metrics.values() if (name := one.parts()[1])]
-        check_rows(given, schema, variant, names, below)
+        metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
+        check_rows(given, schema, variant, metrics, denominators)
     return fitted(given.matched(schema), schema, given.source, given.lines), unit
 
 
@@ -268,6 +223,7 @@ def _by_unit(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Make one row of all rows of a unit."""
     notes = []
+    labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
     sums = [
         pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
@@ -277,19 +233,14 @@ def _by_unit(
         pl.col(variant).drop_nulls().first(),
         pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
         *sums,
-        *(pl.col(name).drop_nulls().first() for name in labels if name not in {unit, variant}),
-        *(
-            (pl.col(name).drop_nulls().n_unique() > 1).alias(f"(several {name})")
-            for name in labels
-            if name not in {unit, variant, TIME}
-        ),
+        pl.col(labels).drop_nulls().first(),
+        (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
     )
     if grouped.height < frame.height:
         rows = counted(frame.height, "row")
         notes.append(f"{rows} are summed by {unit}: {counted(grouped.height, 'unit')}")
-    for name in labels:
-        several = f"(several {name})"
-        if several in grouped.columns and (number := int(grouped[several].sum())):
+    for name in (name for name in labels if name != TIME):
+        if number := int(grouped[f"(several) {name}"].sum()):
             row = "earliest" if TIME in labels else "first"
             many = counted(number, "unit")
             notes.append(f"{many} with several values of {name}: that of the {row} row is used")
@@ -299,28 +250,10 @@ def _by_unit(
         if mixed == "error":
             raise InputError(f"{said}, such as {quoted(both[unit][0])}", source=source)
         if both.height == grouped.height:
-            raise InputError(
-                f"all {said}, such as {quoted(both[unit][0])}: expected a unit that was randomised,"
-                f" got {unit!r}",
-                source=source,
-            )
+            reason = f"expected a unit that was randomised, got {unit!r}: all {said}"
+            raise InputError(f"{reason}, such as {quoted(both[unit][0])}", source=source)
         notes.append(f"{said} left out")
     return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
-
-
-def _without_blanks(table: Table, unit: str | None) -> tuple[pl.DataFrame, list[str]]:
-    """Remove blanks around names, and count the names that had some."""
-    frame, notes = table.frame, list[str]()
-    for name in (name for name, kind in frame.schema.items() if kind == pl.String):
-        bare = frame[name].str.strip_chars()
-        bare = bare.set(bare == "", None)
-        if name == unit:
-            for row in bare.is_null().arg_true():
-                raise table.wrong(int(row), f"has no {unit}")
-        if changed := int(frame[name].ne_missing(bare).sum()):
-            notes.append(f"{counted(changed, 'value')} of {name}: blanks around it removed")
-            frame = frame.with_columns(bare.alias(name))
-    return frame, notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")

@@ -22,24 +22,12 @@ UNITS = ("user", "session", "query", "impression")
 
 @dataclass(frozen=True, eq=False)
 class LogCredits:
-    """Credits of the interleaved pages of a log.
+    """Credits of the interleaved pages of a log."""
 
-    Attributes
-    ----------
-    rankers
-        In order of UTF-8 bytes.
-    values
-        Shape (pages, rankers); NaN where a ranker took no part.
-    pages
-        Row of each page in the log.
-    notes
-        What was left aside.
-    """
-
-    rankers: tuple[str, ...]
-    values: Floats
-    pages: Ints
-    notes: tuple[str, ...]
+    rankers: tuple[str, ...]  # In order of UTF-8 bytes
+    values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
+    pages: Ints  # Row of each page in the log
+    notes: tuple[str, ...]  # What was left aside
 
 
 def click_weights(
@@ -77,13 +65,7 @@ def click_weights(
 
 
 def teams_of(log: QueryLog) -> tuple[str, ...]:
-    """Return the teams of a log, in order of UTF-8 bytes.
-
-    Raises
-    ------
-    InputError
-        For a log without teams.
-    """
+    """Return the teams of a log, in order of UTF-8 bytes."""
     if "method" not in log.pages.columns:
         log.require("results", "team", purpose="a preference")
     known = "team" in log.results.columns
@@ -115,11 +97,6 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     Of two rankers both take part in every interleaved page, with credit 0 where they own nothing
     (Radlinski et al., 2008: the team with more clicks wins the impression). Of more, a ranker takes
     part where it owns a result, as other pages may have interleaved other rankers.
-
-    Raises
-    ------
-    InputError
-        For a log without teams.
     """
     names = teams_of(log)
     owned = log.results.filter(pl.col("team").is_not_null())
@@ -149,13 +126,7 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
 
 
 def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices, int, list[str]]:
-    """Return what a unit is, that of each page as a number, how many there are, and notes.
-
-    Raises
-    ------
-    PolicyError
-        If none is named, and users or sessions come again.
-    """
+    """Return what a unit is, that of each page as a number, how many there are, and notes."""
     chosen = log.pages[pages]
     if unit is None:
         for name in ("user", "session"):

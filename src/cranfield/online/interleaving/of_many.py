@@ -121,22 +121,17 @@ class PreferenceMatrix(Framed):
 
         `low`, `high` and `Delta p` belong together, as in :class:`Preference`, without correction.
         """
-        return pl.DataFrame(
-            {
-                "first": [pair.names[0] for pair in self.pairs],
-                "second": [pair.names[1] for pair in self.pairs],
-                **{
-                    name: [getattr(pair, name) for pair in self.pairs]
-                    for name in ("wins", "losses", "ties", "outcome")
-                },
-                "Delta": [pair.delta for pair in self.pairs],
-                "low": [pair.delta_limits[0] for pair in self.pairs],
-                "high": [pair.delta_limits[1] for pair in self.pairs],
-                "Delta p": [pair.delta_pvalue for pair in self.pairs],
-                "p": [pair.pvalue for pair in self.pairs],
-                "corrected p": self.pvalues,
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        rows = [
+            (
+                *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
+                *(pair.delta, *pair.delta_limits, pair.delta_pvalue, pair.pvalue, corrected),
+            )
+            for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
+        ]
+        names = ["first", "second", "wins", "losses", "ties", "outcome"]
+        names += ["Delta", "low", "high", "Delta p", "p", "corrected p"]
+        frame = pl.DataFrame(rows, schema=names, orient="row")
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def __str__(self) -> str:
         table = from_frame(self.to_polars(), repr(self)).to_text().rstrip("\n")

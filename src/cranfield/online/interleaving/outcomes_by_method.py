@@ -33,12 +33,6 @@ def outcomes_by_method(
 
     The values are credits of methods that credit teams; of others the outcome, and 0 for the second
     ranker.
-
-    Raises
-    ------
-    InputError
-        For a page that shows a document that no ranker has, and a log without methods if none is
-        given.
     """
     log.require("results", "doc", purpose="a preference by a method")
     check_choice("clicks of a method", clicks, CLICKS)

@@ -19,20 +19,11 @@ DRAWN = 2**20
 
 @dataclass(frozen=True, eq=False)
 class OutcomesByUnit:
-    """What the impressions of each unit say of two rankers.
+    """What the impressions of each unit say of two rankers."""
 
-    Attributes
-    ----------
-    kinds
-        Wins, losses and ties of a unit, shape (kinds of units, 3), in rising order.
-    number
-        Units of each kind, shape (kinds,).
-    credit
-        Mean difference of credit by unit, shape (units,); None where only outcomes are known.
-    """
-
-    kinds: Ints
-    number: Ints
+    kinds: Ints  # Wins, losses and ties of a unit, shape (kinds of units, 3), in rising order
+    number: Ints  # Units of each kind, shape (kinds,)
+    # Mean difference of credit by unit, shape (units,); None where only outcomes are known
     credit: Floats | None = None
 
     @property

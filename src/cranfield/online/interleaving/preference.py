@@ -115,26 +115,18 @@ class Preference(Framed):
         """Return one row per statistic: value, interval, p-value, and the method of both."""
         exact = "sign test, Clopper-Pearson"
         method = f"bootstrap by {self.unit}" if self.resamples else exact
-        outcome = (self.outcome, self.outcome_limits, self.outcome_pvalue, method)
-        delta = (self.delta, self.delta_limits, self.delta_pvalue, method)
-        unit = (self.unit_outcome, self.unit_limits, self.pvalue, exact)
-        credit = (self.credit, self.credit_limits, self.credit_pvalue, "t-test")
+        outcome = (self.outcome, *self.outcome_limits, self.outcome_pvalue, method)
+        delta = (self.delta, *self.delta_limits, self.delta_pvalue, method)
+        unit = (self.unit_outcome, *self.unit_limits, self.pvalue, exact)
+        credit = (self.credit, *self.credit_limits, self.credit_pvalue, "t-test")
         rows = [("outcome", "impression", *outcome), ("Delta", "impression", *delta)]
         if self.unit != "impression":
             rows.append(("outcome", self.unit, *unit))
         if not np.isnan(self.credit):
             rows.append(("difference of credit", self.unit, *credit))
-        return pl.DataFrame(
-            {
-                "statistic": [row[0] for row in rows],
-                "of": [row[1] for row in rows],
-                "value": [row[2] for row in rows],
-                "low": [row[3][0] for row in rows],
-                "high": [row[3][1] for row in rows],
-                "p": [row[4] for row in rows],
-                "method": [row[5] for row in rows],
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        names = ["statistic", "of", "value", "low", "high", "p", "method"]
+        frame = pl.DataFrame(rows, schema=names, orient="row")
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def summary(self) -> str:
         """Return one sentence with the result: of the sign test, or else of the bootstrap."""

@@ -23,20 +23,12 @@ Given = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Rankings of several rankers, as codes of documents.
+    """Rankings of several rankers, as codes of documents."""
 
-    Attributes
-    ----------
-    rankers
-        Names of the rankers.
-    docs
-        Ids of all documents, those of the first ranking first; a code is a place in it.
-    orders
-        Codes as each ranker orders them, shape (rankers, longest); -1 where a ranking has ended.
-    """
-
-    rankers: tuple[str, ...]
+    rankers: tuple[str, ...]  # Names of the rankers
+    # Ids of all documents, those of the first ranking first; a code is a place in it
     docs: tuple[Id, ...]
+    # Codes as each ranker orders them, shape (rankers, longest); -1 where a ranking has ended
     orders: Indices
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,21 +13,28 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
-from cranfield.online.log.repeated_records import first_records
+from cranfield.online.log.repeated_records import first_records, repeated_rows
+from cranfield.online.log.tables import rows_of
 from cranfield.sources.tables import Table
 
+FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
+"""Formats of logs."""
+
 ODD = ("refuse", "count")
-"""What becomes of pages that are there twice, and of clicks before their page."""
+"""How to treat pages that were recorded twice, and clicks before their page."""
 
 
 @dataclass(frozen=True)
 class Policies:
-    """What becomes of what is odd."""
+    """Options of :func:`read_log`, as it explains them."""
 
-    odd: str = "refuse"
-    max_queries: int | None = None
+    form: str
+    odd: str
+    max_queries: int | None
+    click_actions: Sequence[str] | None
 
     def __post_init__(self) -> None:
+        check_choice("format", self.form, FORMS)
         check_choice("odd", self.odd, ODD)
         if self.max_queries is not None:
             check_whole("max_queries", self.max_queries, 1)
@@ -58,16 +66,16 @@ def linked(
     pages: Table,
     results: Table | None,
     clicks: Table | None,
+    odd: dict[str, int],
     policies: Policies,
-    source: str,
-    odd: dict[str, int] | None = None,
 ) -> QueryLog:
     """Make a log of tables whose pages are named by their ids.
 
     odd: what was found odd before, such as clicks that have no page.
     """
-    link = _Link(source, policies)
-    for what, number in (odd or {}).items():
+    link = _Link(pages.source, policies)
+    clicks = None if clicks is None else _each_click(clicks)
+    for what, number in odd.items():
         # Other events, such as purchases, are no part of a log.
         done = "" if what.startswith("events") else "left out"
         link.count(what, number, done, results if what.startswith("results") else clicks)
@@ -82,7 +90,7 @@ def linked(
     _check_any("clicks on results", clicks, touched, pages)
     shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
     parts = (_told(frame, PAGES), shown, _told(touched, CLICKS))
-    log = QueryLog(*parts, source, link.odd, tells_clicks=clicks is not None)
+    log = QueryLog(*parts, pages.source, link.odd, tells_clicks=clicks is not None)
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
     link.warn()
@@ -145,19 +153,6 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(page=found["page_row"].gather(run))
 
 
-def _again(frame: pl.DataFrame) -> pl.Series:
-    """Tell which rows are equal to one above."""
-    hashes = frame.hash_rows()
-    # Sorted, they are compared several times as fast as they are grouped.
-    ordered = hashes.sort()
-    several = ordered.filter(ordered == ordered.shift(1))
-    some = hashes.is_in(several.implode())
-    if several.is_empty():
-        return some
-    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
-    return some.scatter(some.arg_true(), ~first)
-
-
 def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFrame:
     if table is None:
         return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")})
@@ -183,7 +178,7 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
     key = frame["page"] * 2**32 + frame["rank"]
     if not key.is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    link.count("documents twice on a page", int(_again(frame.select("page", "doc")).sum()))
+    link.count("documents twice on a page", int(repeated_rows(frame.select("page", "doc")).sum()))
     return frame
 
 
@@ -208,7 +203,7 @@ def _clicks(
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = placed(frame, place)
-    frame = _dwelt(frame, table, link)
+    frame = _dwelt(frame)
     lost = frame["page"].null_count()
     link.count("clicks on no page", lost, "left out", table)
     frame = frame.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).drop_nulls("page")
@@ -216,7 +211,7 @@ def _clicks(
     frame = _on_results(frame, shown, table, link)
     frame = frame.drop("row")
     if "time" in frame.columns:
-        twice = _again(frame) & frame["time"].is_not_null()
+        twice = repeated_rows(frame) & frame["time"].is_not_null()
         link.count("clicks logged twice", int(twice.sum()), "left out", table)
         frame = frame.filter(~twice)
     distinct = (frame["page"] * 2**32 + frame["rank"]).n_unique()
@@ -234,7 +229,20 @@ def _clicks(
     return frame.sort("page", maintain_order=True)
 
 
-def _dwelt(frame: pl.DataFrame, table: Table, link: _Link) -> pl.DataFrame:
+def _each_click(table: Table) -> Table:
+    """Make a row of each click, where a column says how often rows were clicked."""
+    if "clicks" not in table.names:
+        return table
+    row = pl.int_range(table.frame.height, eager=True).repeat_by(table.frame["clicks"].fill_null(0))
+    row = row.explode().drop_nulls()
+    own = [name for name in ("time", "end", "dwell", "censored") if name in table.frame.columns]
+    every = rows_of(table, row)
+    # The time and the dwell of a row are those of its first click.
+    frame = every.frame.with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
+    return replace(every, frame=frame)
+
+
+def _dwelt(frame: pl.DataFrame) -> pl.DataFrame:
     """Find how long results were read; a dwell of 0 or less is not known."""
     if "end" in frame.columns:
         if "dwell" not in frame.columns and "time" in frame.columns:

@@ -83,9 +83,8 @@ def read_log(
     >>> log.shown.rows()
     [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
-    policies = Policies(odd, max_queries)
-    pages, shown, clicked, before = parts_of(source, results, clicks, format, odd, click_actions)
-    return linked(pages, shown, clicked, policies, pages.source, before)
+    policies = Policies(format, odd, max_queries, click_actions)
+    return linked(*parts_of(source, results, clicks, policies), policies)
 
 
 def read_pages_and(
@@ -98,8 +97,5 @@ def read_pages_and(
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
     """Read pages and one more table, as :func:`read_log` does; its columns tell what it holds."""
-    policies = Policies(odd, max_queries)
-    read, shown, clicked, before = parts_of(
-        pages, None, None, format, odd, click_actions, other=other
-    )
-    return linked(read, shown, clicked, policies, read.source, before)
+    policies = Policies(format, odd, max_queries, click_actions)
+    return linked(*parts_of(pages, None, None, policies, other), policies)

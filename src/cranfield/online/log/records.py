@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError
-from cranfield.sources.text import parsed_json
+from cranfield.sources.text import decoded, json_lines, parsed_json
 
 Types = Mapping[str, Any]
 _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -49,9 +49,20 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
     try:
         if types is None:
             types = _fields(raw)
-        return pl.read_ndjson(raw, schema=types)
+        frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
         raise _bad_line(raw, source, what, types) from None
+    if any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns):
+        # Perhaps an object has a name twice, which is refused: the reader takes the first.
+        json_lines(decoded(raw, source), source)
+    return frame
+
+
+def numbered_records(raw: bytes, source: str, what: str, types: Types) -> pl.DataFrame:
+    """Read objects as :func:`records` does, each with its `line`."""
+    frame = records(raw, source, what, types)
+    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
 
 
 def _fields(raw: bytes) -> Types:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from cranfield.base.errors import quoted
+from cranfield.online.log.tables import rows_of
 from cranfield.sources.tables import Table
 
 
@@ -40,13 +40,13 @@ def first_records(
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
     good = ~(repeated | doubled)
-    lines = None if table.lines is None else pl.Series(table.lines).filter(good).to_list()
     counts = {
         "results logged twice": int(doubled.sum()),
         "results of a repeated record of their page": int(repeated.sum()),
     }
-    kept = replace(table, frame=table.frame.filter(good), lines=lines)
-    return kept, {what: number for what, number in counts.items() if number}
+    return rows_of(table, good.arg_true()), {
+        what: number for what, number in counts.items() if number
+    }
 
 
 def _repeats(frame: pl.DataFrame) -> bool:
@@ -54,12 +54,20 @@ def _repeats(frame: pl.DataFrame) -> bool:
     empty = frame["page"].filter(frame["doc"].is_null())
     if frame["page"].is_in(empty.unique().implode()).sum() > empty.n_unique():
         return True
-    # Sorted, whole numbers are compared several times as fast as rows are grouped.
-    if frame["key"].dtype.is_integer():
-        keys = (frame["page"] * 2**32 + frame["key"]).sort()
-    else:
-        keys = frame.select("page", "key").hash_rows().sort()
-    return bool((keys == keys.shift(1)).any())
+    return bool(repeated_rows(frame.select("page", "key")).any())
+
+
+def repeated_rows(frame: pl.DataFrame) -> pl.Series:
+    """Tell which rows are equal to one above."""
+    hashes = frame.hash_rows()
+    # Sorted, they are compared several times as fast as they are grouped.
+    ordered = hashes.sort()
+    several = ordered.filter(ordered == ordered.shift(1))
+    some = hashes.is_in(several.implode())
+    if several.is_empty():
+        return some
+    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    return some.scatter(some.arg_true(), ~first)
 
 
 def _reason(row: dict[str, Any], key: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
 from cranfield.online.log import tables
 from cranfield.online.log.cells import Cell
@@ -20,25 +20,12 @@ from cranfield.sources.columns import check_parquet_file, refusing
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
-_SCHEMAS = {"pages": tables.PAGES, "results": tables.RESULTS, "clicks": tables.CLICKS}
-
 Fits = Callable[[Any], bool]
 _TEXT: tuple[str, Fits] = (
     "text or an integer",
     lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
 )
-_WHOLE: tuple[str, Fits] = ("an integer", lambda dtype: dtype.is_integer())
-_REAL: tuple[str, Fits] = ("a number", lambda dtype: dtype.is_numeric())
-_TIME: tuple[str, Fits] = ("a time", lambda dtype: dtype == nw.Datetime)
 _ANY = (Exception, pl.exceptions.PanicException)
-
-_OF_DATABASES = {
-    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
-    **dict.fromkeys(("propensity", "dwell"), _REAL),
-    **dict.fromkeys(("time", "end"), _TIME),
-    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
-}
-"""What types of a database the columns may have that are no text."""
 
 _SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
     "parquet": pl.scan_parquet,
@@ -51,7 +38,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     """Open a log that need not fit into memory, for measures.
 
     Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
-    look for clicks on what was not shown, repeated records of a page, and the like.
+    look for clicks on what was not shown and the like.
 
     Parameters
     ----------
@@ -88,7 +75,7 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
 
 
 def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
-    schema = _SCHEMAS[name]
+    schema = tables.SCHEMAS[name]
     path = isinstance(data, (str, PathLike))
     source = fspath(data) if path else schema.kind
     with refusing("cannot be read as a table", source, _ANY), quiet_panics():
@@ -109,10 +96,19 @@ def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
             made: nw.LazyFrame[Any] = nw.from_native(typed).lazy()
         else:
             made = _checked(lazy, kinds, source)
+    if name == "results":
+        _refuse_repeated(made, source)
     if "dwell" in kinds:
         # As everywhere, a dwell of 0 or less is not known.
         made = made.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
     return made.rename({"id": "page"}) if name == "pages" else made
+
+
+def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
+    number = results.group_by("page", "rank").agg(nw.len().alias("rows"))
+    twice = number.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+    for page, rank, _ in twice.rows():
+        raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
 
 
 def _is_parquet(path: Any) -> bool:
@@ -177,7 +173,7 @@ def _checked(lazy: nw.LazyFrame[Any], kinds: dict[str, Column], source: str) -> 
     types = lazy.collect_schema()
     tests = []
     for name in kinds:
-        wanted, fits = _OF_DATABASES.get(name, _TEXT)
+        wanted, fits = tables.OF_DATABASES.get(name, _TEXT)
         if not fits(types[name]):
             reason = f"column {name} is {types[name]}, where {wanted} is wanted"
             raise InputError(reason, source=source)
@@ -200,7 +196,7 @@ def _checked(lazy: nw.LazyFrame[Any], kinds: dict[str, Column], source: str) -> 
     text = [
         nw.col(name).cast(nw.String)
         for name in kinds
-        if name not in _OF_DATABASES
+        if name not in tables.OF_DATABASES
         and (name not in {"id", "page"} or not types[name].is_integer())
         and types[name] != nw.String
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
@@ -10,12 +10,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted
 from cranfield.online.log import cells
-from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
-from cranfield.online.log.query_log import PAGES as PAGE_TYPES
-from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
 from cranfield.online.log.records import is_blank, lines_of_rows, records
+from cranfield.sessions.columns import columns_of_mapping
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
@@ -27,25 +25,10 @@ from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import Cells
 
-TYPES = {"pages": PAGE_TYPES, "results": RESULT_TYPES, "clicks": CLICK_TYPES}
-"""Types of the columns of each table of a log."""
-
-
-def _mapping(kind: str) -> Any:
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        for values in data.values():
-            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
-                raise InputError(f"a mapping is a {kind} when its values are columns", source=kind)
-        made = {str(name): list(values) for name, values in data.items()}
-        if len({len(values) for values in made.values()}) > 1:
-            raise InputError("columns are of different lengths", source=kind)
-        return made
-
-    return columns
-
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=_mapping(kind), decisive=("count", "weight"))
+    decisive = ("status", "count", "weight")
+    return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
 _OF_PAGES = (
@@ -63,14 +46,10 @@ _OF_RESULTS = (
 )
 _QUERY = Column("query", cells.ID)
 _DWELL = optional("dwell", cells.SECONDS, called="dwell")
+_COUNTED = optional("clicks", cells.TIMES)
 _CENSORED = optional("censored", cells.FLAG)
 
-PAGES = _schema(
-    "table of pages",
-    Column("id", cells.ID, "page", called="page"),
-    _QUERY,
-    *_OF_PAGES,
-)
+PAGES = _schema("table of pages", Column("id", cells.ID, "page", called="page"), _QUERY, *_OF_PAGES)
 RESULTS = _schema(
     "table of results",
     Column("page", cells.ID),
@@ -85,6 +64,7 @@ CLICKS = _schema(
     optional("doc", cells.NAME),
     optional("time", cells.TIME, "time of click"),
     optional("end", cells.TIME, called="time"),
+    _COUNTED,
     _DWELL,
     _CENSORED,
 )
@@ -94,7 +74,7 @@ FLAT = _schema(
     _QUERY,
     optional("doc", cells.NAME),
     optional("rank", cells.RANK),
-    optional("clicks", cells.TIMES),
+    _COUNTED,
     *_OF_PAGES,
     *_OF_RESULTS,
     optional("click_time", cells.TIME, "clicked at"),
@@ -102,8 +82,19 @@ FLAT = _schema(
     _CENSORED,
 )
 
-LISTED = _schema("table of pages", *(one for one in FLAT.columns if one.name in ("rank", "doc")))
-"""Columns that tell a table of shown results from a table of pages."""
+
+SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
+
+_WHOLE = ("a whole number", lambda dtype: dtype.is_integer())
+_REAL = ("a number", lambda dtype: dtype.is_numeric())
+_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
+OF_DATABASES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
+    **dict.fromkeys(("propensity", "dwell"), _REAL),
+    **dict.fromkeys(("time", "end"), _TIME),
+    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
+}
+"""Types of the columns of databases that are not text."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -117,14 +108,9 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
 
-def table_of(
-    frame: pl.DataFrame,
-    schema: Schema,
-    source: str,
-    lines: Sequence[int] | None = None,
-    empty: bool = True,
-) -> Table:
-    """Make a table of a frame whose columns have the names of the schema."""
+def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
+    """Make a table of columns with the names of the schema, and perhaps the `line` of each row."""
+    lines = frame["line"].to_list() if "line" in frame.columns else None
     return _made(frame.to_dict(), schema, source, lines, empty)
 
 
@@ -141,9 +127,18 @@ def _made(
     return fitted(cells, schema, source, lines)
 
 
+def rows_of(table: Table, rows: pl.Series) -> Table:
+    """Take some rows of a table, by their places, with their lines."""
+    lines = None if table.lines is None else pl.Series(table.lines)[rows].to_list()
+    return replace(table, frame=table.frame[rows], lines=lines)
+
+
 def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
-    """Refuse a lazy table with a column of counts or weights; only such columns are computed."""
+    """Refuse a lazy table with a column of counts or weights, or of how often rows were clicked."""
     names = table.collect_schema().names()
+    for k in _COUNTED.named_in(names) if schema is CLICKS else ():
+        reason = f"expected a row for each click, got a column {quoted(names[k])}"
+        raise InputError(reason, source=source)
 
     def cells(k: int) -> pl.Series:
         column = table.select(nw.col(names[k])).collect(backend="polars")

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO
 
 import polars as pl
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
-from cranfield.base.whole_files import whole_file
+from cranfield.collection.files.writing import write_table
+
+FORMATS = ("csv", "parquet", "jsonl", "ubi")
+"""Formats in which logs are written."""
 
 _TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
-
-
-def _text_of_times(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col(pl.Datetime).dt.strftime(_TIME))
-
-
-def _csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    _text_of_times(frame).write_csv(file)
-
-
-def _json_lines(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    _text_of_times(frame).write_ndjson(file)
-
-
-def _parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    frame.write_parquet(file)
-
-
-Write = Callable[[pl.DataFrame, IO[bytes]], None]
-_WRITERS: dict[str, tuple[str, Write]] = {
-    "csv": ("csv", _csv),
-    "parquet": ("parquet", _parquet),
-    "jsonl": ("jsonl", _json_lines),
-    "ubi": ("jsonl", _json_lines),
-}
-FORMATS = tuple(_WRITERS)
-"""Formats in which logs are written."""
 
 
 def write_tables(
@@ -71,10 +45,10 @@ def write_tables(
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be made: {reason}", source=str(target)) from error
-    suffix, write = _WRITERS[form]
+    suffix = "jsonl" if form == "ubi" else form
+    times = [] if form == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
     for name, table in tables.items():
-        with whole_file(target / f"{name}.{suffix}") as file:
-            write(table, file)
+        write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
 
 
 def _ubi(

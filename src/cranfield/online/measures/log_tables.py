@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,8 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
-from cranfield.online.log.tables import CLICKS, PAGES, RESULTS, refuse_lazy_counts
+from cranfield.online.log.tables import OF_DATABASES, SCHEMAS, refuse_lazy_counts
 
-_SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
 NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
 """Columns without which a table is none."""
@@ -90,13 +89,7 @@ def collected(table: nw.LazyFrame[Any]) -> pl.DataFrame:
 
 
 def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
-    """Return the tables of a log, or of a mapping to tables of any library that narwhals knows.
-
-    Raises
-    ------
-    InputError
-        For what is neither, or lacks the pages or a column of keys.
-    """
+    """Return the tables of a log, or of a mapping to tables of any library that narwhals knows."""
     if isinstance(log, LogTables):
         return log
     if isinstance(log, QueryLog):
@@ -151,12 +144,12 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
         if table is None:
             continue
         types = table.collect_schema()
-        refuse_lazy_counts(table, _SCHEMAS[name], source)
-        for column, (what, fits) in _TYPES.items():
+        refuse_lazy_counts(table, SCHEMAS[name], source)
+        for column in ("rank", "time", "dwell", "censored"):
+            what, fits = OF_DATABASES[column]
             if column in types and not fits(types[column]):
-                raise InputError(
-                    f"the {column} of {name} is {what}, not {types[column]}", source=source
-                )
+                reason = f"the {column} of {name} is {what}, not {types[column]}"
+                raise InputError(reason, source=source)
         page = "whole" if types["page"].is_integer() else types["page"]
         of_pages = of_pages or page
         if page != of_pages:
@@ -168,19 +161,6 @@ def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
             number = collected(table.filter(wrong).select(nw.len())).item()
             if number:
                 raise InputError(f"{number:,} {name} have no rank from 1", source=source)
-
-
-def _is_time(kind: Any) -> bool:
-    return bool(kind == nw.Datetime)
-
-
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "rank": ("a whole number", lambda kind: kind.is_integer()),
-    "time": ("a time", _is_time),
-    "dwell": ("a number", lambda kind: kind.is_numeric()),
-    "censored": ("true or false", lambda kind: bool(kind == nw.Boolean)),
-}
-"""What columns of tables hold that are not read by :func:`cranfield.online.read_log`."""
 
 
 def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -131,17 +131,9 @@ class Measured(Framed):
         units, measures = self.totals.shape
         names = pl.Series("measure", list(map(str, self.measures)) * units, dtype=pl.String)
         keys = self.units[np.repeat(np.arange(units), measures)] if self.by else pl.DataFrame()
-        flat = {
-            name: getattr(self, attribute).ravel()
-            for name, attribute in (
-                ("value", "means"),
-                ("total", "totals"),
-                ("number", "numbers"),
-                ("values", "values"),
-                ("censored", "censored"),
-                ("without", "without"),
-            )
-        }
+        of_column = {"value": "means", "total": "totals", "number": "numbers"}
+        of_column |= {name: name for name in ("values", "censored", "without")}
+        flat = {name: getattr(self, attribute).ravel() for name, attribute in of_column.items()}
         of = pl.Series("of", [one.values_of for one in self.measures] * units, dtype=pl.String)
         found = pl.DataFrame([*keys.get_columns(), names, pl.Series("value", flat.pop("value"))])
         return found.with_columns(of, **flat).with_columns(pl.col("value").fill_nan(None))

@@ -25,25 +25,13 @@ _HALF = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Kaplan-Meier estimate of a group (Kaplan and Meier, 1958).
+    """Kaplan-Meier estimate of a group (Kaplan and Meier, 1958)."""
 
-    Attributes
-    ----------
-    times
-        Times at which something ended, ascending.
-    survivors
-        Estimated share that lasts longer than each, of the same shape.
-    at_risk, ended
-        How many had lasted as long, and how many ended then.
-    last
-        The longest time that was seen, ended or not; NaN of an empty group.
-    """
-
-    times: Floats
-    survivors: Floats
-    at_risk: Floats
+    times: Floats  # Times at which something ended, ascending
+    survivors: Floats  # Estimated share that lasts longer than each, of the same shape
+    at_risk: Floats  # How many had lasted as long, and how many ended then
     ended: Floats
-    last: float
+    last: float  # The longest time that was seen, ended or not; NaN of an empty group
 
     @property
     def median(self) -> float:

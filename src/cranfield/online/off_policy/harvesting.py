@@ -12,6 +12,9 @@ from cranfield.base.arrays import Bools, Floats, Indices
 STEPS = 100
 """Newton steps at most; a handful is usual."""
 
+SMALLEST = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
+"""Documents without a click in a cell, at least; the last one is as good as none."""
+
 
 class Harvest(NamedTuple):
     """Rates of documents that were seen at two ranks, summed by query.
@@ -86,6 +89,7 @@ def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
         for part in (found.clicked, found.not_clicked)
     )
     beta = _newton(design, c, n, ranks.size)
+    n = np.maximum(n, SMALLEST[-1])
     odds, slope = _terms(design @ beta)
     queries = int(found.query.max()) + 1
     score = np.zeros((queries, cell.size))
@@ -110,15 +114,23 @@ def _terms(z: Floats) -> tuple[Floats, Floats]:
 
 
 def _newton(design: Floats, c: Floats, n: Floats, ranks: int) -> Floats:
-    """Maximise the sum of c z + n log(1 - e^z), where z = design beta lies below 0."""
+    """Maximise the sum of c z + n log(1 - e^z), where z = design beta is at most 0.
 
+    A cell that is always clicked has its maximum at z = 0, which is approached with ever smaller n.
+    """
+    beta = np.zeros(design.shape[1])
+    pairs = design[:, ranks:]
+    beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
+    for smallest in SMALLEST if n.min() < SMALLEST[0] else SMALLEST[-1:]:
+        beta = _maximised(beta, design, c, np.maximum(n, smallest))
+    return beta
+
+
+def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
     def worth(beta: Floats) -> float:
         z = design @ beta
         return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
 
-    beta = np.zeros(design.shape[1])
-    pairs = design[:, ranks:]
-    beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
     now = worth(beta)
     for _ in range(STEPS):
         odds, slope = _terms(design @ beta)

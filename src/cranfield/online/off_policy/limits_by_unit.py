@@ -73,13 +73,6 @@ def two_means(
 
     By the delta method their variance is that of a sum over units of
     :math:`(t_u - R n_u) / \sum n`, which is that of a mean where each unit has n = 1.
-
-    Parameters
-    ----------
-    totals, numbers
-        Terms of both; shape (rows, 2).
-    code
-        Unit of each row, from 0 to units - 1.
     """
     sums = np.stack(
         [

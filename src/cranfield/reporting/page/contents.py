@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import (
-    CranfieldError,
-    CranfieldWarning,
-    MeasureError,
-    PolicyError,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted, warn
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import Measure, parse_measure
@@ -217,10 +210,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 def _compared(
     one: Scores | PairwiseComparison, known: Measure | None, given: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
-    """Compare; what cannot be compared is still reported, with the reason.
-
-    Scores are those that were compared: with missing ones as the policy has left them.
-    """
+    """Compare; what cannot be compared is still reported, with the reason."""
     if isinstance(one, PairwiseComparison):
         return one.scores, one, ""
     if known is not None and known.name in COVERAGE:
@@ -233,7 +223,7 @@ def _compared(
         raise
     except CranfieldError as error:
         name = one.measure or "the scores"
-        warnings.warn(CranfieldWarning(f"{name}: not compared: {error}"), stacklevel=5)
+        warn(f"{name}: not compared: {error}", stacklevel=5)
         return one, None, str(error)
     return made.scores, made, ""
 

@@ -114,10 +114,7 @@ def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
 def _limits(
     difference: Floats, low: Floats, high: Floats, one: PairwiseComparison
 ) -> dict[str, Any]:
-    """Write the limits, as one number where all are as far from their difference, to the bit.
-
-    Where limits are only as far from it on both sides, how far is written by pair.
-    """
+    """Write the limits, as one number where all are as far from their difference, to the bit."""
     if one.half_widths is not None and len(low):
         about = float((high[0] - low[0]) / 2)
         near = [about]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
 from cranfield.base.escape import bibtex, html
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
@@ -144,7 +143,7 @@ def cite(*things: Any) -> References:
         missing += [f"{one}, for {what}" for one in unknown] if found or unknown else [what]
     if missing:
         told = ", ".join(quoted(one) for one in dict.fromkeys(missing))
-        warnings.warn(CranfieldWarning(f"no source is known of {told}"), stacklevel=2)
+        warn(f"no source is known of {told}", stacklevel=2)
     listed = tuple(one for key, one in entries().items() if key in used)
     return References(
         listed,

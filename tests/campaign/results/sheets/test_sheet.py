@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_the_overall_block_is_that_of_trec_eval() -> None:
 
 
 @pytest.mark.parametrize("compat", [None, "trec_eval", "trec_eval-9", "trec_eval-10"])
-def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: str | None) -> None:
+def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: Any) -> None:
     covid = cf.bundled.trec_covid()
     task = replace(made.TASK, judging={} if compat is None else {"compat": compat})
     runs = covid.runs[:3]

@@ -22,20 +22,7 @@ Move = Callable[[Floats, int, int], Floats]
 
 
 def count_of_each(chances: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
-    """Expected number of clicks on the documents that each ranker gave, shape (lists, rankers).
-
-    Parameters
-    ----------
-    chances
-        Chance of each document, had each ranker given it, shape (lists, ranks, rankers); NaN where
-        it could give none.
-    clicks
-        Shape (lists, ranks).
-    filled
-        Whether there is a document, of the same shape.
-    replace
-        Whether rankers are drawn anew at each rank, in place of in rounds.
-    """
+    """Expected number of clicks on the documents that each ranker gave, shape (lists, rankers)."""
 
     def move(sums: Floats, rank: int, ranker: int) -> Floats:
         moved = sums.copy()

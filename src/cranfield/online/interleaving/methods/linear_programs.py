@@ -18,18 +18,6 @@ def least(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
 
     Over x >= 0 with matrix @ x = sums. What has a positive reduced cost is 0 in every optimum, so
     each later program has the other columns alone, and no tolerance on the earlier costs.
-
-    Parameters
-    ----------
-    costs
-        Of each column, shape (columns,), the most important ones first.
-    matrix, sums
-        Shapes (rows, columns) and (rows,).
-
-    Raises
-    ------
-    CranfieldError
-        Where the solver finds no optimum.
     """
     from scipy.optimize import linprog
 

@@ -15,22 +15,13 @@ from cranfield.online.interleaving.rankings import Rankings
 
 @dataclass
 class Shown:
-    """What some lists show so far.
+    """What some lists show so far."""
 
-    Attributes
-    ----------
-    lists, teams
-        Shape (lists, length); -1 from `rank` on.
-    rank
-        Number of ranks that are filled.
-    left
-        Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs
-        to the code -1, and is false.
-    """
-
-    lists: Indices
+    lists: Indices  # Shape (lists, length); -1 from `rank` on
     teams: Indices
-    rank: int
+    rank: int  # Number of ranks that are filled
+    # Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs to
+    # the code -1, and is false
     left: Bools
 
     @classmethod
@@ -56,16 +47,11 @@ Options = tuple[Indices, Indices, Floats]
 
 @dataclass(frozen=True)
 class Steps:
-    """Lists that grow by a law: what may come next, given what is shown.
-
-    Attributes
-    ----------
-    options
-        The law. Where no option has a chance, a list ends.
-    """
+    """Lists that grow by a law: what may come next, given what is shown."""
 
     rankings: Rankings
     length: int
+    # The law. Where no option has a chance, a list ends
     options: Callable[[Rankings, Shown], Options]
 
     @property

@@ -10,7 +10,7 @@ from cranfield.base.errors import InputError, warn
 from cranfield.online.log import tables
 from cranfield.sources.tables import Table
 
-OF_CLICKS = frozenset({"time", "end", "dwell", "censored"})
+OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
 """Columns that only clicks have."""
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, warn
 from cranfield.online.log import tables
 from cranfield.online.log.forms.beside_pages import check_order, told_apart
@@ -17,6 +15,7 @@ from cranfield.online.log.forms.living_labs import read_living_labs
 from cranfield.online.log.forms.of_sessions import read_sessions_as_log
 from cranfield.online.log.forms.ubi import read_ubi
 from cranfield.online.log.forms.yandex import read_one_line, read_yandex
+from cranfield.online.log.linking import Policies
 from cranfield.online.log.records import is_blank
 from cranfield.online.log.repeated_records import first_records
 from cranfield.sessions.log import SessionLog
@@ -25,9 +24,6 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import spelt
 from cranfield.sources.tables import Table
-
-FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
-"""What a log may be, as an option."""
 
 Parts = tuple[Table, Table | None, Table | None, dict[str, int]]
 """Pages, results and clicks, and what was found odd."""
@@ -42,32 +38,26 @@ _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
 def parts_of(
-    source: Any,
-    results: Any,
-    clicks: Any,
-    form: str,
-    odd: str,
-    click_actions: Sequence[str] | None = None,
-    *,
-    other: Any = None,
+    source: Any, results: Any, clicks: Any, policies: Policies, other: Any = None
 ) -> Parts:
     """Read the tables of a log, of a form or of the one that it seems to have.
 
     other: results or clicks, where it is not said which; of other forms than tables it is clicks.
     """
-    check_choice("format", form, FORMS)
     clicks = other if clicks is None else clicks
+    form = policies.form
     if isinstance(source, (str, PathLike)) and Path(fspath(source)).is_dir():
         if results is not None or clicks is not None:
             raise InputError("a folder has its own results and clicks", source=fspath(source))
         source, results, clicks, form = _folder(Path(fspath(source)), form)
     if form == "auto":
         form = _form(source, results, clicks)
-    if click_actions is not None and form != "ubi":
+    if policies.click_actions is not None and form != "ubi":
         raise PolicyError(f"click_actions require a log of format ubi, got {form}")
     if form == "tables" and results is None:
         source = tables.columns_of(source, tables.PAGES)
-        if {"rank", "doc"} <= {*tables.LISTED.places(source.names, source.source)}:
+        of_results = (one for one in tables.FLAT.columns if one.name in {"rank", "doc"})
+        if all(column.named_in(source.names) for column in of_results):
             return *_lists_and_clicks(source, clicks), {}
     if form == "tables":
         if other is not None:
@@ -80,7 +70,7 @@ def parts_of(
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
-    parts = _parts_of_one(source, clicks, form, odd, click_actions)
+    parts = _parts_of_one(source, clicks, form, policies)
     if isinstance(source, (str, PathLike)):
         _, shown, clicked, _ = parts
         if shown is not None and shown.frame.is_empty():
@@ -90,13 +80,11 @@ def parts_of(
     return parts
 
 
-def _parts_of_one(
-    source: Any, clicks: Any, form: str, odd: str, click_actions: Sequence[str] | None
-) -> Parts:
+def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Parts:
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         table = tables.opened(source, tables.FLAT)
-        table, again = first_records(table, odd, drop_doubled=False)
+        table, again = first_records(table, policies.odd, drop_doubled=False)
         return *parted(table), again
     if form == "sessions":
         sessions = source if isinstance(source, SessionLog) else read_sessions(source)
@@ -105,7 +93,7 @@ def _parts_of_one(
     raw = _raw(source, form)
     if form == "ubi":
         events = None if clicks is None else _raw(clicks, form, empty=True)
-        return read_ubi(raw, events, click_actions or ("click",))
+        return read_ubi(raw, events, policies.click_actions or ("click",))
     if form == "living-labs":
         return *parted(read_living_labs(*raw)), {}
     return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
@@ -167,10 +155,11 @@ def _file(folder: Path, name: str) -> str | None:
 def _form(source: Any, results: Any, clicks: Any) -> str:
     if isinstance(source, SessionLog):
         return "sessions"
-    path = isinstance(source, (str, PathLike))
-    form = FORMAT_OF_SUFFIX.get(Source(fspath(source)).suffix, "") if path else ""
-    if path and form not in {"csv", "tsv", "parquet", "json"}:
-        return _form_of_text(Source(fspath(source)), results, clicks)
+    if isinstance(source, (str, PathLike)):
+        file = Source(fspath(source))
+        plain = FORMAT_OF_SUFFIX.get(file.suffix) in {"csv", "tsv", "parquet", "json"}
+        if not plain and (form := _form_of_text(file)):
+            return form
     return "flat" if results is None and clicks is None else "tables"
 
 
@@ -181,8 +170,8 @@ _SIGNS = (
 )
 
 
-def _form_of_text(source: Source, results: Any, clicks: Any) -> str:
-    """Tell the form of a file by how it starts."""
+def _form_of_text(source: Source) -> str:
+    """Tell the form of a file by how it starts; nothing if it may be a table."""
     with source.open() as stream:
         head = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
     if head.lstrip().startswith("{"):
@@ -192,13 +181,11 @@ def _form_of_text(source: Source, results: Any, clicks: Any) -> str:
         if {"userquery", "queryresponsehitids"} & keys and "queryid" in keys:
             return "ubi"
     elif FORMAT_OF_SUFFIX.get(source.suffix) is None:
-        form = next((form for form, sign in _SIGNS if sign.match(head)), None)
-        if form is not None:
-            return form
+        for form, sign in _SIGNS:
+            if sign.match(head):
+                return form
+        reason = "is empty: a log has at least one page"
         if head.strip():
-            raise InputError(
-                "is none of the forms of logs that are known by their start; say its format",
-                source=source.name,
-            )
-        raise InputError("is empty: a log has at least one page", source=source.name)
-    return "flat" if results is None and clicks is None else "tables"
+            reason = "is none of the forms of logs that are known by their start; say its format"
+        raise InputError(reason, source=source.name)
+    return ""

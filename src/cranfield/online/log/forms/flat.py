@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.online.log import tables
 from cranfield.online.log.linking import placed
-from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS
+from cranfield.online.log.query_log import PAGES, RESULTS
 from cranfield.sources.tables import Table
 
 
@@ -31,13 +32,14 @@ def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | No
         ranked = frame["rank"].is_not_null()
         table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
         table.refuse(shown & ~ranked, lambda row: "has no rank")
-    results = _part(table, shown, ["page", *(name for name in RESULTS if name in table.names)])
+    results = replace(
+        tables.rows_of(table, shown.arg_true()),
+        names=tuple(name for name in RESULTS if name in table.names),
+    )
     number = _number(table)
     if number is None and shown.any() and not clicks:
-        problem = (
-            f"{table.source}: has no column of clicks with values; clicks are taken as unknown"
-        )
-        warnings.warn(CranfieldWarning(problem), stacklevel=4)
+        problem = "has no column of clicks with values; clicks are taken as unknown"
+        warn(f"{table.source}: {problem}", stacklevel=4)
     if number is not None:
         table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
     made = Table(pages, table.source, ("id", *of_page))
@@ -70,33 +72,8 @@ def _number(table: Table) -> pl.Series | None:
 
 
 def _clicks(table: Table, number: pl.Series) -> Table:
-    wanted = ("rank", "doc", "dwell", "censored")
-    names: list[str] = [name for name in wanted if name in table.names]
-    clicks = _part(table, number > 0, ["page", *names])
-    frame, names = clicks.frame, [*clicks.names]
-    if "click_time" in table.names:
-        frame = frame.with_columns(table.frame["click_time"].filter(number > 0).alias("time"))
-        names.append("time")
-    times = number.filter(number > 0)
-    lines = clicks.lines
-    if (times > 1).any():
-        row = pl.int_range(times.len(), eager=True).repeat_by(times).explode()
-        # The time and the dwell of a row are those of its first click.
-        own = [name for name in ("time", "dwell", "censored") if name in names]
-        frame = frame[row].with_columns(pl.when(row.is_first_distinct()).then(pl.col(own)))
-        lines = None if lines is None else pl.Series(lines)[row].to_list()
-    for name in set(CLICKS) - set(frame.columns):
-        frame = frame.with_columns(pl.lit(None, CLICKS[name]).alias(name))
-    return Table(frame, table.source, tuple(names), lines)
-
-
-def _part(table: Table, where: pl.Series, names: list[str]) -> Table:
-    whole = bool(where.all())
-    frame = table.frame if whole else table.frame.filter(where)
-    lines = table.lines
-    if lines is not None and not whole:
-        lines = pl.Series(lines, dtype=pl.Int64).filter(where).to_list()
-    for name in ("rank", "doc"):
-        if name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None).alias(name))
-    return Table(frame.select({*names, "rank", "doc"}), table.source, tuple(names), lines)
+    old = {"click_time": "time"}
+    names = (*("page", "rank", "doc"), *("click_time", "dwell", "censored"))
+    own = tuple(old.get(name, name) for name in names if name in table.names)
+    frame = table.frame.select(names).rename(old).with_columns(clicks=number)
+    return replace(table, frame=frame, names=(*own, "clicks"))

@@ -6,7 +6,7 @@ import polars as pl
 
 from cranfield.base.errors import quoted
 from cranfield.online.log import tables
-from cranfield.online.log.records import lines_of_rows, records
+from cranfield.online.log.records import numbered_records
 from cranfield.sources.tables import Table
 
 TYPES = {
@@ -20,14 +20,8 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 
     Pages are named by their number; those with teams are interleaved by team draft.
     """
-    frame = records(raw, source, "living labs", TYPES)
-    numbers = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
-    frame = frame.select(
-        *("time", "ranking"),
-        page=pl.int_range(1, pl.len() + 1),
-        query="qid",
-        session="sid",
-        line=pl.Series(numbers, dtype=pl.Int64),
+    frame = numbered_records(raw, source, "living labs", TYPES).select(
+        *("time", "ranking", "line"), page=pl.int_range(1, pl.len() + 1), query="qid", session="sid"
     )
     frame = frame.explode("ranking", empty_as_null=True, keep_nulls=True).unnest("ranking")
     place = pl.int_range(1, pl.len() + 1).over("page")
@@ -36,8 +30,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
         rank=pl.when(pl.col("docid").is_not_null()).then(place),
         method=pl.when(drafted).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
-    lines = frame["line"].to_list()
-    made = tables.table_of(frame.drop("line"), tables.FLAT, source, lines, empty=False)
+    made = tables.table_of(frame, tables.FLAT, source, empty=False)
     unknown = ~made.frame["team"].is_in(["site", "participant"])
     made.refuse(
         unknown.fill_null(False),

@@ -10,7 +10,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import some_of
 from cranfield.online.log import cells, tables
-from cranfield.online.log.records import is_blank, lines_of_rows, records
+from cranfield.online.log.records import is_blank, numbered_records
 from cranfield.sources.tables import Table
 
 
@@ -49,17 +49,13 @@ def read_ubi(
     :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Also
     counts clicks of no query, and events that are neither clicks nor impressions.
     """
-    asked = records(queries[0], queries[1], "UBI queries", QUERIES)
-    asked = asked.unnest("query_attributes").with_columns(
-        line=pl.Series(_lines(queries[0], asked), dtype=pl.Int64)
-    )
+    asked = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
     nameless = asked.filter(pl.col("query_id").is_null())
     if nameless.height:
         raise InputError("has no query_id", source=queries[1], line=nameless["line"][0])
     done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0, pl.Int64))
     if events is not None and not is_blank(events[0]):
-        done = records(events[0], events[1], "UBI events", EVENTS)
-        done = done.with_columns(line=pl.Series(_lines(events[0], done), dtype=pl.Int64))
+        done = numbered_records(*events, "UBI events", EVENTS)
     done = done.unnest("event_attributes").unnest("object", "position")
     shown = pl.col("action_name") == _SHOWN
     clicked = pl.col("action_name").is_in(click_actions)
@@ -96,21 +92,18 @@ def read_ubi(
         how="left",
         maintain_order="left",
     ).select(
-        *("variant", "found", "method"),
+        *("variant", "found", "method", "line"),
         id="query_id",
         query="user_query",
         user=pl.coalesce("user_id", "client_id"),
         session=pl.coalesce("session_id", "of_events"),
         time="timestamp",
     )
-    name = queries[1]
-    of_clicks = name if events is None else events[1]
-    made = tables.table_of(clicks.drop("line"), tables.CLICKS, of_clicks, clicks["line"].to_list())
     return (
-        tables.table_of(pages, tables.PAGES, name, asked["line"].to_list(), empty=False),
+        tables.table_of(pages, tables.PAGES, queries[1], empty=False),
         # Results stand in two files.
-        tables.table_of(results.drop("line"), tables.RESULTS, name),
-        None if events is None else made,
+        tables.table_of(results.drop("line"), tables.RESULTS, queries[1]),
+        None if events is None else tables.table_of(clicks, tables.CLICKS, events[1]),
         odd,
     )
 
@@ -125,7 +118,3 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
             " name those that are clicks: click_actions=[...], --click-actions NAME,NAME",
             source=source,
         )
-
-
-def _lines(raw: bytes, frame: pl.DataFrame) -> list[int]:
-    return [*(lines_of_rows(raw, frame.height) or range(1, frame.height + 1))]

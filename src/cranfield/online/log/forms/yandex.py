@@ -40,13 +40,13 @@ def read_yandex(raw: bytes, source: str) -> Tables:
     frame = frame.with_columns(page=pl.col("page").forward_fill().over("session"))
     asked, clicked = frame.filter(query), frame.filter(click)
     pages = asked.select(
-        *("session", "time"),
+        *("session", "time", "line"),
         id="page",
         query=pl.concat_str(cell.get(3), cell.get(4), separator="_"),
     )
     results = asked.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
-    clicks = clicked.select("page", "time", doc=cell.get(3, null_on_oob=True))
-    return _made(pages, asked["line"], results, clicks, clicked["line"], source)
+    clicks = clicked.select("page", "time", "line", doc=cell.get(3, null_on_oob=True))
+    return _made(pages, results, clicks, source)
 
 
 def read_one_line(raw: bytes, source: str) -> Tables:
@@ -65,9 +65,8 @@ def read_one_line(raw: bytes, source: str) -> Tables:
         docs = pl.when(pl.col(name).str.strip_chars() != "").then(docs)
         return frame.select("page", "line", doc=docs).explode("doc").drop_nulls("doc")
 
-    pages = frame.select("query", id="page")
-    clicks = listed("clicked")
-    return _made(pages, frame["line"], listed("shown"), clicks.drop("line"), clicks["line"], source)
+    pages = frame.select("query", "line", id="page")
+    return _made(pages, listed("shown"), listed("clicked"), source)
 
 
 def _lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -83,20 +82,10 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
         raise InputError(f"{quoted(text)} is no line of {what}", source=source, line=line)
 
 
-def _made(
-    pages: pl.DataFrame,
-    page_lines: pl.Series,
-    results: pl.DataFrame,
-    clicks: pl.DataFrame,
-    click_lines: pl.Series,
-    source: str,
-) -> Tables:
-    lines = results["line"].to_list()
-    results = results.drop("line").with_columns(
-        rank=pl.int_range(1, pl.len() + 1).over("page"), page=pl.col("page")
-    )
+def _made(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Tables:
+    results = results.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     return (
-        tables.table_of(pages, tables.PAGES, source, page_lines.to_list(), empty=False),
-        tables.table_of(results, tables.RESULTS, source, lines),
-        tables.table_of(clicks, tables.CLICKS, source, click_lines.to_list()),
+        tables.table_of(pages, tables.PAGES, source, empty=False),
+        tables.table_of(results, tables.RESULTS, source),
+        tables.table_of(clicks, tables.CLICKS, source),
     )

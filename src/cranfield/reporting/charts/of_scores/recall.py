@@ -215,11 +215,7 @@ def _rows(
 def _saw(
     runs: JudgedRuns, row: int, systems: Sequence[int], rel: int, names: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Precision and recall rank by rank: the corners of the line, and the relevant documents.
-
-    Between two relevant documents recall stays and precision falls, so that the first and the last
-    of these ranks are all that a line needs.
-    """
+    """Precision and recall rank by rank: the corners of the line, and the relevant documents."""
     hits = runs.relevant(rel)
     base = int(runs.recall_base(rel)[row, 0])
     path: dict[str, list[Any]] = {"system": [], "step": [], "recall": [], "precision": []}

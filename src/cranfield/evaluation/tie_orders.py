@@ -4,31 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.base.arrays import Bools, Ints
-from cranfield.collection.judged.rows import Rows
-
-if TYPE_CHECKING:
-    from cranfield.collection.judged.judged_runs import JudgedRuns
-
-NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
-"""Ties of a run without any; rows are cell, rank, grade, first rank of the group, and its size."""
-
-
-def condensed_ties(ties: Ints, judged: Rows) -> Ints:
-    """Return the ties at the ranks of condensed lists, which have only the judged documents."""
-    cell, rank, grade, first, _ = ties
-    at, kept = _places(judged.cell << 32 | judged.rank, cell << 32 | rank)
-    ranks = judged.seen[at[kept]]
-    groups = (cell << 32 | first)[kept]
-    _, begin, size = np.unique(groups, return_index=True, return_counts=True)
-    firsts = np.minimum.reduceat(ranks, begin) if ranks.size else ranks
-    return np.stack(
-        [cell[kept], ranks, grade[kept], np.repeat(firsts, size), np.repeat(size, size)]
-    )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
 
 
 def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
@@ -40,7 +20,7 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
-    at, found = _places(keys, cell << 32 | rank)
+    at, found = places_in(keys, cell << 32 | rank)
     others = np.delete(np.arange(keys.size), at[found])
     # Rows of a group are next to each other, in order of falling grade.
     begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
@@ -62,9 +42,3 @@ def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
             source=None if (sources < 0).any() else (rows, sources),
         )
         yield replace(judged, documents=documents, ties=NO_TIES, views={})
-
-
-def _places(keys: Ints, wanted: Ints) -> tuple[Ints, Bools]:
-    """Find where keys are in a sorted array, and which of them are in it."""
-    at = np.searchsorted(keys, wanted)
-    return at, np.append(keys, -1)[at] == wanted

@@ -239,9 +239,9 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
     if form == "lines":
         names = schema.lines.split()
         least = schema.least or len(names)
-        kept = [
-            line for line in text.split("\n") if line.strip(" \t") and line.strip(" \t")[0] != "#"
-        ]
+        kept = [line for line in text.split("\n") if line.strip(" \t")]
+        if any(line.strip(" \t").startswith("#") for line in kept):
+            raise UndecidableError("a comment, or an id")
         rows = [fields(line, range(least, len(names) + 1)) for line in kept]
         if any(not least <= len(row) <= len(names) for row in rows):
             raise RefusalError("fields")
@@ -252,7 +252,8 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
         try:
             table = list(csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True))
         except csv.Error as error:
-            raise (RefusalError if form == "csv" else UndecidableError)(str(error)) from error
+            open_quote = form == "csv" and "unexpected end" in str(error)
+            raise (RefusalError if open_quote else UndecidableError)(str(error)) from error
         table = [row for row in table if any(cell.strip() for cell in row)]
         if not table:
             raise RefusalError("empty")

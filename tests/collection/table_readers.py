@@ -381,7 +381,7 @@ def supported(cell: Any) -> float:
 
 
 def answers_value(rows: list[Record]) -> Any:
-    once(rows, "system", "topic", "nugget")
+    once([row for row in rows if row.get("nugget") is not None], "system", "topic", "nugget")
     found = []
     for row in rows:
         if row["topic"] not in TOPICS or row.get("position") is not None and row["position"] < 0:
@@ -998,7 +998,7 @@ READERS: dict[str, Reader] = {
     "scores": Reader(
         Schema(
             {
-                "topic": C("id", "topic qid query_id"),
+                "topic": C("id", "qid query_id; topic"),
                 "system": C("id", "system run"),
                 "score": some("number", "score value"),
             },

@@ -579,7 +579,9 @@ def tried(case: Case, folder: Path) -> tuple[str, str]:
             return (
                 "refused" if isinstance(wanted, RefusalError) else "refused a value"
             ), f"{type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (a panic of Rust is no Exception)
             return "FAILED", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
     said = notes + [str(message.message) for message in messages]
     only_names = all("columns not used" in text and "hold" not in text for text in said)

@@ -497,7 +497,8 @@ def trec_table(case: Case) -> tuple[list[Any], list[list[Any]]]:
     for line in text.split("\n"):
         if not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
             continue
-        rows.append(oracle.fields(line, [len(names)]))
+        row = oracle.fields(line, [len(names)])
+        rows.append([*row[:5], row[5].split(" ")[0]] if len(row) == 6 else row)
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths != {len(names)}:
         raise UndecidableError("another form")

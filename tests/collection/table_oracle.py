@@ -186,7 +186,7 @@ def text(cell: Any) -> str | None:
 
 def truth(cell: Any) -> float | None:
     """Read a number, or a truth value as 1 or 0."""
-    words = {"true": 1.0, "false": 0.0}
+    words = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
     return words[str(cell).strip().lower()] if str(cell).strip().lower() in words else number(cell)
 
 
@@ -292,6 +292,8 @@ def _objects(text: str, form: str) -> Any:
     except (json.JSONDecodeError, RecursionError) as error:
         raise RefusalError("no JSON") from error
     found = found[0] if form == "json" else found
+    if isinstance(found, dict):
+        raise UndecidableError("rows under a name, which may be a system")
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise RefusalError("no rows")
     names = list(dict.fromkeys(name for row in found for name in row))
@@ -405,7 +407,7 @@ def sessions(rows: list[Record]) -> Any:
 
 def units(rows: list[Record]) -> Any:
     if any("user" in row for row in rows):
-        once(rows, "user")
+        once([row for row in rows if row["user"] is not None], "user")
     by: dict[Any, list[float]] = defaultdict(list)
     for row in rows:
         by[row["variant"]].append(row["clicks"])

@@ -112,6 +112,14 @@ def read_rankings(source: Any) -> Any:
     return ordered(found), []
 
 
+def runs_value(rows: list[Record]) -> Any:
+    if not any("score" in row for row in rows):
+        raise UndecidableError("in order of rank")
+    if any(row["score"] is None for row in rows):
+        raise RefusalError("no score")
+    return oracle.tuples("tag", "topic", "doc", also="score")(rows)
+
+
 def run_rows(draw: random.Random) -> Rows:
     systems = draw.choice([["x"], ["x", "y"]])
     rows = [
@@ -863,11 +871,11 @@ READERS: dict[str, Reader] = {
             {
                 "topic": C("id", O.TOPIC),
                 "doc": C("id", O.DOC),
-                "score": C("number", "score sim similarity"),
+                "score": some("number", "score sim similarity"),
                 "rank": some("any", O.RANK),
                 "tag": TAG,
             },
-            O.tuples("tag", "topic", "doc", also="score"),
+            runs_value,
         ),
         run_rows,
         read_runs,

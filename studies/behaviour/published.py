@@ -158,7 +158,7 @@ def _of_judged() -> Iterator[Item]:
         ),
     )
     yield "judged/got wrong", lambda: evaluated()["nope"]
-    yield "judged/runs", lambda: (cf.bundled.trec_covid().runs[:2], cf.Runs(["bm25.run"]))
+    yield "judged/runs", lambda: (cf.bundled.trec_covid().runs[:2], cf.Runs([(None, "bm25.run")]))
 
 
 def _of_comparisons() -> Iterator[Item]:

@@ -200,7 +200,15 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
 
 def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
     (judged / "b.run").write_text("q1 Q0 b 1 2 b\nq2 Q0 b 1 2 b\n")
-    command = ("report", "people.csv", "a.run", "b.run", "-m", "P@1", "--no-scales")
+    command: tuple[str, ...] = (
+        "report",
+        "people.csv",
+        "a.run",
+        "b.run",
+        "-m",
+        "P@1",
+        "--no-scales",
+    )
     command += ("--judges", "odd.csv")
     _, err = cranfield(judged, *command, status=2)
     assert "has no grade column" in err

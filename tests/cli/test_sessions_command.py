@@ -159,10 +159,11 @@ def test_help(log: Path) -> None:
 
 
 def test_the_scale_of_grades_is_that_of_python(log: Path) -> None:
-    out, err = cranfield(log, *"sessions qrels sessions.csv -m ERR --max-grade 4 -f json".split())
+    command = ("sessions", "qrels", "sessions.csv", "-m", "ERR")
+    out, err = cranfield(log, *command, "--max-grade", "4", "-f", "json")
     assert err == ""
     value = json.loads(out)["systems"]["log"]["overall"]["ERR"]
     found = cf.evaluate_sessions(log / "sessions.csv", log / "qrels", "ERR", max_grade=4)
     assert value == pytest.approx(found["ERR"].overall()[0])
-    _, err = cranfield(log, *"sessions qrels sessions.csv -m ERR".split())
+    _, err = cranfield(log, *command)
     assert "--max-grade 2 fixes it" in err

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection import pairs
-from cranfield.collection.files import nested
 from cranfield.collection.files.nested import ListedQrels, ListedRun
 from cranfield.collection.judged.policies import TIES
 
@@ -166,17 +164,6 @@ def test_half_a_character_is_refused_where_documents_are_written() -> None:
     ):
         with pytest.raises(cf.InputError, match=r"(doc|topic) '\\ud800' is not text"):
             refused()
-
-
-def test_types_of_keys_are_told_by_the_size_of_a_dict() -> None:
-    """Where a Python cannot tell them so, every key is looked at."""
-    sizes = nested._sizes_of_text()
-    for many in (1, 5, 6, 85, 86, 170, 171, 700, 43_691, 90_000):
-        text: dict[Any, None] = dict.fromkeys(map(str, range(many)))
-        assert not sizes or getsizeof(text) in sizes
-        assert getsizeof(dict(text)) in sizes or not sizes
-        for other in (3, _Text("a"), np.str_("a")):
-            assert getsizeof(text | {other: None}) not in sizes
 
 
 def test_what_messages_call_them() -> None:

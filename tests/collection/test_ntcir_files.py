@@ -111,13 +111,13 @@ def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
     ("text", "line", "said"),
     [
         ("1 a L1\n1 b 2\n", 2, "grade '2' is not L0, L1, L2 and so on (topic '1', document 'b')"),
-        ("1 a L1\n\n1 b\n", 3, "2 columns where the qrels lines have 3 (topic doc grade)"),
+        ("1 a L1\n\n1 b\n", 3, "2 columns where a qrels line has 3 (topic doc grade)"),
         (
             "1 0 a L1\n1 b L1\n",
             2,
-            "3 columns where the qrels lines have 4 (topic intent doc grade)",
+            "3 columns where a qrels line has 4 (topic intent doc grade)",
         ),
-        ("1;a;L1\n1;b;c;L1\n", 2, "have 3 (topic doc grade, separated by ';')"),
+        ("1;a;L1\n1;b;c;L1\n", 2, "has 3 (topic doc grade, separated by ';')"),
         ("1 a L1\n1 b L99999999999\n", 2, "grade 'L99999999999' is not L0"),
         ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
         ("1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),
@@ -154,7 +154,7 @@ def test_judgments_that_are_not_of_ntcir(text: str, said: str, write: Write) -> 
     [
         ("1;0;b;2;high;t", "score 'high' is not a finite number (topic '1', document 'b')"),
         ("1;0;b;2;inf;t", "score 'inf' is not a finite number"),
-        ("1;0;b;c;2;1.0;t", "7 columns where the run lines have 6"),
+        ("1;0;b;c;2;1.0;t", "7 columns where a run line has 6"),
         ("1;0;a;2;1.0;t", "document twice in one topic, first in line 1"),
     ],
 )

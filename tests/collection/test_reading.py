@@ -80,7 +80,7 @@ def test_fast_and_slow_reading_agree(kind: str) -> None:
     data = UGLY[kind].removeprefix(b"\xef\xbb\xbf")
     if kind == "old mac":
         data = data.replace(b"\r", b"\n")
-    part = text.read_chunk(data, RUN, source="x", first_line=1, encoding="utf-8")
+    part = text.read_chunk(data, RUN, source="x", first_line=1)
     slow, numbers, width = read_lines(data, RUN, source="x", first_line=1)
     assert part.frame.equals(slow)
     assert part.width == width
@@ -259,7 +259,7 @@ def test_scores_are_what_python_reads_or_refused(score: str) -> None:
     line = f"1 Q0 d 1 {score} t\n".encode()
     fields = line.split()
     try:
-        run = text.read_chunk(line, RUN, source="x", first_line=1, encoding="utf-8").frame
+        run = text.read_chunk(line, RUN, source="x", first_line=1).frame
     except cf.InputError as error:
         assert error.line == 1
         return

@@ -23,10 +23,10 @@ from cranfield.sources.values import absent, finite, integer_in, is_number
 
 
 def test_lines_that_are_certainly_of_ntcir() -> None:
-    assert recognised(b"1 d7 L2", "qrels")
-    assert not recognised(b"1 0 d7 2", "qrels")
-    assert recognised(b"1;0;some text;1;2.5;mine", "run")
-    assert not recognised(b"1 0 a;b;c 1 2.5 m", "run")
+    assert recognised("1 d7 L2", "qrels")
+    assert not recognised("1 0 d7 2", "qrels")
+    assert recognised("1;0;some text;1;2.5;mine", "run")
+    assert not recognised("1 0 a;b;c 1 2.5 m", "run")
 
 
 def test_runs_by_intent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,19 +53,24 @@ def collection(intents: int) -> dict[str, Any]:
     }
 
 
+@cache
+def whole_scores(intents: int, *options: tuple[str, str]) -> dict[str, Any]:
+    return scores(collection(intents), **dict(options))
+
+
 def scores(given: dict[str, Any], **options: Any) -> dict[str, Any]:
     found = cf.evaluate(**given, measures=MEASURES, **options)
     return {name: (one.topics, one.values.tobytes()) for name, one in found.items()}
 
 
-@pytest.mark.parametrize("intents", [1, 5, 70])
+@pytest.mark.parametrize("intents", [1, 5, 40])
 @pytest.mark.parametrize("block", [1, 100])
 @pytest.mark.parametrize("options", [{}, {"unjudged": "condensed"}, {"negative": "unjudged"}])
 def test_parts(
     monkeypatch: pytest.MonkeyPatch, intents: int, block: int, options: dict[str, Any]
 ) -> None:
     given = collection(intents)
-    whole = scores(given, **options)
+    whole = whole_scores(intents, *options.items())
     monkeypatch.setattr(by_intent, "BLOCK", block)
     monkeypatch.setattr(global_gain, "BLOCK", block)
     assert len([*by_intent.by_intent(cf.judge(**given, **options), "mine")]) > 1

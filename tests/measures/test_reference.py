@@ -7,7 +7,7 @@ from math import isclose
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
@@ -252,6 +252,7 @@ def test_every_other_measure_is_tested() -> None:
         assert not kind.info.inputs or f'"{name}' in text, name
 
 
+@settings(max_examples=60)
 @given(topics)
 def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list[int]]]) -> None:
     run, qrels = collection(rankings)

@@ -157,7 +157,8 @@ random_qrels = st.dictionaries(
 )
 
 
-@settings(max_examples=100)
+@pytest.mark.filterwarnings("ignore:the runs look like judgments")
+@settings(max_examples=60)
 @given(random_runs, random_qrels)
 def test_random_data(run: dict[str, Any], qrels: dict[str, Any]) -> None:
     if run.keys() & qrels.keys():

@@ -25,6 +25,7 @@ from cranfield.cli.options.scores import ScoreInput, scale_option, score_input
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.qrels import Qrels
     from cranfield.scores import Scores
 
 EPILOG = """\b
@@ -108,8 +109,9 @@ def report(
     if labels and source.qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
     reading = Reading.of(judging)
-    people, judges = None, ()
-    if labels and source.qrels is not None:
+    people: Qrels | None = None
+    judges: tuple[Judge, ...] = ()
+    if labels and source.qrels:
         people, judges = reading.with_judges(source.qrels, labels, None, True)
     many = reading.runs(source.qrels, source.runs)
     results = replace(source, runs=many).scores(

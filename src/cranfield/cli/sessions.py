@@ -107,7 +107,9 @@ def sessions(
     options = {name: value for name, value in options.items() if value is not None}
     found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
     found.warn()
-    needs = " ".join(one.info.needs for one in wanted) + (" clicks" if until_click else "")
+    needs = " ".join(one.info.needs for one in wanted) + (
+        " clicks" if options.get("until_click") else ""
+    )
     unused = [name for name in ("clicks", "lengths") if name not in needs]
     tell_without_effect(unused, "no requested measure uses it")
     output.write(found, printing, unit="session")

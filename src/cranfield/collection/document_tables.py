@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.backends import fields_alone
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import DocIndex
+from cranfield.collection.keys import Indexed
 from cranfield.collection.qrels import topic_order
 from cranfield.sources.columns import two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
@@ -23,7 +21,7 @@ from cranfield.sources.values import ID, NUMBER
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DocumentTable:
+class DocumentTable(Indexed):
     """Something known of documents whatever the topic; made by :func:`read_lengths` and the like.
 
     `values` are lengths, or how much a document belongs to the group in `codes`, an index into
@@ -35,17 +33,6 @@ class DocumentTable:
     codes: Ints
     names: tuple[str, ...]
     name: str
-
-    def __post_init__(self) -> None:
-        # It is made before threads share it.
-        self._index  # noqa: B018
-
-    def __getstate__(self) -> dict[str, Any]:
-        return fields_alone(self)
-
-    @cached_property
-    def _index(self) -> DocIndex:
-        return DocIndex(self.docs)
 
     def found(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in no order."""

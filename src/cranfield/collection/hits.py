@@ -20,10 +20,7 @@ _MANY = 8
 
 
 class Hits(NamedTuple):
-    """Judged documents of a run, in no order; `topic` is that of the judgments.
-
-    `source` is where each one's judgment stands.
-    """
+    """Judged documents of a run, in no order: topic and row (`source`) of the judgments."""
 
     rank: Ints
     topic: Ints
@@ -68,10 +65,7 @@ def _grades(judged: Mapping[str, int], docs: Collection[str], unjudged: int) -> 
 
 
 def _looked_up(run: Listed, qrels: Listed, order: Order) -> Hits | None:
-    """Look up scores and grades in the dicts; ranks follow from scores, where these do not tie.
-
-    None where that would be more work than to find rows.
-    """
+    """Look up grades by document, and ranks by score; None where finding rows is less work."""
     common = [*run.common(qrels)]
     if not common:
         return None

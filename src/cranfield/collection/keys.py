@@ -7,6 +7,7 @@ keys claim is verified on the strings, so a collision costs time and never chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
+from cranfield.base.backends import fields_alone
 from cranfield.base.threads import as_they_come, own_threads
 
 Codes = NDArray[np.int32]
@@ -96,10 +98,7 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
 
 
 def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, Indices]:
-    """Rows where a (topic, document) first stands, and where each of them stands again, in order.
-
-    Keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
-    """
+    """Return where a (topic, document) first stands, and where each of them stands again."""
     if all_differ(keys, codes):
         none = np.empty(0, dtype=np.intp)
         return none, none
@@ -166,10 +165,7 @@ def _have_repeat(blocks: list[Keys]) -> bool:
 def _meets_itself(
     keys: Keys, table: NDArray[np.uint16], places: NDArray[np.uint16], shift: np.uint64
 ) -> bool:
-    """Tell whether a key stands twice: equal ones meet in the table, where the last one stays.
-
-    What is left of other blocks in the table is not read: a place is written before.
-    """
+    """Tell whether a key stands twice: equal ones meet in the table, where the last one stays."""
     slots, places = (keys >> shift).view(np.int64), places[: keys.size]
     table[slots] = places
     there = table[slots]
@@ -197,11 +193,7 @@ def _blocks(codes: NDArray[Any]) -> Iterator[tuple[int, int]]:
 
 
 class KeyIndex:
-    """Look up keys among a fixed set of them, most of the asked ones being absent.
-
-    A table by leading bits says where the keys that begin so are among the sorted ones: mostly
-    nowhere, else a step or two before the key that is looked for.
-    """
+    """Look up keys among a sorted set of them by their leading bits; most are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys, kind="stable")
@@ -243,6 +235,23 @@ class KeyIndex:
             rows.append(some + start)
             at.append(self._begin[begin[some]].astype(np.intp))
         return np.concatenate(rows), np.concatenate(at)
+
+
+class Indexed:
+    """Documents with something known of each, which are looked up; their index is not sent."""
+
+    docs: pl.Series
+
+    def __post_init__(self) -> None:
+        # It is made before threads share it.
+        self._index  # noqa: B018
+
+    def __getstate__(self) -> dict[str, Any]:
+        return fields_alone(self)
+
+    @cached_property
+    def _index(self) -> DocIndex:
+        return DocIndex(self.docs)
 
 
 class DocIndex:

@@ -16,10 +16,7 @@ from cranfield.collection.words import Words, equal, ids_of, taken, word_keys, w
 
 
 class PackedRun(Run):
-    """A run whose documents become a column of text when that is asked for.
-
-    words: the documents.
-    """
+    """A run of documents as `words`, which become a column of text when that is asked for."""
 
     words: Words
 

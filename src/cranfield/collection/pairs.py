@@ -118,12 +118,10 @@ class Packed:
 
 
 class Listed(Pairs):
-    """Rows in order of topics, that have their documents as text of Python.
+    """Rows in order of topics, with documents as text of Python, of which a column is made later.
 
     inside: of each topic, by code, a dict of its documents, in the order of the rows; `kept` makes
         copies of those that somebody else may change.
-
-    A column is made of these when it is asked for. Without it, rows are found a topic at a time.
     """
 
     inside: Sequence[Mapping[str, Any]]
@@ -175,10 +173,7 @@ class Listed(Pairs):
         return [*map(row_of.__getitem__, docs)]
 
     def common(self, others: Pairs) -> Iterator[tuple[int, int, set[str]]]:
-        """Topics that both have, with their codes here and there, and the documents that both have.
-
-        Of a topic with few documents in one and many in the other, most are never looked at.
-        """
+        """Yield topics of both, with their codes here and there, and their common documents."""
         for code, other in enumerate(others.codes_of(self.topics).tolist()):
             if other >= 0 and (both := _both(self.inside[code], others.inside[other])):
                 yield code, other, both

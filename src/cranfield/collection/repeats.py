@@ -51,10 +51,7 @@ def without_repeats(
     origin: Origin,
     parts: pl.Series | None = None,
 ) -> Indices | None:
-    """Find the rows that are kept, in their order, and say how many are not; None for all.
-
-    With `parts`, a document may stand once in each part of a topic.
-    """
+    """Find the rows to keep, of each topic or of its `parts`, and warn of others; None for all."""
     frame = pl.DataFrame({"code": codes, "doc": docs})
     if parts is not None:
         frame = frame.with_columns(part=parts)

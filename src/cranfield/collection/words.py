@@ -7,6 +7,7 @@ two texts are the same where their words are.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 import numpy as np
 import polars as pl
@@ -61,10 +62,7 @@ def word_at(text: bytes, starts: Indices, lengths: Indices) -> NDArray[np.uint64
 
 
 def words_of_ids(ids: Iterable[str]) -> Words | None:
-    """Turn text of Python into words; None for ids that are too long, or hold zeros or line ends.
-
-    Words are made text again line by line.
-    """
+    """Turn text into words; None for ids that are too long, or hold zeros or line ends."""
     given = [*ids]
     text = "\0".join(given).encode()
     ends = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == 0), len(text))
@@ -98,15 +96,8 @@ def taken(words: Words, rows: Indices | slice) -> Words:
 
 def equal(some: Words, others: Words) -> Bools:
     """Tell which texts are the same."""
-    widest = max(len(some), len(others))
-    nothing = np.zeros_like(some[0])
-    pairs = zip(
-        (*some, *[nothing] * (widest - len(some))),
-        (*others, *[nothing] * (widest - len(others))),
-        strict=True,
-    )
     same = np.ones(some[0].size, dtype=bool)
-    for one, other in pairs:
+    for one, other in zip_longest(some, others, fillvalue=np.uint64(0)):
         same &= one == other
     return same
 

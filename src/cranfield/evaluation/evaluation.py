@@ -341,7 +341,10 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     >>> import cranfield as cf
     >>> from cranfield.texts import judge_answers
     >>> gold = {"q1": {"a": 1, "b": 1}, "q2": {"c": 1}, "q3": {"d": 2, "e": 1}}
-    >>> answers = {"x": {"q1": ["a", "b"], "q2": ["c"], "q3": ["d"]}, "y": {"q1": ["a"]}}
+    >>> answers = {
+    ...     "x": {"q1": ["a", "b"], "q2": ["c"], "q3": ["d"]},
+    ...     "y": {"q1": ["a"], "q2": [], "q3": []},
+    ... }
     >>> scores = evaluate_answers(judge_answers(answers, gold), ["WRecall"])["WRecall"]
     >>> scores.values.round(2).tolist()
     [[1.0, 0.5], [1.0, 0.0], [0.67, 0.0]]

@@ -12,11 +12,7 @@ from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
 
 
 def extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
-    """Yield the runs with tied documents in the best order, then in the worst.
-
-    In the best order the grades fall within each group of ties and unjudged documents come last;
-    the worst order is its reverse.
-    """
+    """Yield the runs with ties in the best order, by falling grades, then in its reverse."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import IO, Any, cast
 
-from cranfield.sources.limits import bounded, counted
+from cranfield.sources.limits import bounded
 
 _SIZE = 1 << 18
 _TAR_AT = 257
@@ -27,12 +27,8 @@ def unpacked(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of the content, unpacked if it begins like an archive."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
-    head = raw.peek(10)[:10]
-    make = _unpacker(head)
-    if make is None:
-        return raw
-    packed, count = counted(raw)
-    return bounded(make(packed), count)
+    unpack = _unpacker(raw.peek(10)[:10])
+    return raw if unpack is None else bounded(raw, unpack)
 
 
 def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
@@ -50,7 +46,7 @@ def _unpacker(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
         import lzma
 
         return lambda raw: io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
-    return _zstd if head.startswith(b"\x28\xb5\x2f\xfd") else None
+    return _zstd().ZstdFile if head.startswith(b"\x28\xb5\x2f\xfd") else None
 
 
 def bundle(stream: IO[bytes]) -> str:
@@ -62,10 +58,7 @@ def bundle(stream: IO[bytes]) -> str:
 
 
 def members(stream: IO[bytes], kind: str, most: int = 3) -> list[str]:
-    """Name the first files in an archive, and one more where there are more; none in doubt.
-
-    What would have to be unpacked to come to the next name is not looked at if it is large.
-    """
+    """Name the first files in an archive, and one more if there are more; none in doubt."""
     found: list[str] = []
     try:
         if kind == "zip":
@@ -86,20 +79,16 @@ def members(stream: IO[bytes], kind: str, most: int = 3) -> list[str]:
     return found
 
 
-def _zstd(raw: IO[bytes]) -> IO[bytes]:
+def _zstd() -> Any:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
-    return cast("IO[bytes]", zstd.ZstdFile(raw))
+    return zstd
 
 
 class _Streams(io.RawIOBase):
-    """One or more packed streams in a row, to the very end.
-
-    The readers of the standard library take what they cannot unpack after the first stream for
-    harmless; here it would be a part of a run that is lost in silence.
-    """
+    """One or more packed streams in a row, to the very end, which readers of Python ignore."""
 
     def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
         self._raw = raw
@@ -158,9 +147,5 @@ def packer_for(path: str) -> Callable[[bytes], bytes] | None:
 
         return lzma.compress
     if suffix == ".zst":
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-        return zstd.compress
+        return cast("Callable[[bytes], bytes]", _zstd().compress)
     return None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import mmap
 import os
 import sys
 from bisect import bisect_right
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
@@ -17,7 +18,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.sources.archives import DAMAGED, bundle, members, unpacked
 from cranfield.sources.limits import BeyondLimitError, beyond, check_beginning, check_line, limit
@@ -27,7 +28,7 @@ CHUNK = 4 << 20
 """Bytes parsed at a time in a thread: so many that starting to does not count."""
 
 TOGETHER = 4
-"""Chunks whose damage, and bytes that are no text, are said before what is wrong in a line."""
+"""Chunks read at a time where only one thread reads."""
 
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -49,11 +50,14 @@ _PACKING = 10
 class Source:
     """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
-    A relative path starts from `folder`; by default the working directory.
+    A relative path starts from `folder`; by default the working directory. `encoding` is that of
+    text. `held` is the content, where it is in memory already.
     """
 
     path: str
     folder: str = field(default="", kw_only=True)
+    encoding: str = field(default="utf-8", kw_only=True)
+    held: bytes | None = field(default=None, kw_only=True, repr=False)
 
     @classmethod
     def of(cls, data: str | PathLike[str]) -> Source:
@@ -101,6 +105,9 @@ class Source:
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, unpacked; what goes wrong comes out as an InputError."""
+        if self.held is not None:
+            yield BytesIO(self.held)
+            return
         with self.packed() as raw:
             stream = unpacked(raw)
             if kind := bundle(stream):
@@ -145,15 +152,41 @@ class Source:
             raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
-        """Return the content as a whole."""
+        """Return the content as a whole; text in UTF-8."""
         most = limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
-            head = stream.read(most)
-            check_beginning(head)
-            if len(head) < most:
-                return head
-            lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
-            return _with_lines(head, stream) if lines else head + stream.read()
+            content = stream.read(most)
+            check_beginning(content)
+            if len(content) == most:
+                lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
+                content = _with_lines(content, stream) if lines else content + stream.read()
+        return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
+
+    def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
+        """Return some lines of the file in UTF-8, or raise the error of the first that is not."""
+        if text.isascii():
+            return text
+        if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
+            reason = "begins with a byte order mark, within joined files: remove it"
+        else:
+            try:
+                decoded = text.decode(self.encoding)
+            except UnicodeDecodeError as error:
+                at = error.start
+                reason = (
+                    f"byte 0x{text[at]:02x} is not valid {self.encoding.upper()} text;"
+                    " encoding='latin-1' reads any bytes"
+                )
+            else:
+                return text if is_utf8(self.encoding) else decoded.encode()
+        raise InputError(reason, source=self.name, line=first_line + text.count(b"\n", 0, at))
+
+    def in_encoding(self, encoding: str, form: str) -> Source:
+        """Return the same file with the encoding of its text; warn of Parquet, which has none."""
+        if form == "parquet" and not is_utf8(encoding):
+            warn(f"{self.name}: encoding has no effect on Parquet", stacklevel=5)
+            return self
+        return replace(self, encoding=encoding)
 
     def mapped(self) -> memoryview:
         """Return the content of a file as it is, of which only what is looked at is read."""
@@ -166,8 +199,8 @@ class Source:
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         with self.open() as stream:
-            first, left, longest = True, TOGETHER * CHUNK, limit("CRANFIELD_MAX_LINE")
-            while data := stream.read(min(size or CHUNK, left)):
+            first, longest = True, limit("CRANFIELD_MAX_LINE")
+            while data := stream.read(size or CHUNK):
                 rest = b"" if data.endswith(b"\n") else stream.readline(longest)
                 if len(rest) == longest and not rest.endswith(b"\n"):
                     if self.suffix != ".json":
@@ -176,20 +209,16 @@ class Source:
                     check_beginning(data + rest)
                     rest += stream.readline()
                 chunk = data + rest if rest else data
-                # Chunks that belong together end where one large chunk would.
-                left = left - len(chunk) if len(chunk) < left else TOGETHER * CHUNK
                 if first:
-                    chunk = self._without_mark(chunk)
+                    if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
+                        reason = "is UTF-16 text; save it as UTF-8"
+                        raise InputError(reason, source=self.name, line=1)
+                    chunk = chunk.removeprefix(BOM_UTF8)
                     first = False
                     if b"\r" in chunk and b"\n" not in chunk:
                         # Lines ended by a lone carriage return would look like one long line.
                         chunk = chunk.replace(b"\r", b"\n")
                 yield chunk
-
-    def _without_mark(self, chunk: bytes) -> bytes:
-        if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError("is UTF-16 text; save it as UTF-8", source=self.name, line=1)
-        return chunk.removeprefix(codecs.BOM_UTF8)
 
 
 def _with_lines(head: bytes, stream: IO[bytes]) -> bytes:
@@ -214,6 +243,10 @@ def check_fruitless(size: int, name: str) -> None:
         raise InputError(str(beyond(said, "CRANFIELD_MAX_BLANK")), source=name)
 
 
+def is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+
+
 def check_encoding(encoding: str) -> None:
     """Refuse what is no encoding, or one in which blanks and line ends are not single bytes."""
     try:
@@ -234,10 +267,7 @@ class LineMap:
     _numbers: list[NDArray[np.int64] | None] = field(default_factory=list)
 
     def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
-        """Add a chunk of so many rows that begins at a line.
-
-        `numbers` are the lines of its rows, from there; by default they follow each other.
-        """
+        """Add a chunk of rows that begins at a line; `numbers` are their lines, from there."""
         self._starts.append(self.rows)
         self._first.append(first_line)
         self._numbers.append(numbers)
@@ -250,6 +280,10 @@ class LineMap:
         lines = cls()
         lines.add(len(numbers), 0, np.array(numbers, dtype=np.int64))
         return lines
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Return the line of each row."""
+        return np.array([*map(self.line, range(self.rows))], dtype=np.int64)
 
     def line(self, row: int) -> int:
         """Line of the row, both counted as their owners do: rows from 0, lines from 1."""

@@ -180,7 +180,8 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         names = list(frame.columns)
 
     def cells(k: int) -> Cells:
-        series: Any = frame[names[k]]
+        # By name, which may be a number in pandas.
+        series: Any = frame.get_column(names[k])
         # An object column may hide anything; through Python each value is seen as it is. What Arrow
         # has no type for (complex numbers, wide integers) Python can still show.
         if series.dtype == nw.Object or series.dtype.is_temporal():
@@ -215,17 +216,9 @@ class Words:
 
 
 _OF_PYTHON = Words()
-_OF_JSON = Words(
-    mapping="an object",
-    plain="an array",
-    named="an object",
-    rows="objects and arrays",
-    kinds={
-        **{"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"},
-        **dict.fromkeys(("int", "float"), "a number"),
-        "bool": "true or false",
-    },
-)
+_JSON = {"dict": "an object", "list": "an array", "str": "text", "NoneType": "null"}
+_JSON |= {"int": "a number", "float": "a number", "bool": "true or false"}
+_OF_JSON = Words("an object", "an array", "an object", "objects and arrays", _JSON)
 
 
 def columns_of_records(
@@ -371,10 +364,16 @@ def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.Dat
         frame = pl.DataFrame({"": ["more"]})
     *names, last = frame.columns
     if frame[last].fill_null("").str.strip_chars().ne("").any():
+        # Where files were joined, it is the line at which the second one begins.
+        text = io.StringIO(raw.decode("utf-8-sig", "replace"), newline="")
+        reader = csv.reader(text, delimiter=separator)
+        width = len(next((row for row in reader if row), []))
+        longer = (reader.line_num for row in reader if any(cell.strip() for cell in row[width:]))
         raise InputError(
             f"is no readable {readable}: lines have more cells than the first one, which is to name"
             " the columns",
             source=source,
+            line=next(longer, None),
         )
     return frame.select(names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from typing import IO, Any, cast
 
 from cranfield.base.errors import PolicyError, quoted
@@ -64,10 +65,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Bounded(io.BufferedIOBase):
-    """The content of an archive, which ends with an error where it is far larger than that.
-
-    It has no buffer of its own: what can be read of a damaged archive is read before the damage.
-    """
+    """The content of an archive, unbuffered; it ends with an error where it is too large."""
 
     def __init__(self, stream: IO[bytes], packed: _Counted) -> None:
         self._stream = cast("io.BufferedIOBase", stream)
@@ -106,15 +104,11 @@ def check_size(size: int, packed: int, most: int | None = None) -> None:
         raise beyond(said, "CRANFIELD_MAX_RATIO")
 
 
-def counted(raw: IO[bytes]) -> tuple[io.BufferedReader, _Counted]:
-    """Return a stream of the same bytes, and their count."""
+def bounded(raw: IO[bytes], unpack: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+    """Return the content of an archive, with its limit."""
     count = _Counted(raw)
-    return io.BufferedReader(count, _BUFFER), count
-
-
-def bounded(content: IO[bytes], packed: _Counted) -> IO[bytes]:
-    """Return the content of an archive of which so many bytes were read, with its limit."""
-    return cast("IO[bytes]", _Bounded(content, packed))
+    content = unpack(io.BufferedReader(count, _BUFFER))
+    return cast("IO[bytes]", _Bounded(content, count))
 
 
 def check_line(size: int, longest: int) -> None:

@@ -32,15 +32,7 @@ class DamagedParquetError(Exception):
 
 
 def check_parquet(data: memoryview) -> None:
-    """Refuse a file whose sizes, counts and checksums do not fit each other.
-
-    Raises
-    ------
-    DamagedParquetError
-        For one that is damaged.
-    BeyondLimitError
-        For one that becomes far larger than it is.
-    """
+    """Refuse a file whose sizes, counts and checksums do not fit, or that becomes far larger."""
     footer, end = _footer(data)
     leaves = _leaves(footer)
     groups = [_struct(group) for group in _list(footer, 4)]

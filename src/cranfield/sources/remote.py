@@ -16,6 +16,7 @@ from cranfield.base.errors import (
     MissingDependencyError,
     optional_module,
 )
+from cranfield.sources.patterns import asks
 
 # Of a drive of Windows there is one letter.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
@@ -28,14 +29,7 @@ Answer = TypeVar("Answer")
 
 def is_url(path: str) -> bool:
     """Tell whether a path has a scheme, such as `s3://`, and no file here is called so."""
-    return "://" in path and _URL.match(path) is not None and not _is_here(path)
-
-
-def _is_here(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False
+    return "://" in path and _URL.match(path) is not None and not asks(Path.exists, path)
 
 
 def shown(path: str) -> str:
@@ -70,7 +64,8 @@ def size_of(url: str) -> int:
 def listed(url: str, *, pattern: bool) -> list[str] | None:
     """List the files of a folder elsewhere, or those of a pattern; None for what is a file."""
     system, path = _system(url)
-    if not _lists(system):
+    # What the web lists of a page are its links.
+    if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
         return None
 
     def found() -> list[str] | None:
@@ -88,12 +83,6 @@ def listed(url: str, *, pattern: bool) -> list[str] | None:
 
 def _file(about: Any) -> bool:
     return bool(about["type"] == "file")
-
-
-def _lists(system: Any) -> bool:
-    # What the web lists of a page are its links.
-    protocols = (system.protocol,) if isinstance(system.protocol, str) else system.protocol
-    return "http" not in protocols
 
 
 class _Remote(io.RawIOBase):

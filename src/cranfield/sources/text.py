@@ -6,49 +6,21 @@ import csv
 import io
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.sources.chunks import Source
+from cranfield.base.errors import InputError, quoted
 from cranfield.sources.limits import BeyondLimitError, check_parts
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """What may stand between cells, most usual first."""
 
 
-def decoded(raw: bytes, source: str) -> str:
+def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = raw.count(b"\n", 0, error.start) + first_line
         raise InputError("is not UTF-8 text", source=source, line=line) from None
-
-
-@dataclass(frozen=True)
-class _Decoded(Source):
-    """A file of text in another encoding than UTF-8."""
-
-    source: Source = field(default_factory=lambda: Source("-"))
-    encoding: str = "utf-8"
-
-    def read(self) -> bytes:
-        try:
-            return self.source.read().decode(self.encoding).encode()
-        except UnicodeDecodeError as error:
-            reason = f"is not {self.encoding.upper()} text; encoding='latin-1' reads any bytes"
-            line = error.object.count(b"\n", 0, error.start) + 1
-            raise InputError(reason, source=self.name, line=line) from None
-
-
-def in_encoding(source: Source, encoding: str, form: str) -> Source:
-    """Return a table that is read in an encoding; Parquet has none, which is reported."""
-    if encoding.lower().replace("_", "-") in {"utf-8", "utf8"}:
-        return source
-    if form == "parquet":
-        warn(f"{source.name}: encoding has no effect on Parquet", stacklevel=5)
-        return source
-    return _Decoded(source.path, folder=source.folder, source=source, encoding=encoding)
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

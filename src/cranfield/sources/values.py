@@ -79,11 +79,7 @@ def integers_in(column: pl.Expr) -> pl.Expr:
 
 
 def finite(cell: Any) -> float | None:
-    """Return a cell as a finite number; None where it holds none.
-
-    Text is held to how numbers are written: Python itself would take `1_0` for 10, and the digits
-    of any script.
-    """
+    """Return a cell as a finite number, in digits of ASCII; None where it holds none."""
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(_BLANKS)) else None
     if isinstance(cell, _NO_NUMBER):
@@ -117,19 +113,13 @@ _TRUTHS = {"true": 1, "false": 0}
 
 
 def truths_as_grades(cells: Cells) -> Cells:
-    """Return 1 for true and 0 for false, with a warning, where all grades are one of the two.
-
-    Cells without a grade stay as they are. A column that begins with anything else is unchanged.
-    """
+    """Return 1 for true and 0 for false, with a warning, where all grades are one of the two."""
     first = next((cell for cell in cells if not absent(cell, NO_GRADE)), None)
     if _truth(first) is None:
         return cells
     listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-    made = [None if absent(cell, NO_GRADE) else _truth(cell) for cell in listed]
-    if any(
-        grade is None and not absent(cell, NO_GRADE)
-        for grade, cell in zip(made, listed, strict=True)
-    ):
+    made = [_truth(cell) for cell in listed]
+    if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
     warn("grades are true and false; true is read as 1, false as 0", stacklevel=6)
     return made

@@ -10,11 +10,7 @@ from cranfield.sources.limits import BeyondLimitError, check_parts
 
 
 class XmlReader:
-    """Takes a file apart; those that know its elements say what they mean.
-
-    Entities that the file declares itself are refused, which can grow without bound or name other
-    files, and so is what stands in other files.
-    """
+    """Takes a file apart for those that know its elements; other files and entities are refused."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -24,7 +24,6 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt
 from cranfield.sources.tables import fitted
-from cranfield.sources.text import in_encoding
 from cranfield.sources.values import GRADE_OR_NONE
 
 _LABELS = replace(
@@ -181,7 +180,7 @@ def _read(
         if named not in NAMED or source.path.startswith("irds:"):
             given: Any = {"format": form, "encoding": encoding, "columns": asked}
             return Judge(name, read_qrels(source.path, subtopics=False, **given, **options))
-        columns = columns_of_file(in_encoding(source, encoding, named), _LABELS, named)
+        columns = columns_of_file(source.in_encoding(encoding, named), _LABELS, named)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:

@@ -72,14 +72,14 @@ def of_lines(
 ) -> tuple[pl.DataFrame, Origin]:
     """Read lines of fields between blanks."""
     check_encoding(encoding)
-    source, first = peeked(source)
+    source, first = peeked(source.in_encoding(encoding, "text"))
     heads = (line.split() for line in first.splitlines())
     width = next((len(head) for head in heads if head and not head[0].startswith(b"#")), 0)
     if not width:
         raise LABELS.empty(source.name)
     layout = _layout(columns if columns is not None else _OF_WIDTH.get(width), width, source.name)
     lines = LineMap()
-    parts = read_parts(source, layout, lines, lambda part: part.frame, encoding=encoding)
+    parts = read_parts(source, layout, lines, lambda part: part.frame)
     frame = pl.concat(list(parts))
     if columns is None and frame["doc"].is_in(ITERATIONS).all():
         name = source.name

@@ -19,14 +19,13 @@ from cranfield.assess.labels.table import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.line_formats import form_of_lines
+from cranfield.collection.files.line_formats import layout_of
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
 from cranfield.sources.columns import columns_of_file, read_columns
 from cranfield.sources.schemas import Schema
 from cranfield.sources.tables import fitted
-from cranfield.sources.text import in_encoding
 from cranfield.sources.values import GRADE, ID
 
 REPEATS = {
@@ -142,7 +141,7 @@ def _read(data: Any, schema: Schema, columns: Any, encoding: str) -> _Rows:
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         form = FORMAT_OF_SUFFIX[source.suffix]
-        table = columns_of_file(in_encoding(source, encoding, form), schema, form)
+        table = columns_of_file(source.in_encoding(encoding, form), schema, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
@@ -185,7 +184,7 @@ def _is_judgments(data: Any) -> bool:
         path = fspath(data)
         source = Source(path)
         form = FORMAT_OF_SUFFIX.get(source.suffix)
-        headless = form == "tsv" and form_of_lines(source, form, "qrels", "auto")[1] != form
+        headless = form == "tsv" and layout_of(source, form, "qrels")[1] is not None
         return path.startswith("irds:") or form is None or headless
     return isinstance(data, (Qrels, Mapping))
 

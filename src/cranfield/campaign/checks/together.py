@@ -71,6 +71,14 @@ class FileChecks(Framed):
         ]
         return pl.concat(frames)
 
+    def reworded(self, of: Callable[[str], str]) -> FileChecks:
+        """Return the same checks with other messages."""
+        files = (
+            replace(one, faults=tuple(replace(f, message=of(f.message)) for f in one.faults))
+            for one in self.files
+        )
+        return FileChecks(tuple(files))
+
     def __str__(self) -> str:
         return "\n".join(map(str, self.files))
 
@@ -183,10 +191,11 @@ def _checked(
     report = CheckReport(source.name, None, ())
     error: InputError | None = None
     found: Qrels | Run | None = None
+    warned: list[str] = []
     try:
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
-        with kept_warnings():
+        with kept_warnings() as warned:
             found = read(path)
     except InputError as raised:
         error = raised
@@ -206,6 +215,11 @@ def _checked(
         faults.append(
             Fault("unreadable", "error", error.reason, error.line, error.topic, error.doc)
         )
+    for text in warned:
+        # Lines that change the tag are named already.
+        if not ("tag-changes" in counts and "different run tags" in text):
+            said = text.removeprefix(f"{source.name}: ")
+            faults.append(Fault("reading", "warning", said))
     if isinstance(found, Run):
         report = replace(report, tag=found.name)
     if found is not None:

@@ -22,17 +22,7 @@ def pooled_runs(
 ) -> tuple[Submission, ...]:
     """Return the runs that the rules choose: accepted, not late, of the priorities named.
 
-    Parameters
-    ----------
-    without
-        Tags of runs among these that are kept out of the pool.
-
-    Raises
-    ------
-    CranfieldError
-        Where there is none.
-    PolicyError
-        For a tag that is not of one of these runs.
+    `without` has tags of runs among these that are kept out of the pool; others are refused.
     """
     rules = opened.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities

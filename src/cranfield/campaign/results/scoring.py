@@ -92,8 +92,11 @@ class Scoring:
         self.submissions = tuple(sorted(accepted, key=lambda one: one.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
-        # SHA-256 of each run's bytes, by tag, in order of tag.
-        self.objects = {one.tag: one.object for one in self.submissions}
+
+    @property
+    def objects(self) -> dict[str, str]:
+        """SHA-256 of each run's bytes, by tag, in order of tag."""
+        return {one.tag: one.object for one in self.submissions}
 
     def only(self, measure: Measure) -> Scoring:
         """Return the same of one measure."""
@@ -138,10 +141,9 @@ class Scoring:
         lacking = set(absent)
         runs = [one for one in self.submissions if one.object in lacking]
         found = self._evaluated(runs, [one for one in self.measures if str(one) in by])
-        unreadable = {one.tag for one in self.submissions if one.id in self.opened.unreadable}
-        self.submissions = tuple(one for one in self.submissions if one.tag not in unreadable)
-        self.objects = {tag: one for tag, one in self.objects.items() if tag not in unreadable}
-        if not self.objects:
+        unreadable = self.opened.unreadable
+        self.submissions = tuple(one for one in self.submissions if one.id not in unreadable)
+        if not self.submissions:
             raise none_readable(self.opened, self.rules.name)
         if found is not None:
             kept.add(found, self.objects)

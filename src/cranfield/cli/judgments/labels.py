@@ -166,9 +166,8 @@ def labels(
         missing=missing,
         encoding=encoding,
     )
-    right = None
-    if gold is not None:
-        right = read_gold(gold, read, columns=gold_columns, encoding=encoding)
+    of_gold = {"columns": gold_columns, "encoding": encoding}
+    right = None if gold is None else read_gold(gold, read, **of_gold)
     known = {"gold": right} if fix_gold else {}
     make: Callable[..., Consensus] = getattr(assess, METHODS[method])
     found = make(read, tie=tie, seed=asked["seed"], **known)

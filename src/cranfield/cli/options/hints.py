@@ -17,7 +17,7 @@ _HINT = re.compile(
 
 _OF_READERS = frozenset(
     {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
-    | {"system"}
+    | {"numbers", "separator", "subtopics", "system", "ungraded"}
 )
 """Arguments of readers; advice on one that a command does not have is no use there."""
 

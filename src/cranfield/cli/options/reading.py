@@ -48,6 +48,12 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
+subtopics_option = option(
+    "--subtopics/--no-subtopics",
+    default=None,
+    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+    " numbers and documents are judged for several.",
+)
 ungraded_option = option(
     "--ungraded",
     type=click.Choice(UNGRADED),
@@ -154,11 +160,7 @@ class Reading:
 
     @property
     def _usual(self) -> dict[str, Any]:
-        return {
-            "encoding": self.encoding,
-            "separator": self.separator,
-            "duplicates": self.duplicates,
-        }
+        return {name: getattr(self, name) for name in ("encoding", "separator", "duplicates")}
 
     def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""

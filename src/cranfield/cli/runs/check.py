@@ -8,6 +8,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
+from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.reading import numbers_option, separator_option
@@ -50,5 +51,7 @@ def check(
     if "-" in {qrels, *runs}:
         raise PolicyError("check goes through files twice; it takes no standard input")
     found = cf.check(qrels, runs, format=input_format, **options)
+    this = click.get_current_context().command
+    found = found.reworded(lambda text: as_options(text, this))
     write(f"{as_json(found.files) if format == 'json' else found}\n", output)
     return 0 if found.accepted else 1

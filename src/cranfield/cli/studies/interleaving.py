@@ -91,7 +91,7 @@ def interleaving(
     from cranfield import meta
 
     judging = options.judging
-    unused = ("unjudged", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
+    unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
     refuse_given(unused, "does not go with simulated users")
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
@@ -100,7 +100,7 @@ def interleaving(
     options.check_table(meta.Sensitivity)
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)
-    policies = {name: judging[name] for name in ("ties", "topics", "negative")}
+    policies = {name: judging[name] for name in ("ties", "topics")}
     with options.work("interleaving") as work:
         found = meta.interleaving_sensitivity(
             many,

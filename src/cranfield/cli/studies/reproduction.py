@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
 from cranfield.cli.options.reading import Reading, without_reading
-from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Proportion
 
@@ -73,7 +73,7 @@ def reproduction(
     from cranfield import meta
     from cranfield.meta.reproduction.comparing import check_test
 
-    refuse(("bad_runs",), "cannot be combined with runs that are needed by their roles")
+    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import alpha_option, judged_runs
+from cranfield.cli.options.judging import OF_DOCUMENTS, alpha_option, judged_runs
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Numbers, OneOf
 
@@ -66,6 +67,7 @@ def scales(
     rel = judging.pop("rel")
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+    refuse_given(OF_DOCUMENTS, "does not go with all runs of a length")
     options.check_table(meta.ScaleStudy)
     # The least that can be asked for: before files are read, which takes a while.
     scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)

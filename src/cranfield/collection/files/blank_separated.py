@@ -1,19 +1,17 @@
-"""Reading tables of blank-separated columns: the TREC formats, fast, and exact in their errors.
+"""Reading files of lines: fast where text is regular, and exact in the errors of any other.
 
 Lines of runs are mostly read at once, from their bytes (`run_lines.py`). Of what is not, a chunk
 that is regular goes straight to the CSV reader; any other is made regular first. When the CSV
 reader is not certain of every value, the chunk is read again line by line: slowly, and with the
-precise reason. Chunks are read in several threads; what is wrong is said of the first of them.
+precise reason. Chunks are read in several threads; the first error in the file is reported.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -24,14 +22,9 @@ from cranfield.base.errors import InputError
 from cranfield.base.threads import as_they_come, own_threads
 from cranfield.collection.files.layouts import Layout, ragged, read_lines
 from cranfield.collection.files.parts import Chunk
-from cranfield.collection.files.regular import (
-    all_by_tabs,
-    columns_of_lines,
-    made_regular,
-    separator_of,
-)
-from cranfield.sources.chunks import TOGETHER, LineMap, Source, check_fruitless
-from cranfield.sources.values import integers_in, numbers_in
+from cranfield.collection.files.regular import made_regular, separator_of
+from cranfield.collection.repeats import tell_ungraded
+from cranfield.sources.chunks import LineMap, Source, check_fruitless
 
 Made = TypeVar("Made")
 
@@ -47,137 +40,43 @@ class Read(Generic[Made]):
     rows: int
     numbers: NDArray[np.int64] | None
     lines: int
-    width: int = 0
+    width: int
+    dropped: int = 0
 
 
 def read_chunk(
-    chunk: bytes, layout: Layout, *, source: str, first_line: int, encoding: str
+    chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
-    """Parse whole lines into the layout's columns."""
-    chunk = as_utf8(chunk, encoding, source, first_line)
+    """Parse whole lines of UTF-8 text, after lines of `width` columns, if there are any."""
     if chunk.startswith(b"#") and chunk.count(b"\n#") == chunk.rstrip(b"\n").count(b"\n"):
         # Nothing but comments, and perhaps blank lines at the end, is soon told.
         return Chunk(pl.DataFrame(schema=layout.schema), None, chunk.count(b"\n"))
-    numbers: NDArray[np.int64] | None = None
-    width = 0
-    if (by_tabs := _by_tabs(chunk, layout)) is not None:
-        frame = _read_csv(chunk, layout, "\t", stripped=True) if by_tabs else None
-    else:
-        separator = separator_of(chunk)
+    expected = len(layout.columns)
+    separator, numbers = separator_of(chunk), None
+    frame = None
+    if _is_plain(chunk, separator, layout):
         text, numbers = (chunk, None) if separator else made_regular(chunk)
-        odd = text.startswith(_ODD) or _hides_lines(chunk, layout)
-        frame = None if odd else _read_csv(text, layout, separator or " ")
-        if frame is not None and layout.more_allowed and frame.height:
-            width = _width(text, layout, separator or " ", frame.height)
-    if frame is None or width < 0:
-        frame, numbers, width = read_lines(chunk, layout, source=source, first_line=first_line)
+        frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
+        separators = 0 if frame is None else (expected - 1) * frame.height
+        if layout.more_allowed and text.count((separator or " ").encode()) != separators:
+            # The further columns are counted, and looked at, line by line.
+            frame = None
+    if frame is None:
+        frame, numbers, expected = read_lines(
+            chunk, layout, source=source, first_line=first_line, width=width
+        )
         numbers -= first_line
     lines = frame.height if numbers is None else chunk.count(b"\n")
-    return Chunk(frame, numbers, lines, width or len(layout.columns))
+    return Chunk(frame, numbers, lines, expected)
 
 
-def _by_tabs(chunk: bytes, layout: Layout) -> bool | None:
-    """Tell whether all lines are split at tabs; None where none is, False where some are."""
-    if layout.separator == "blank" or (
-        layout.separator == "auto" and not (b"\t" in chunk and b" " in chunk)
-    ):
-        return None
-    width = len(layout.columns)
-    if layout.separator == "auto" and columns_of_lines(chunk, b"\t").max(initial=0) < width:
-        return None
-    return all_by_tabs(chunk, width)
-
-
-def _width(text: bytes, layout: Layout, separator: str, rows: int) -> int:
-    """Return the number of columns of regular lines; -1 if it differs or is in doubt."""
-    expected = len(layout.columns)
-    if text.count(separator.encode()) == (expected - 1) * rows:
-        return expected
-    widths = columns_of_lines(text, separator.encode())
-    width = int(widths[0])
-    if (widths != width).any():
-        return -1
-    if layout.separator == "blank":
-        return width
-    names = [str(k) for k in range(width)]
-    frame = pl.read_csv(
-        text,
-        has_header=False,
-        separator=separator,
-        quote_char=None,
-        schema=dict.fromkeys(names, pl.String),
-        columns=sorted({3, width - 3, width - 2}),
-    )
-    of_right = (
-        integers_in(pl.col(names[-3])).is_not_null() & numbers_in(pl.col(names[-2])).is_not_null()
-    )
-    doubt = frame.select((integers_in(pl.col("3")).is_null() | of_right).any())
-    return -1 if doubt.item() else width
-
-
-def read_parts(
-    source: Source,
-    layout: Layout,
-    lines: LineMap,
-    then: Callable[[Chunk], Made],
-    *,
-    encoding: str = "utf-8",
-    at_once: Callable[[bytes], Read[Made] | None] = lambda _: None,
-) -> Iterator[Made]:
-    """Parse a file chunk by chunk, so that the text is never held at once; note the lines.
-
-    What `then` makes of each chunk is made in the thread that reads it. What `at_once` makes of
-    UTF-8 text that is surely right needs no other reading.
-    """
-
-    def read(chunk: bytes, first_line: int) -> Read[Made]:
-        chunk = as_utf8(chunk, encoding, source.name, first_line)
-        if not _hides_lines(chunk, layout) and (surely := at_once(chunk)) is not None:
-            return surely
-        part = read_chunk(
-            chunk, layout, source=source.name, first_line=first_line, encoding="utf-8"
-        )
-        return Read(then(part), part.frame.height, part.numbers, part.lines, part.width)
-
-    def tried(chunk: bytes) -> Read[Made] | bytes:
-        try:
-            return read(chunk, 0)
-        except InputError:
-            # In which line it is wrong is known when the chunks before it have been read.
-            return chunk
-
-    sizes: deque[int] = deque()
-
-    def chunks() -> Iterator[bytes]:
-        for chunk in source.chunks():
-            sizes.append(len(chunk))
-            yield chunk
-
-    first_line, empty, fruitless, width = 1, True, 0, 0
-    with closing(as_they_come(tried, chunks(), own_threads())) as results:
-        for number, found in enumerate(results):
-            if isinstance(found, bytes):
-                line = first_line
-                for one in [found, *islice(results, TOGETHER - 1 - number % TOGETHER)]:
-                    if isinstance(one, bytes):
-                        as_utf8(one, encoding, source.name, line)
-                        line += one.count(b"\n")
-                    else:
-                        line += one.lines
-            part = read(found, first_line) if isinstance(found, bytes) else found
-            lines.add(part.rows, first_line, part.numbers)
-            if part.rows and width not in {0, part.width}:
-                raise ragged(width, part.width, source.name, lines.line(lines.rows - part.rows))
-            width = part.width if part.rows else width
-            first_line += part.lines
-            fruitless = 0 if part.rows else fruitless + sizes[0]
-            check_fruitless(fruitless, source.name)
-            sizes.popleft()
-            if part.rows:
-                empty = False
-                yield part.made
-    if empty:
-        raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
+def _is_plain(chunk: bytes, separator: str | None, layout: Layout) -> bool:
+    """Tell whether the fields of lines are what is between blanks, whatever the blanks are."""
+    if _hides_lines(chunk, layout) or layout.separator == ";":
+        return False
+    if layout.separator == "tab":
+        return separator == "\t"
+    return layout.separator == "blank" or not (b"\t" in chunk and b" " in chunk)
 
 
 def _hides_lines(chunk: bytes, layout: Layout) -> bool:
@@ -186,32 +85,71 @@ def _hides_lines(chunk: bytes, layout: Layout) -> bool:
     return layout.more_allowed and b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n")
 
 
-def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
-    """Return the chunk in UTF-8, or say where it is not in the encoding that it should have."""
-    if chunk.isascii():
-        return chunk
-    if (at := b"\n".join((b"", chunk)).find(b"\n" + BOM_UTF8)) >= 0:
-        raise InputError(
-            "begins with a byte order mark within the file, of files that were joined: remove it",
-            source=source,
-            line=first_line + chunk.count(b"\n", 0, at),
-        )
+def read_parts(
+    source: Source,
+    layout: Layout,
+    lines: LineMap,
+    then: Callable[[Chunk], Made],
+    *,
+    at_once: Callable[[bytes], Read[Made] | None] = lambda _: None,
+) -> Iterator[Made]:
+    """Parse a file chunk by chunk, so that the text is never held at once; note the lines.
+
+    What `then` makes of each chunk is made in the thread that reads it. What `at_once` makes of
+    UTF-8 text that is surely right needs no other reading.
+    """
+
+    def read(text: bytes, first_line: int, width: int = 0) -> Read[Made]:
+        if not _hides_lines(text, layout) and (surely := at_once(text)) is not None:
+            return surely
+        part = read_chunk(text, layout, source=source.name, first_line=first_line, width=width)
+        graded = part.graded() if layout.gaps else part
+        dropped = part.frame.height - graded.frame.height
+        rows = graded.frame.height
+        return Read(then(graded), rows, graded.numbers, part.lines, part.width, dropped)
+
+    def tried(chunk: bytes) -> tuple[int, Read[Made] | bytes]:
+        try:
+            return len(chunk), read(source.as_utf8(chunk, 0), 0)
+        except InputError:
+            # In which line it is wrong is known when the chunks before it have been read.
+            return len(chunk), chunk
+
+    first_line, fruitless, width, dropped = 1, 0, 0, 0
+    with closing(as_they_come(tried, source.chunks(), own_threads())) as results:
+        for size, found in results:
+            error, part = None, found
+            if isinstance(part, bytes):
+                text, error = _before_error(part, source, first_line)
+                part = read(text, first_line, width)
+            lines.add(part.rows, first_line, part.numbers)
+            if part.rows and width not in {0, part.width}:
+                raise ragged(width, part.width, source.name, lines.line(lines.rows - part.rows))
+            if error is not None:
+                raise error
+            first_line += part.lines
+            dropped += part.dropped
+            fruitless = 0 if part.rows or part.dropped else fruitless + size
+            check_fruitless(fruitless, source.name)
+            if part.rows:
+                width = part.width
+                yield part.made
+    if layout.gaps and lines.rows + dropped:
+        tell_ungraded(source.name, dropped, lines.rows + dropped)
+    elif not width:
+        raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
+
+
+def _before_error(chunk: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
+    """Return the lines in UTF-8 up to the first that is not text, and what is wrong with that."""
     try:
-        text = chunk.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = first_line + chunk.count(b"\n", 0, error.start)
-        raise InputError(
-            f"byte 0x{chunk[error.start]:02x} is not valid {encoding.upper()} text;"
-            " encoding='latin-1' reads any bytes",
-            source=source,
-            line=line,
-        ) from None
-    return chunk if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else text.encode()
+        return source.as_utf8(chunk, first_line), None
+    except InputError as error:
+        before = chunk.split(b"\n")[: (error.line or 0) - first_line]
+        return source.as_utf8(b"\n".join([*before, b""])), error
 
 
-def _read_csv(
-    text: bytes, layout: Layout, separator: str, *, stripped: bool = False
-) -> pl.DataFrame | None:
+def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | None:
     """Parse regular text, or return None when any value is missing or in doubt."""
     if not text:
         return pl.DataFrame(schema=layout.schema)
@@ -237,12 +175,6 @@ def _read_csv(
         return None
     if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
-    if stripped:
-        frame = frame.with_columns(pl.col(pl.String).str.strip_chars(" \v\f\r"))
-        if layout.more_allowed:
-            frame = frame.with_columns(pl.col(layout.read[-1]).str.extract("^[^ ]+", 0))
-        if frame.select((pl.col(pl.String) == "").any()).sum_horizontal().item():
-            return None
     numbers = (frame[name] for name in layout.read if layout.columns[name] == pl.Float64)
     if not all(np.isfinite(values.to_numpy()).all() for values in numbers):
         return None

@@ -13,16 +13,14 @@ def records(name: str, kind: str) -> Iterable[Any]:
     ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))
-        if kind == "qrels":
-            return list(dataset.qrels_iter()) if dataset.has_qrels() else _none(name, "qrels")
-        return list(dataset.scoreddocs_iter()) if dataset.has_scoreddocs() else _none(name, "run")
+        if kind == "qrels" and dataset.has_qrels():
+            return list(dataset.qrels_iter())
+        if kind == "run" and dataset.has_scoreddocs():
+            return list(dataset.scoreddocs_iter())
     except KeyError:
         raise InputError("ir_datasets knows no data set of that id", source=name) from None
     except (OSError, RuntimeError) as error:
         # Most often there is no network, or a licence has to be accepted first.
         reason = (str(error).splitlines() or ["for an unknown reason"])[0]
         raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
-
-
-def _none(name: str, kind: str) -> Iterable[Any]:
     raise InputError(f"has no {kind}", source=name)

@@ -15,27 +15,24 @@ from cranfield.base.words import counted
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import (
     PRELS,
+    Q0,
     QRELS,
     RUN,
     SHORT_QRELS,
     SHORT_RUN,
     XQRELS,
     Layout,
+    lines_with_text,
+    split_at_blanks,
 )
-from cranfield.collection.files.parts import Chunk, Part, coded
+from cranfield.collection.files.ntcir import ntcir_layout, recognised
+from cranfield.collection.files.parts import Part, coded
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.repeats import tell_ungraded
 from cranfield.collection.run_lines import run_lines
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_number, whole_in
-
-_SHORT = "short"
-"""Lines of topic, document and a number."""
-
-_Q0 = ("0", "Q0")
-"""The second column of judgments of four columns, of which the last may be missing."""
 
 _BLANKS = " \t\v\f\r"
 
@@ -43,60 +40,56 @@ _HEAD = 1 << 16
 """Bytes that a first line is looked for in."""
 
 
-def read_text(
-    source: Source,
-    layout: str,
-    kind: str,
-    lines: LineMap,
-    encoding: str,
-    separator: str,
-    ungraded: str = "error",
-) -> Iterable[Part] | None:
-    """Read a file of lines, and note the line of each row; None for a format that is none of lines.
+def read_text(source: Source, layout: Layout, lines: LineMap) -> Iterable[Part]:
+    """Read a file of lines, and note the line of each row."""
+    if layout.columns is RUN.columns and layout.separator != ";":
+        at_once = partial(run_lines, only_tabs=layout.separator == "tab")
+        return read_parts(source, layout, lines, coded, at_once=at_once)
+    return read_parts(source, layout, lines, coded)
 
-    The layout is `trec`, `ntcir`, `prels`, `xqrels`; or `text`, which is `ntcir` where that is
-    certain from the first line, else `trec`. The kind is `qrels` or `run`.
+
+def layout_of(
+    source: Source, form: str, kind: str, separator: str = "auto", ungraded: str = "error"
+) -> tuple[Source, Layout | None]:
+    """Choose the layout of a file of lines by its format and first line; None for other formats.
+
+    The formats are `trec`, `ntcir`, `prels`, `xqrels`; or `text` and `tsv`, which are what their
+    first line looks like: TSV may have no names of columns. The kind is `qrels` or `run`.
     """
-    if layout in {"text", "ntcir"}:
-        from cranfield.collection.files.ntcir import read_ntcir, recognised
-
-        if layout == "text":
-            source, first = peeked(source)
-            layout = "ntcir" if recognised(first[:_HEAD], kind) else "trec"
-        if layout == "ntcir":
-            return map(coded, read_ntcir(source, kind, lines, encoding=encoding))
-    runs = kind == "run"
-    layouts = {
-        "trec": RUN if runs else QRELS,
-        _SHORT: SHORT_RUN if runs else SHORT_QRELS,
-        "prels": PRELS,
-        "xqrels": XQRELS,
-    }
-    if layout not in layouts:
-        return None
-    columns = replace(layouts[layout], separator=separator)
-    if layouts[layout] is RUN:
-        at_once = partial(run_lines, only_tabs=separator == "tab")
-        return read_parts(source, columns, lines, coded, encoding=encoding, at_once=at_once)
-    if ungraded == "drop" and layout == "trec":
-        return _graded_lines(source, replace(columns, gaps=True), lines, encoding)
-    return read_parts(source, columns, lines, coded, encoding=encoding)
+    trec = RUN if kind == "run" else QRELS
+    layout = {"trec": trec, "prels": PRELS, "xqrels": XQRELS}.get(form)
+    if form in {"text", "tsv", "ntcir"}:
+        source, first = peeked(source)
+        number, line = next(lines_with_text(first[:_HEAD]), (1, b""))
+        text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
+        if form == "ntcir":
+            return source, ntcir_layout(text, kind, source.name, number)
+        if form == "text" and (layout := recognised(text, kind)):
+            return source, layout
+        separator = "tab" if form == "tsv" and separator == "auto" else separator
+        layout = _layout_of_line(text, kind, separator) or (trec if form == "text" else None)
+    if layout is None:
+        return source, None
+    gaps = ungraded == "drop" and layout is QRELS
+    return source, replace(layout, separator=separator, gaps=gaps)
 
 
-def _graded_lines(source: Source, layout: Layout, lines: LineMap, encoding: str) -> Iterator[Part]:
-    """Read the lines of judgments that have a grade, and report how many have none."""
-    rows = dropped = 0
-    first = 1
-    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
-        graded = chunk.frame["grade"].is_not_null()
-        frame, numbers = chunk.frame.filter(graded), chunk.numbers
-        rows += len(graded)
-        dropped += len(graded) - frame.height
-        if frame.height:
-            lines.add(frame.height, first, None if numbers is None else numbers[graded.to_numpy()])
-            yield coded(Chunk(frame))
-        first += chunk.lines
-    tell_ungraded(source.name, dropped, rows)
+def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
+    """Recognise a line of topic, document and number, or one of TREC text that is whole."""
+    by_tabs = [field.strip(_BLANKS) for field in line.split("\t")]
+    cells = by_tabs
+    if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
+        cells = split_at_blanks(line)
+
+    def has_value(place: int) -> bool:
+        text = cells[place]
+        return is_number(text) if kind == "run" else whole_in(text) is not None
+
+    if kind == "run":
+        short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
+        return SHORT_RUN if short else RUN if whole else None
+    short = len(cells) == 3 and has_value(2) and cells[1] not in Q0
+    return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None
 
 
 @dataclass(frozen=True)
@@ -109,62 +102,25 @@ class _Peeked(Source):
         return self.rest
 
     def read(self) -> bytes:
-        return b"".join(self.rest)
+        return self.as_utf8(b"".join(self.rest))
 
 
 def peeked(source: Source) -> tuple[Source, bytes]:
     """Look at the first chunk of a file; what is left to read begins with it."""
     chunks = source.chunks()
     first = next(chunks, b"")
-    return _Peeked(source.path, chain([first] if first else [], chunks)), first
+    return _resumed(source, first, chunks), first
 
 
-def form_of_lines(
-    source: Source, layout: str, kind: str, separator: str = "auto"
-) -> tuple[Source, str, str]:
-    """Recognise the form of text by its first line; return the format it is read as, and separator.
-
-    TSV may have no names of columns: `topic 0 doc grade` is TREC text, and so is a whole line of a
-    run. TSV and text may be `topic doc number`.
-    """
-    if layout not in {"tsv", "text"}:
-        return source, layout, separator
-    source, first = peeked(source)
-    lines = first[:_HEAD].split(b"\n")
-    line = next(
-        (line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b""
-    )
-    if layout == "tsv" and separator == "auto":
-        separator = "tab"
-    by_tabs, by_blanks = (
-        [one.decode(errors="replace").strip(_BLANKS) for one in cells]
-        for cells in (line.split(b"\t"), line.split())
-    )
-    cells = by_blanks if separator == "blank" else by_tabs
-    if separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs):
-        cells = by_blanks
-    if len(cells) == 3 and _is_value(cells[2], kind) and not (kind == "qrels" and cells[1] in _Q0):
-        return source, _SHORT, separator
-    if layout == "tsv" and (
-        (kind == "qrels" and len(cells) == 4 and _is_value(cells[3], kind))
-        or (kind == "run" and len(cells) >= 6 and _is_value(cells[4], kind))
-    ):
-        return source, "trec", separator
-    return source, layout, separator
-
-
-def _is_value(text: str, kind: str) -> bool:
-    return is_number(text) if kind == "run" else whole_in(text) is not None
+def _resumed(source: Source, first: bytes, chunks: Iterator[bytes]) -> Source:
+    rest = chain([first] if first else [], chunks)
+    return _Peeked(source.path, rest, folder=source.folder, encoding=source.encoding)
 
 
 def scores_or_ranks(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-    """Return the third of three columns of a run as scores, and as ranks if that is what it is.
-
-    Ranks are whole, count from 0 or 1 with few gaps and hardly any twice, and rise down the file.
-    Scores are not whole, or never rise, or many are equal, or all are higher than ranks can be.
-    """
+    """Return the third of three columns of a run as scores, and as ranks if that is what it is."""
     whole = bool(
         (values == np.rint(values)).all() and (values >= 0).all() and (values < 2**31).all()
     )
@@ -214,4 +170,4 @@ def without_header(source: Source) -> tuple[Source, MetadataPlace]:
         return whole, place
     rest = whole.chunks()
     next(rest)
-    return _Peeked(source.path, chain([header.blanked(first)], rest)), place
+    return _resumed(source, header.blanked(first), rest), place

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from glob import has_magic
-from io import BytesIO
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, Any, overload
+from typing import Any, overload
 
 import polars as pl
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import (
-    CranfieldWarning,
-    InputError,
-    PolicyError,
-    quoted,
-    told_again,
-    warn,
-)
+from cranfield.base.errors import InputError, PolicyError, quoted, told_again, warn
 from cranfield.base.showing import Hinting
 from cranfield.base.words import counted, some_of
 from cranfield.collection.files.named_columns import FLAT, RUN, is_run, shape
@@ -56,6 +46,9 @@ _USUAL = {
 }
 """Options of reading, and their values unless others are given."""
 
+Item = tuple[str | None, Any]
+"""A run, whatever it is read from, and its name where it was given one."""
+
 BAD_RUNS = {
     "error": "a run that cannot be read is an error",
     "skip": "it is left out, and told",
@@ -81,7 +74,7 @@ class Runs(Hinting, Sequence[Run]):
     (Run('b': 1 topic, 1 document), Run('a': 1 topic, 1 document))
     """
 
-    def __init__(self, items: Sequence[Any], *, bad_runs: str = "error", **options: Any) -> None:
+    def __init__(self, items: Sequence[Item], *, bad_runs: str = "error", **options: Any) -> None:
         self._items = tuple(items)
         self._options = options
         self.bad_runs = bad_runs
@@ -98,8 +91,7 @@ class Runs(Hinting, Sequence[Run]):
     def __getitem__(self, index: int | str | slice) -> Run | Runs:
         if isinstance(index, slice):
             return self._of(self._items[index])
-        item = self._items[self._place(index) if isinstance(index, str) else index]
-        name, data = item if isinstance(item, tuple) else (None, item)
+        name, data = self._items[self._place(index) if isinstance(index, str) else index]
         try:
             return read_run(data, name=name, **self._options)
         except InputError as error:
@@ -111,16 +103,15 @@ class Runs(Hinting, Sequence[Run]):
 
     def _place(self, name: str) -> int:
         """Find a run by its name; runs that were given none are read, for their tags."""
-        given = [item[0] if isinstance(item, tuple) else None for item in self._items]
-        if name in given:
-            return given.index(name)
-        tags = [self[i].name if one is None else one for i, one in enumerate(given)]
+        names = [given for given, _ in self._items]
+        if name in names:
+            return names.index(name)
+        tags = [self[i].name if given is None else given for i, given in enumerate(names)]
         return place_of(name, distinct_names(tags, [*map(self.stem, range(len(self)))]), "run")
 
     def for_now(self, index: int) -> Run:
         """Read a run that is not kept: it may hold dicts that their owner changes later."""
-        item = self._items[index]
-        name, data = item if isinstance(item, tuple) else (None, item)
+        name, data = self._items[index]
         if isinstance(data, dict) and self._options.items() <= _USUAL.items():
             from cranfield.collection.files.nested import run_of_dicts
 
@@ -139,7 +130,7 @@ class Runs(Hinting, Sequence[Run]):
                 else:
                     yield run
 
-    def _of(self, items: Sequence[Any]) -> Runs:
+    def _of(self, items: Sequence[Item]) -> Runs:
         return Runs(items, bad_runs=self.bad_runs, **self._options)
 
     @contextmanager
@@ -170,23 +161,20 @@ class Runs(Hinting, Sequence[Run]):
         return found
 
     def stem(self, index: int) -> str | None:
-        """Name of the file that the run is read from, without suffixes; of its folders if needed.
-
-        Files of one name are called by the folders in which their paths differ.
-        """
+        """Name of the file without suffixes; of the folders, where files have one name."""
         return self._stems[index]
 
     @cached_property
     def _stems(self) -> list[str | None]:
-        unnamed = [None if isinstance(item, tuple) else item for item in self._items]
-        paths = [getattr(one, "path", one) for one in unnamed]
-        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
+        data = (
+            None if name is not None else getattr(one, "path", one) for name, one in self._items
+        )
+        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in data])
 
     def path(self, index: int) -> str | None:
         """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
-        item = self._items[index]
-        item = item[1] if isinstance(item, tuple) else item
-        return fspath(item) if isinstance(item, (str, PathLike)) else None
+        data = self._items[index][1]
+        return fspath(data) if isinstance(data, (str, PathLike)) else None
 
     def size(self, index: int) -> int:
         """Bytes that the run has about, unpacked; 0 where there is no file to ask."""
@@ -195,21 +183,18 @@ class Runs(Hinting, Sequence[Run]):
 
     def sent(self, index: int) -> Runs:
         """Return one of the runs so that it can be sent: as its path, or else as it was read."""
-        item = self._items[index]
-        name, data = item if isinstance(item, tuple) else (None, item)
-        if not isinstance(data, (str, PathLike)) or fspath(data) == "-":
-            return Runs([self.for_now(index)])
-        path = fspath(data)
+        name, path = self._items[index][0], self.path(index)
+        if path is None or path == "-":
+            return Runs([(None, self.for_now(index))])
         file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
-        sent = self._of([file if name is None else (name, file)])
+        sent = self._of([(name, file)])
         sent._stems = [self.stem(index)]
         return sent
 
     def _repr_html_(self) -> str:
-        items = [item[0] if isinstance(item, tuple) else None for item in self._items]
         names = [
-            self.stem(place) or "in memory" if name is None else str(name)
-            for place, name in enumerate(items)
+            self.stem(place) or "in memory" if name is None else name
+            for place, (name, _) in enumerate(self._items)
         ]
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
@@ -295,47 +280,36 @@ def read_runs(
     }
     if isinstance(data, Runs):
         return data.read_as(bad_runs=bad_runs, **given)
-    items = [one for item in _items(data) for one in _systems(item, given)]
+    items = [item for name, one in _items(data) for item in _systems(name, one, given)]
     return Runs(items, bad_runs=bad_runs, **given)
 
 
-@dataclass(frozen=True)
-class _Held(Source):
-    """What was read of standard input."""
-
-    content: bytes = b""
-
-    @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        yield BytesIO(self.content)
-
-
-def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
+def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
     """Take the systems of a table apart; what is wrong with it is said when it is read."""
-    if isinstance(item, (tuple, Run, Mapping)):
-        return [item]
-    path = fspath(item) if isinstance(item, (str, PathLike)) else None
+    if name is not None or isinstance(data, (Run, Mapping)):
+        return [(name, data)]
+    path = fspath(data) if isinstance(data, (str, PathLike)) else None
     if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
         # It is looked at twice, and can be read once.
-        item = _Held(path, content=Source(path).read())
+        data = Source(path, held=Source(path).read())
     try:
         of_rows = ("duplicates", "lower_is_better", "numbers")
-        table = systems_table(item, **{k: v for k, v in options.items() if k not in of_rows})
+        table = systems_table(data, **{k: v for k, v in options.items() if k not in of_rows})
     except InputError:
         if path == "-":
             raise
-        return list(_systems_of_json(path, options)) or [item]
+        return list(_systems_of_json(path, options)) or [(None, data)]
     if table is None:
-        return [item]
+        return [(None, data)]
     systems = table.systems()
     if len(systems) > 1:
         return systems
     table.tell_of_systems()
     # A file that can be read again is not kept meanwhile.
-    return [table if path is None or path == "-" or is_url(path) else item]
+    return [(None, table if path is None or path == "-" or is_url(path) else data)]
 
 
-def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[Any]:
+def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[Item]:
     """Take runs out of a file that is an object of systems; none of any other."""
     if path is None or options["format"] not in {"auto", "json"}:
         return
@@ -349,7 +323,7 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
     except InputError:
         return
     if isinstance(given, Mapping) and all(isinstance(run, dict | list) for run in given.values()):
-        runs = [one for one in runs_of_mapping(given) if isinstance(one, tuple)]
+        runs = [(name, run) for name, run in runs_of_mapping(given) if name is not None]
         if not all(is_run(run) for _, run in runs):
             raise InputError(
                 f"expected {{topic: {{document: score}}}}, got {shape(given)}"
@@ -359,31 +333,23 @@ def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[A
         yield from runs
 
 
-def _items(data: Any) -> Iterator[Any]:
+def _items(data: Any) -> Iterator[Item]:
     refuse_open(data)
     if isinstance(data, (str, PathLike)):
-        for name, path in named_files([fspath(data)]):
-            yield path if name is None else (name, path)
-    elif isinstance(data, Run):
-        yield data
+        yield from named_files([fspath(data)])
     elif isinstance(data, Mapping):
         yield from runs_of_mapping(data)
-    elif isinstance(data, Iterable) and not hasattr(type(data), "columns"):
+    elif isinstance(data, Iterable) and not isinstance(data, Run) and not is_frame(data):
         items = list(data)
         if items and _is_row(items[0]):
-            yield items
-            return
-        if all(isinstance(item, (str, PathLike)) for item in items):
-            for name, path in named_files([*map(fspath, items)]):
-                yield path if name is None else (name, path)
-            return
-        for item in items:
-            if _is_named(item):
-                yield str(item[0]), item[1]
-            else:
-                yield from _items(item)
+            yield None, items
+        elif all(isinstance(item, (str, PathLike)) for item in items):
+            yield from named_files([*map(fspath, items)])
+        else:
+            for item in items:
+                yield from [(str(item[0]), item[1])] if _is_named(item) else _items(item)
     else:
-        yield data
+        yield None, data
 
 
 def _is_named(item: Any) -> bool:
@@ -410,27 +376,26 @@ _NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE
 """Names of files that stand beside runs."""
 
 
-def _runs_among(items: Sequence[Any], *, explicit: bool = False) -> list[Any]:
+def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
     """Pass over metadata of runs and READMEs, unless there is nothing else."""
-    names = [
-        Path(item).name if isinstance(item, (str, PathLike)) and fspath(item) != "-" else ""
-        for item in items
-    ]
-    kept = [
-        k
-        for k, name in enumerate(names)
+    names = {file: "" if file == "-" else Path(file).name for file in files}
+    no_runs = [name for name in names.values() if _NO_RUN.fullmatch(name)]
+    runs = {
+        file
+        for file, name in names.items()
         if not (_METADATA.fullmatch(name) or _NO_RUN.fullmatch(name))
+    }
+    if not runs and explicit:
+        return list(files)
+    told = [
+        name
+        for name in no_runs
+        if not _METADATA.fullmatch(name) and (explicit or not name.lower().startswith("readme"))
     ]
-    if not kept and explicit:
-        return list(items)
-    passed = [name for name in names if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)]
-    told = [name for name in passed if explicit or not name.lower().startswith("readme")]
-    if kept and told:
-        warn(
-            f"passed over {some_of(map(quoted, told), 3)}, which by its name is no run",
-            stacklevel=3,
-        )
-    return [items[k] for k in kept]
+    if runs and told:
+        listed = some_of(map(quoted, told), 3)
+        warn(f"passed over {listed}, which by its name is no run", stacklevel=3)
+    return [file for file in files if file in runs]
 
 
 def named_files(given: Sequence[str]) -> Iterator[tuple[str | None, str]]:
@@ -533,10 +498,6 @@ def distinct_names(
             advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs are called {quoted(again)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
-    warnings.warn(
-        CranfieldWarning(
-            f"several files have the run tag {quoted(tag)}; their systems are called by file name"
-        ),
-        stacklevel=stacklevel,
-    )
+    said = f"several files have the run tag {quoted(tag)}; their systems are called by file name"
+    warn(said, stacklevel=stacklevel)
     return renamed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
@@ -22,8 +23,6 @@ NO_DOCUMENT = object()
 """The only document of an empty ranking, in columns made of a mapping."""
 
 _VALUES = {"score": SCORE, "grade": GRADED}
-
-Values = Callable[[int], Sequence[float]]
 
 
 def is_listed(inside: Any) -> bool:
@@ -92,57 +91,46 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
 
 
-def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> Any:
-    """Make columns of what each topic has: {document: value}, or a list of documents.
+def _documents(
+    value: str, topic: Any, inside: Any, source: str
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return the documents of a topic and their scores or grades, of a mapping, list or set."""
+    if isinstance(inside, Mapping) and not any(map(_is_nested, inside.values())):
+        return list(inside), list(inside.values())
+    if value == "grade" and isinstance(inside, AbstractSet):
+        inside = sorted(inside, key=str)
+    if is_listed(inside) or (_is_list(inside) and not inside):
+        docs = inside.tolist() if hasattr(inside, "tolist") else list(inside)
+        if docs and all(map(_is_pair, docs)):
+            return [doc for doc, _ in docs], [number for _, number in docs]
+        size = len(docs)
+        values: Sequence[Any] = range(-1, -size - 1, -1) if value == "score" else [1] * size
+        if docs and all(map(_is_hit, docs)):
+            doc, number = (_key(docs[0], column) for column in (DOC, _VALUES[value]))
+            if any(doc not in hit or (number is not None) > (number in hit) for hit in docs):
+                reason = f"topic {quoted(topic)} has documents with different keys"
+                raise InputError(reason, source=source)
+            values = values if number is None else [hit[number] for hit in docs]
+            docs = [hit[doc] for hit in docs]
+        return docs, values
+    found = "a set, which has no order" if isinstance(inside, AbstractSet) else shape(inside)
+    reason = f"expected {{document: {value}}} for topic {quoted(topic)}, got {found}"
+    raise InputError(reason + FLAT.format(value=value), source=source)
 
-    The documents of a list have the values that `listed` makes for so many, those of a set
-    `unordered` ones.
-    """
 
-    def inside_of(topic: Any, inside: Any, source: str) -> tuple[Sequence[Any], Sequence[Any]]:
-        if isinstance(inside, Mapping) and not any(map(_is_nested, inside.values())):
-            return list(inside), list(inside.values())
-        if isinstance(inside, AbstractSet):
-            if unordered is not None:
-                return sorted(inside, key=str), unordered(len(inside))
-            reason = "a set, which has no order"
-        elif is_listed(inside) or (_is_list(inside) and not len(inside)):
-            given = inside.tolist() if hasattr(inside, "tolist") else list(inside)
-            if given and all(map(_is_pair, given)):
-                return [doc for doc, _ in given], [number for _, number in given]
-            if given and all(map(_is_hit, given)):
-                doc, number = (_key(given[0], column) for column in (DOC, _VALUES[value]))
-                if any(doc not in hit or (number is not None) > (number in hit) for hit in given):
-                    raise InputError(
-                        f"topic {quoted(topic)} has documents with different keys", source=source
-                    )
-                values = listed(len(given)) if number is None else [hit[number] for hit in given]
-                return [hit[doc] for hit in given], values
-            return given, listed(len(given))
-        else:
-            reason = shape(inside)
-        raise InputError(
-            f"expected {{document: {value}}} for topic {quoted(topic)}, got {reason}"
-            + FLAT.format(value=value),
-            source=source,
-        )
-
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        systems = all(isinstance(one, Mapping) for one in data.values())
-        if value == "score" and systems and any(map(_holds_runs, data.values())):
-            raise InputError(
-                "holds runs by the names of systems; read_runs reads each", source=source
-            )
-        made: tuple[list[Any], ...] = ([], [], [])
-        for topic, inside in data.items():
-            docs, values = inside_of(topic, inside, source)
-            if value == "score" and not len(docs):
-                docs, values = [NO_DOCUMENT], [0.0]
-            made[0].extend([topic] * len(docs))
-            made[1].extend(docs)
-            made[2].extend(values)
-        return dict(zip(("topic", "doc", value), made, strict=True))
-
+def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    """Make columns of what each topic has: {document: value}, or a list of documents."""
+    systems = all(isinstance(one, Mapping) for one in data.values())
+    if value == "score" and systems and any(map(_holds_runs, data.values())):
+        raise InputError("holds runs by the names of systems; read_runs reads each", source=source)
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
+    for topic, inside in data.items():
+        docs, values = _documents(value, topic, inside, source)
+        if value == "score" and not len(docs):
+            docs, values = [NO_DOCUMENT], [0.0]
+        columns["topic"].extend([topic] * len(docs))
+        columns["doc"].extend(docs)
+        columns[value].extend(values)
     return columns
 
 
@@ -155,7 +143,7 @@ RUN = Schema(
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
-    mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
+    mapping=partial(_by_topic, "score"),
 )
 
 RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
@@ -175,7 +163,7 @@ QRELS = Schema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
+    mapping=partial(_by_topic, "grade"),
 )
 
 SCHEMAS = {"run": RUN, "qrels": QRELS}
@@ -186,13 +174,11 @@ _PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": (
 
 def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) -> Schema:
     """Choose the schema of a table: runs may have ranks and no scores."""
-    known = {*map(spelt, names)}
-
-    def there(column: Column) -> bool:
-        return column.name in called or not known.isdisjoint(map(spelt, column.names))
-
-    ranked = kind == "run" and not there(SCORE) and there(RANKS.columns[2])
-    return RANKS if ranked else SCHEMAS[kind]
+    scored, ranked = (
+        column.name in called or bool(column.named_in(names))
+        for column in (SCORE, RANKS.columns[2])
+    )
+    return RANKS if kind == "run" and ranked and not scored else SCHEMAS[kind]
 
 
 @dataclass

@@ -7,11 +7,9 @@ be wrong, is left to the reader of all tables, which knows what to do with it an
 from __future__ import annotations
 
 import marshal
-import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +21,8 @@ from cranfield.collection.pairs import Listed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
+
+_BLANKS = " \t\n\r\v\f"
 
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose keys and values are those that they show; a subclass may show others."""
@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
 
 def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run | None:
     """Make a run of a dict of dicts, which it holds; None where there is anything unusual in it."""
-    rows = _rows(data, _SCORES, _all_text)
+    rows = _rows(data, _SCORES)
     if rows is None or not np.isfinite(rows.values).all():
         return None
     run = object.__new__(ListedRun)
@@ -85,7 +85,7 @@ def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run |
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
     """Make judgments of a dict of dicts, which they hold; None where anything in it is unusual."""
-    rows = _rows(data, _GRADES, _all_ids)
+    rows = _rows(data, _GRADES)
     if rows is None:
         return None
     qrels = object.__new__(ListedQrels)
@@ -101,7 +101,7 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     return qrels
 
 
-def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) -> _Rows | None:
+def _rows(data: Any, kind: _Kind) -> _Rows | None:
     """Take rows from dicts of ids of type `str`, and numbers of some kind."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
@@ -119,7 +119,7 @@ def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) ->
         numbers = _written(plain, kind)
         if numbers is None:
             numbers = _converted(plain, kind)
-        if numbers is None or not right(inside):
+        if numbers is None or not _all_ids(inside):
             return None
         values[start : start + len(plain)] = numbers
         start += len(plain)
@@ -128,12 +128,7 @@ def _rows(data: Any, kind: _Kind, right: Callable[[Mapping[Any, Any]], bool]) ->
 
 
 def _written(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
-    """Take numbers that are all of type `float`, or all of type `int` and of 32 bits.
-
-    Of a list `marshal` writes a tag and its length in 5 bytes, then of each such number its tag
-    and its bytes. Where the tags stand at these distances, nothing else is in the list; so types
-    are checked and numbers converted in one go, in less time than NumPy takes for either.
-    """
+    """Take floats, or ints of 32 bits, from what `marshal` writes: a tag and a number each."""
     try:
         written = marshal.dumps(given, 2)
     except Exception:
@@ -159,41 +154,15 @@ def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
     return numbers if exact and numbers.shape == (len(given),) else None
 
 
-def _all_text(given: Mapping[Any, Any]) -> bool:
-    """Whether all keys are text, none of it empty; its characters are looked at with the text."""
-    if type(given) is dict and sys.getsizeof(given) in _sizes_of_text():
-        return "" not in given
-    return _all_ids(given)
-
-
-@cache
-def _sizes_of_text() -> frozenset[int]:
-    """How large dicts are that have keys of type `str` alone; none where that cannot be told.
-
-    CPython keeps no hashes for such dicts, so that an entry has 16 bytes rather than 24. Their size
-    tells types of keys without a look at any, which would take most of the time of reading.
-    """
-    tables = 2 ** np.arange(3, 40)
-    index = tables * np.select([tables <= 2**7, tables <= 2**15, tables <= 2**31], [1, 2, 4], 8)
-    entries = 2 * tables // 3
-    try:
-        few, other = (sys.getsizeof({key: None}) for key in ("a", 1))
-        many = sys.getsizeof(dict.fromkeys(map(str, range(300))))
-    except TypeError:
-        return frozenset()
-    text, rest = (
-        frozenset((size - index[0] - each * entries[0] + index + each * entries).tolist())
-        for size, each in ((few, 16), (other, 24))
-    )
-    return text if many in text and not text & rest else frozenset()
-
-
 def _all_ids(given: Mapping[Any, Any]) -> bool:
-    """Whether all keys are text, none of it empty, that can be written as UTF-8."""
+    """Tell whether all keys are text without blanks, none of it empty, that is valid Unicode."""
     try:
         # This goes through ids that are scattered in memory in half the time of the look at types.
         text = "".join(given)
         if [*map(type, given)].count(str) < len(given) or "" in given:
+            return False
+        if any(blank in text for blank in _BLANKS):
+            # Those around ids are removed.
             return False
         return text.isascii() or bool(text.encode())
     except (TypeError, UnicodeEncodeError):
@@ -204,16 +173,14 @@ _MTEB = "mteb_model_meta"
 """What stands first in the predictions that MTEB keeps of a task."""
 
 
-def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[Any]:
-    """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
+def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
+    """Take the runs out of a mapping of systems; a single run by topic has no name."""
     if isinstance(data.get(_MTEB), Mapping):
         yield from _of_mteb(data)
-        return
-    if _is_one(data):
-        yield data
-        return
-    for name, run in data.items():
-        yield (str(name), run)
+    elif _is_one(data):
+        yield None, data
+    else:
+        yield from ((str(name), run) for name, run in data.items())
 
 
 def _of_mteb(data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:

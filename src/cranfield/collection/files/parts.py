@@ -7,7 +7,7 @@ left to do in order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,7 @@ from cranfield.collection.keys import Codes, Keys, TopicCoder, numbered, pair_ke
 from cranfield.collection.words import Words, ids_of
 
 _BLOCK = 1 << 23
-"""Rows of a block: so many that it goes back to the system when it is given up.
-
-What is not written to of a block takes up no memory.
-"""
+"""Rows of a block: so many that it goes back to the system when it is given up."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +37,18 @@ class Chunk:
     lines: int = 0
     width: int = 0
 
+    def graded(self) -> Chunk:
+        """Return the rows that have a grade."""
+        there = self.frame["grade"].is_not_null()
+        numbers = np.arange(len(there)) if self.numbers is None else self.numbers
+        return replace(self, frame=self.frame.filter(there), numbers=numbers[there.to_numpy()])
+
 
 @dataclass(frozen=True)
 class Part:
     """Rows with their topics numbered in order of appearance, and the key of each.
 
     topics: by number; one may have several.
-
     docs: the documents, as text or as words.
     keys: of what the documents are.
     tags: what stands in the column `tag`, in order of appearance.

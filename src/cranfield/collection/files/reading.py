@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from io import IOBase
 from os import PathLike, fspath
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
@@ -24,7 +26,7 @@ from cranfield.collection.files.format_names import (
     SEPARATORS,
 )
 from cranfield.collection.files.line_formats import (
-    form_of_lines,
+    layout_of,
     read_text,
     scores_or_ranks,
     without_header,
@@ -36,8 +38,15 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.repeats import DUPLICATES, UNGRADED, without_repeats
 from cranfield.collection.run import Run
 from cranfield.collection.words import ids_of
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.text import in_encoding
+from cranfield.sources.chunks import (
+    FORMAT_OF_SUFFIX,
+    LineMap,
+    Origin,
+    Source,
+    check_encoding,
+    is_utf8,
+)
+from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
@@ -133,23 +142,21 @@ def read_qrels(
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
             return qrels.kept()
-    given = _read(data, "qrels", format, encoding, columns, separator=separator, ungraded=ungraded)
+    given = _read(data, _Options("qrels", format, encoding, separator, columns, ungraded=ungraded))
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
     grades = read.joined("grade")
     if "inclusion" in extra:
         chances = extra["inclusion"]
         _refuse(
-            read,
-            origin,
+            given,
             ~((chances >= 0) & (chances <= 1)),
             lambda row: f"inclusion probability {chances[row]:g} is not from 0 to 1",
         )
-    parts = (
-        _intents(read, grades, origin, subtopics)
-        if read.has("intent")
-        else _subtopics(given, subtopics)
-    )
+    if read.has("intent"):
+        parts = _intents(given, grades, subtopics)
+    else:
+        parts = _subtopics(given, subtopics)
     codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
     if duplicates != "error":
         kept = without_repeats(duplicates, grades, codes, docs, topics, origin, parts)
@@ -161,7 +168,7 @@ def read_qrels(
     try:
         return Qrels(topics, codes, docs, grades, parts, origin, extra)
     except InputError as error:
-        raise given.about_repeats(error, "qrels") from None
+        raise given.about_repeats(error) from None
 
 
 def refuse_open(data: Any) -> None:
@@ -263,88 +270,78 @@ def read_run(
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
-    usual = usual and not lower_is_better
-    if isinstance(data, dict) and usual:
+    if isinstance(data, dict) and usual and not lower_is_better:
         from cranfield.collection.files.nested import run_of_dicts
 
         run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
         if run is not None:
             return run.kept()
-    given = _read(data, "run", format, encoding, columns, system, separator)
+    given = _read(data, _Options("run", format, encoding, separator, columns, system))
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
-    topics, codes, docs, known_keys = given.topics, read.codes, read.docs, read.keys
-    words = read.words
-    if read.has("value"):
-        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name, numbers)
-    else:
-        if numbers != "auto":
-            warn(
-                f"{origin.name}: numbers={numbers!r} has no effect, as the columns are not topic,"
-                " document and number",
-                stacklevel=2,
-            )
-        scores = read.joined("score")
-        ranks = read.joined("rank") if read.has("rank") else None
-    scores = _negated(scores, ranks, origin) if lower_is_better else scores
+    topics, codes, docs, words, keys = given.topics, read.codes, read.docs, read.words, read.keys
+    scores, ranks = _scores(given, numbers)
+    if lower_is_better:
+        if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
+            reason = "expected scores, as lower is better, got ranks only"
+            raise InputError(reason, source=origin.name)
+        scores = -scores
     if duplicates != "error":
-        docs, words, known_keys = docs if words is None else ids_of(words), None, None
+        docs, words, keys = docs if words is None else ids_of(words), None, None
         kept = without_repeats(duplicates, scores, codes, docs, topics, origin)
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
+    listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and given.table is not None:
-        raise InputError(
-            f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
-            source=origin.name,
-        )
+        reason = f"holds {len(tags)} systems ({listed}); read_runs reads each"
+        raise InputError(reason, source=origin.name)
     tag = tags[0] if len(tags) == 1 else None
-    rest: dict[str, Any] = {
-        "name": tag or given.stem if name is None else name,
-        "topics": topics,
-        "codes": codes,
-        "scores": scores,
-        "ranks": ranks,
-        "origin": origin,
-        "described": _described(given.place, metadata, tag),
-    }
     try:
-        made = run_of(docs if words is None else words, known_keys, **rest)
+        run = run_of(
+            docs if words is None else words,
+            keys,
+            name=tag or given.stem if name is None else name,
+            topics=topics,
+            codes=codes,
+            scores=scores,
+            ranks=ranks,
+            origin=origin,
+            described=_described(given.place, metadata, tag),
+        )
     except InputError as error:
-        raise given.about_repeats(error, "run") from None
+        raise given.about_repeats(error) from None
     if len(tags) > 1:
-        _warn_of_tags(tags, origin, made.name)
-    return made
+        warn(
+            f"{origin.name}: {len(tags)} different run tags ({listed}); the system is called"
+            f" {quoted(run.name)}",
+            stacklevel=2,
+        )
+    return run
 
 
-def _negated(scores: Floats, ranks: np.ndarray[Any, Any] | None, origin: Origin) -> Floats:
-    """Return scores of which lower is better as scores of which higher is better."""
-    if ranks is not None and np.array_equal(scores, -ranks.astype(np.float64)):
-        raise InputError("expected scores, as lower is better, got ranks only", source=origin.name)
-    return -scores
+def _scores(given: _Given, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
+    """Return the scores of a run, and its ranks where it has some."""
+    read, name = given.columns, given.origin.name
+    if read.has("value"):
+        return scores_or_ranks(read.joined("value"), read.codes, name, numbers)
+    if numbers != "auto":
+        no_number = "as the columns are not topic, document and number"
+        warn(f"{name}: numbers={numbers!r} has no effect, {no_number}", stacklevel=3)
+    return read.joined("score"), read.joined("rank") if read.has("rank") else None
 
 
-def systems_table(
-    data: Any,
-    *,
-    format: str,
-    encoding: str,
-    columns: Mapping[str, str] | None = None,
-    system: str | None = None,
-    separator: str = "auto",
-) -> SystemTable | None:
+def systems_table(data: Any, **options: Any) -> SystemTable | None:
     """Read what may hold several systems; None for what holds one, or is no table."""
+    chosen = _Options("run", **options)
     if isinstance(data, (str, PathLike)):
         source = Source.of(data)
-        layout = FORMAT_OF_SUFFIX.get(source.suffix, "text") if format == "auto" else format
-        if source.path.startswith("irds:") or (layout in OF_LINES and system is None):
+        form = chosen.form_of(source)
+        if source.path.startswith("irds:") or (form in OF_LINES and chosen.system is None):
             return None
-        if (
-            layout == "tsv"
-            and source.path != "-"
-            and form_of_lines(source, layout, "run", separator)[1] != layout
-        ):
+        look = form == "tsv" and source.path != "-"
+        if look and layout_of(source, form, "run", chosen.separator)[1] is not None:
             return None
-    return _read(data, "run", format, encoding, columns, system, separator).table
+    return _read(data, chosen).table
 
 
 def _described(
@@ -356,17 +353,43 @@ def _described(
 
 
 @dataclass(frozen=True)
+class _Options:
+    """What is read, judgments (`qrels`) or a `run`, and how."""
+
+    kind: str
+    format: str = "auto"
+    encoding: str = "utf-8"
+    separator: str = "auto"
+    columns: Mapping[str, str] | Called | None = None
+    system: str | None = None
+    ungraded: str = "error"
+
+    def form_of(self, source: Source) -> str:
+        """Return the format of a file: the given one, or what its suffix says."""
+        by_suffix = FORMAT_OF_SUFFIX.get(source.suffix, "text")
+        return by_suffix if self.format == "auto" else self.format
+
+    @cached_property
+    def called(self) -> Called | None:
+        """The names of columns that the user gave."""
+        if self.columns is None and self.system is None:
+            return None
+        from cranfield.collection.files.named_columns import called
+
+        return called(self.columns, self.kind, self.system)
+
+
+@dataclass(frozen=True)
 class _Given:
-    """What was read: typed columns, where they came from, a name for them, and their metadata.
+    """What was read: typed columns, where they came from, a name for them, and their metadata."""
 
-    `table` is what they are of, where columns have names.
-    """
-
+    kind: str
     columns: Columns
     origin: Origin
     stem: str
     place: MetadataPlace | None = None
     table: SystemTable | None = None
+    """What the columns are of, where these have names."""
     iterations: list[str] = field(default_factory=list)
     """Different values of an iteration column that is not the subtopic."""
 
@@ -376,122 +399,100 @@ class _Given:
         empty = () if self.table is None else self.table.empty
         return tuple(dict.fromkeys((*self.columns.coder.names, *empty)))
 
-    def about_repeats(self, error: InputError, kind: str) -> InputError:
+    def about_repeats(self, error: InputError) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""
-        tags = [*self.columns.tags]
-        said = ""
-        if len(self.iterations) > 1:
+        tags, several = [*self.columns.tags], self.iterations
+        apart = None if self.table is None else self.table.telling_apart()
+        if self.table is None and len(tags) > 1:
+            apart = "tag", tags, "tells them apart"
+        said = f"; {_FIRST}"
+        if len(several) > 1:
             said = (
-                f"; the iteration column has {len(self.iterations)} values"
-                f" ({some_of(map(quoted, self.iterations), 3)}): subtopics=True reads them as"
+                f"; the iteration column has {len(several)} values"
+                f" ({some_of(map(quoted, several), 3)}): subtopics=True reads them as"
                 f" subtopics; of assessors, {_FIRST}"
             )
-        else:
-            found = ("tag", tags, "tells them apart") if len(tags) > 1 else None
-            if self.table is not None:
-                found = self.table.telling_apart()
-            if found is not None:
-                name, values, tells = found
-                advice = f"system={name!r} reads a system of each"
-                if kind == "qrels":
-                    advice = f"keep the rows of one, or {_FIRST}"
-                said = (
-                    f"; column {quoted(name)} {tells} ({len(values)} values:"
-                    f" {some_of(map(quoted, values), 3)}): {advice}"
-                )
-            else:
-                said = f"; {_FIRST}"
-        return InputError(
-            error.reason + said,
-            source=error.source,
-            line=error.line,
-            topic=error.topic,
-            doc=error.doc,
-        )
+        elif apart is not None:
+            name, values, tells = apart
+            advice = f"system={name!r} reads a system of each"
+            if self.kind == "qrels":
+                advice = f"keep the rows of one, or {_FIRST}"
+            said = (
+                f"; column {quoted(name)} {tells} ({len(values)} values:"
+                f" {some_of(map(quoted, values), 3)}): {advice}"
+            )
+        where = {"source": error.source, "topic": error.topic, "doc": error.doc}
+        return InputError(error.reason + said, line=error.line, **where)
 
 
-def _read(
-    data: Any,
-    kind: str,
-    layout: str,
-    encoding: str,
-    columns: Mapping[str, str] | Called | None,
-    system: str | None = None,
-    separator: str = "auto",
-    ungraded: str = "error",
-) -> _Given:
+def _read(data: Any, options: _Options) -> _Given:
     """Read any kind of input as typed columns."""
-    check_encoding(encoding)
-    check_choice("separator", separator, SEPARATORS)
-    check_choice("format", layout, FORMATS)
+    check_encoding(options.encoding)
+    check_choice("separator", options.separator, SEPARATORS)
+    check_choice("format", options.format, FORMATS)
     refuse_open(data)
-    if layout in OF_QRELS and kind != "qrels":
-        raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
-    asked = None
-    if columns is not None or system is not None:
-        from cranfield.collection.files.named_columns import called
+    if options.format in OF_QRELS and options.kind != "qrels":
+        raise PolicyError(f"format {quoted(options.format)} is one of judgments, not of runs")
+    if not isinstance(data, (str, PathLike)):
+        if not is_utf8(options.encoding):
+            raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+    elif not str(data).startswith("irds:"):
+        return _read_file(Source.of(data), options)
+    return _read_table(data, options.format, options)
 
-        asked = called(columns, kind, system)
-    place: MetadataPlace | None = None
-    if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
-        source = Source.of(data)
-        if layout == "auto":
-            layout = FORMAT_OF_SUFFIX.get(source.suffix, "text")
-        lines = LineMap()
-        place = MetadataPlace(path=source.path)
-        if kind == "run" and layout in OF_LINES:
-            source, place = without_header(source)
-        source, layout, separator = form_of_lines(source, layout, kind, separator)
-        if kind == "run" and asked is not None and "tag" in asked.names and layout in OF_LINES:
-            from cranfield.collection.files.system_tables import table_of_lines
 
-            data = table_of_lines(source, encoding, asked, separator)
-        elif (
-            parts := read_text(source, layout, kind, lines, encoding, separator, ungraded)
-        ) is not None:
-            if asked is not None:
-                asked.refuse(source.name, "text without names of columns")
-            return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
-        else:
-            data = in_encoding(source, encoding, layout)
-    elif encoding.lower() not in {"utf-8", "utf8"} and not isinstance(data, (str, PathLike)):
-        raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
+def _read_file(source: Source, options: _Options) -> _Given:
+    form, called = options.form_of(source), options.called
+    source = source.in_encoding(options.encoding, form)
+    place = MetadataPlace(path=source.path)
+    if options.kind == "run" and form in OF_LINES:
+        source, place = without_header(source)
+    source, layout = layout_of(source, form, options.kind, options.separator, options.ungraded)
+    if layout is None:
+        return _read_table(source, form, options, place)
+    if called is not None and "tag" in called.names and "tag" in layout.columns:
+        from cranfield.collection.files.system_tables import table_of_lines
+
+        return _read_table(table_of_lines(source, layout, called), form, options, place)
+    if called is not None:
+        called.refuse(source.name, "text without names of columns")
+    lines = LineMap()
+    columns = Columns(read_text(source, layout, lines))
+    return _Given(options.kind, columns, Origin(source.name, lines), source.stem, place)
+
+
+def _read_table(
+    data: Any, form: str, options: _Options, place: MetadataPlace | None = None
+) -> _Given:
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.files.system_tables import read_system_table
 
-    asked = asked or Called(kind)
+    read = partial(
+        read_system_table,
+        kind=options.kind,
+        form=form,
+        called=options.called or Called(options.kind),
+        ungraded=options.ungraded,
+    )
     try:
-        table = read_system_table(data, kind, layout, asked, ungraded=ungraded)
+        table = read(data)
     except InputError as error:
-        if error.reason.startswith("row ") and layout in {"csv", "tsv"} and place is not None:
-            _refuse_line(source, kind, layout, encoding, asked, ungraded)
+        if error.reason.startswith("row ") and form in {"csv", "tsv"} and place is not None:
+            fresh = Source(data.path, folder=data.folder, encoding=data.encoding)
+            if asks(Path.is_file, Path(fresh.folder, fresh.path)):
+                # Read again, so that the error has the number of its line.
+                read(fresh, numbered=True)
         raise
     if place is None and table.path is not None:
         place = MetadataPlace(path=table.path)
-    read = table.table
-    origin = Origin(read.source, LineMap.of(read.lines))
-    return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
-
-
-def _refuse_line(
-    source: Source, kind: str, layout: str, encoding: str, asked: Called, ungraded: str
-) -> None:
-    """Read a table again that has a wrong row, so that the error has the number of its line."""
-    from cranfield.collection.files.system_tables import read_system_table
-
-    fresh = Source(source.path, folder=source.folder)
-    if Path(fresh.folder, fresh.path).is_file():
-        data = in_encoding(fresh, encoding, layout)
-        read_system_table(data, kind, layout, asked, ungraded=ungraded, numbered=True)
+    origin = Origin(table.table.source, LineMap.of(table.table.lines))
+    columns = Columns([coded(Chunk(table.table.frame))])
+    return _Given(options.kind, columns, origin, table.stem, place, table)
 
 
 def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
-    """Keep the iteration column only where it tells subtopics apart, unless that is said.
-
-    It does when one document of one topic is judged in several iterations that are numbered; the ad
-    hoc tracks write 0, or the round of judging, there, and others the assessor.
-    """
+    """Return the iteration column where it holds subtopics, or is said to."""
     columns = given.columns
     if not columns.has("subtopic"):
         return None
@@ -501,34 +502,20 @@ def _subtopics(given: _Given, wanted: bool | None) -> pl.Series | None:
     values = column.unique(maintain_order=True)
     named = given.table is not None and given.table.has_subtopics
     if wanted is None and len(values) > 1 and (named or values.str.contains(r"^\d+$").all()):
-        return column if _tells_apart(columns, column) else None
+        pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
+        several = pairs.n_unique() > pairs.select("code", "doc").n_unique()
+        return column if several else None
     given.iterations.extend(values.to_list())
     return None
 
 
-def _tells_apart(columns: Columns, column: pl.Series) -> bool:
-    """Tell whether a document of a topic is judged in several iterations."""
-    pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
-    return pairs.n_unique() > pairs.select("code", "doc").n_unique()
-
-
-def _refuse(columns: Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:
-    if wrong.any():
-        row = int(wrong.argmax())
-        topic = columns.coder.names[int(columns.codes[row])]
-        raise origin.wrong(reason(row), row, topic, columns.docs[row])
-
-
-def _intents(
-    columns: Columns, grades: np.ndarray[Any, Any], origin: Origin, wanted: bool | None
-) -> pl.Series | None:
-    """Keep a column of intents; one that is the same throughout says nothing, unless wanted."""
-    column = columns.text("intent")
+def _intents(given: _Given, grades: np.ndarray[Any, Any], wanted: bool | None) -> pl.Series | None:
+    """Return a column of intents; one that is the same throughout says nothing, unless wanted."""
+    column = given.columns.text("intent")
     if wanted is False or (wanted is None and column.n_unique() == 1):
         return None
     _refuse(
-        columns,
-        origin,
+        given,
         (column == NO_INTENT).to_numpy() & (grades > 0),
         lambda row: (
             f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
@@ -538,9 +525,8 @@ def _intents(
     return column
 
 
-def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:
-    warn(
-        f"{origin.name}: {len(tags)} different run tags ({some_of(map(quoted, tags), 3)});"
-        f" the system is called {quoted(stem)}",
-        stacklevel=3,
-    )
+def _refuse(given: _Given, wrong: Bools, reason: Callable[[int], str]) -> None:
+    if wrong.any():
+        row, columns = int(wrong.argmax()), given.columns
+        topic = columns.coder.names[int(columns.codes[row])]
+        raise given.origin.wrong(reason(row), row, topic, columns.docs[row])

@@ -56,10 +56,7 @@ def all_by_tabs(text: bytes, width: int) -> bool:
 
 
 def made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
-    """Reduce each run of blanks to one, drop empty lines and comments.
-
-    The lines that are left, from 0, come too; None where they all are.
-    """
+    """Reduce runs of blanks to one, drop empty lines and comments; with lines left (None: all)."""
     chunk = without_comments(chunk)
     pieces, lines, start = [], [], 0
     while start < len(chunk):
@@ -85,10 +82,7 @@ def without_comments(text: bytes) -> bytes:
 
 
 def _squeezed(text: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
-    """Make a block of lines regular; return it, and the lines that are left (None: all).
-
-    A block fits the processor's cache, which makes the array operations several times as fast.
-    """
+    """Make a block of lines regular; return it, and the lines that are left (None: all)."""
     data = np.frombuffer(text, np.uint8)
     low, end = low_bytes(data), data == _END
     # Of a run of blanks only the first one is left, and none at the beginning of a line.

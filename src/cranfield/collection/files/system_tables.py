@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
-from cranfield.collection.files.layouts import RUN
+from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
     DOC,
     FLAT,
@@ -34,11 +34,9 @@ from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import TAG, Cells
 
-_LIKE_SYSTEMS = frozenset(
-    (
-        *("variant", "method", "engine", "approach", "retriever", "ranker", "reranker"),
-        *("algorithm", "technique", "pipeline", "configuration", "config", "setting"),
-    )
+_LIKE_SYSTEMS = (
+    "variant method engine approach retriever ranker reranker algorithm technique pipeline"
+    " configuration config setting"
 )
 """Names of columns that may be those of systems, though not usual enough to be taken so."""
 
@@ -50,7 +48,7 @@ _FEW = 1000
 
 
 def is_like_system(name: object) -> bool:
-    return spelt(name) in _LIKE_SYSTEMS
+    return spelt(name) in _LIKE_SYSTEMS.split()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,42 +81,41 @@ class SystemTable:
         table = replace(self.table, frame=self.table.frame[rows], lines=lines)
         return replace(self, table=table, rows=rows)
 
-    def tell_of_systems(self) -> None:
-        """Warn of a column that may name systems, and is not read."""
-        for name, cells in self.others.items():
-            if not is_like_system(name):
-                continue
-            values = _text(cells()).drop_nulls().unique(maintain_order=True)
-            # Where a document is twice in a topic, that is an error, and says this too.
-            repeats = self.table.frame.select("topic", "doc").is_duplicated().any()
-            if 2 <= len(values) <= _FEW and not repeats:
-                some = some_of(map(quoted, values), 3)
-                warn(
-                    f"{self.table.source}: column {quoted(name)} ({some}) is not read;"
-                    f" system={name!r} makes a system of each value",
-                    stacklevel=5,
-                )
-                return
-
-    def telling_apart(self) -> tuple[str, list[str], str] | None:
-        """Find a column of few values, in none of which a document is twice in a topic.
-
-        Or else one that is called as systems may be; with what can be said of it.
-        """
-        found: tuple[str, list[str]] | None = None
-        named: tuple[str, list[str]] | None = None
+    def _few_valued(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
+        """Go through the columns of few values that are not read, with their values."""
         for name, cells in islice(self.others.items(), _LOOKED_AT):
             column = _text(cells())
             column = column if self.rows is None else column[self.rows]
             values = column.drop_nulls().unique(maintain_order=True).to_list()
-            if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
+            if 2 <= len(values) <= _FEW:
+                yield name, column, values
+
+    def tell_of_systems(self) -> None:
+        """Warn of a column that may name systems, and is not read."""
+        columns = ((name, values) for name, _, values in self._few_valued() if is_like_system(name))
+        name, values = next(columns, ("", []))
+        # Where a document is twice in a topic, that is an error, and says this too.
+        if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
+            some = some_of(map(quoted, values), 3)
+            warn(
+                f"{self.table.source}: column {quoted(name)} ({some}) is not read;"
+                f" system={name!r} makes a system of each value",
+                stacklevel=5,
+            )
+
+    def telling_apart(self) -> tuple[str, list[str], str] | None:
+        """Find the column of fewest values without repeats in any, or one called like systems."""
+        apart: tuple[str, list[str]] | None = None
+        named: tuple[str, list[str]] | None = None
+        for name, column, values in self._few_valued():
+            if apart is None or len(values) < len(apart[1]):
                 if named is None and is_like_system(name):
                     named = name, values
                 rows = self.table.frame.select("topic", "doc").with_columns(of=column)
                 if not rows.is_duplicated().any():
-                    found = name, values
-        if found is not None:
-            return *found, "tells them apart"
+                    apart = name, values
+        if apart is not None:
+            return *apart, "tells them apart"
         return None if named is None else (*named, "may name the system")
 
 
@@ -134,32 +131,16 @@ def _text(cells: Cells) -> pl.Series:
 _IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
 
 
-def _without_empty(
-    cells: dict[str, Cells], source: str
-) -> tuple[tuple[str, ...], dict[str, Cells]]:
-    """Take topics with an empty ranking out of columns made of a mapping."""
-    docs = cells["doc"]
-    if not isinstance(docs, list) or not any(doc is NO_DOCUMENT for doc in docs):
-        return (), cells
-    full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
-    topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
-    empty = fitted({"topic": topics}, Schema("run", (TOPIC,)), source).frame["topic"]
-    return (*empty,), {name: [column[k] for k in full] for name, column in cells.items()}
-
-
 def read_system_table(
     data: Any,
-    kind: str,
-    layout: str,
-    asked: Called,
     *,
+    kind: str,
+    form: str,
+    called: Called,
     ungraded: str = "error",
     numbered: bool = False,
 ) -> SystemTable:
-    """Read judgments, a run or several runs from anything that has named columns.
-
-    With `numbered`, rows of CSV know their line, which takes longer.
-    """
+    """Read judgments or runs from anything with named columns; `numbered` keeps lines of CSV."""
     if isinstance(data, SystemTable):
         return data
     stem, path = "run", None
@@ -170,10 +151,10 @@ def read_system_table(
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
         source = Source.of(data)
-        columns, stem, path = columns_of_file(source, schema, layout), source.stem, source.path
+        columns, stem, path = columns_of_file(source, schema, form), source.stem, source.path
     else:
         columns = read_columns(data, schema)
-    names = asked.of(columns.names)
+    names = called.of(columns.names)
     if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
         names["tag"] = system
     schema = replace(schema_for(kind, columns.names, names), numbered=numbered)
@@ -185,27 +166,41 @@ def read_system_table(
     _refuse_nested(cells, columns.source, kind)
     if "tag" in cells:
         cells["tag"] = _names_of(cells["tag"])
-    empty, cells = _without_empty(cells, columns.source)
-    if empty and not len(cells["doc"]):
-        frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
-        return SystemTable(Table(frame, columns.source, ()), {}, stem, path, empty=empty)
-    table = fitted(cells, schema, columns.source, columns.lines)
-    if "tag" in cells:
-        unnamed = table.frame["tag"].is_null()
-        if not unnamed.all():
-            table.refuse(unnamed, lambda _: "has no system, and others have")
-    if "rank" in schema.required:
-        scores = -pl.col("rank").cast(pl.Float64)
-        table = replace(table, frame=table.frame.with_columns(score=scores))
     others = {
         str(name): partial(columns.cells, k)
         for k, name in enumerate(columns.names)
         if k not in places.values()
     }
-    called = columns.names[places["subtopic"]] if "subtopic" in places else None
-    subtopics = "subtopic" in names or str(called).lower().startswith("sub")
-    made = SystemTable(table, others, stem, path, has_subtopics=subtopics, empty=empty)
+    of_subtopics = "subtopic" in names or (
+        "subtopic" in places and str(columns.names[places["subtopic"]]).lower().startswith("sub")
+    )
+    table, empty = _filled(cells, schema, columns)
+    made = SystemTable(table, others, stem, path, has_subtopics=of_subtopics, empty=empty)
     return made if kind == "run" else _graded(made, ungraded)
+
+
+def _filled(
+    cells: dict[str, Cells], schema: Schema, columns: Columns
+) -> tuple[Table, tuple[str, ...]]:
+    """Fit the columns of documents to a schema; with the topics that have an empty ranking."""
+    docs, empty = cells["doc"], ()
+    if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
+        full = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+        topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
+        of_topics = Schema("run", (TOPIC,))
+        empty = (*fitted({"topic": topics}, of_topics, columns.source).frame["topic"],)
+        if not full:
+            frame = pl.DataFrame(schema={one.name: one.kind.dtype for one in schema.columns})
+            return Table(frame, columns.source, ()), empty
+        cells = {name: [column[k] for k in full] for name, column in cells.items()}
+    table = fitted(cells, schema, columns.source, columns.lines)
+    unnamed = table.frame["tag"].is_null() if "tag" in cells else pl.Series([True])
+    if not unnamed.all():
+        table.refuse(unnamed, lambda _: "has no system, and others have")
+    if "rank" in schema.required:
+        scores = -pl.col("rank").cast(pl.Float64)
+        table = replace(table, frame=table.frame.with_columns(score=scores))
+    return table, empty
 
 
 def _graded(made: SystemTable, ungraded: str) -> SystemTable:
@@ -291,17 +286,10 @@ def _system_column(columns: Columns) -> str | None:
     return str(columns.names[first])
 
 
-def table_of_lines(source: Source, encoding: str, asked: Called, separator: str) -> SystemTable:
-    """Read a run in TREC text as a table, whose tags are systems."""
-    name = asked.names.get("tag", "")
-    if spelt(name) not in map(spelt, SYSTEM.names):
-        asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
-    frames, lines, first = [], [], 1
-    layout = replace(RUN, separator=separator)
-    for chunk in read_parts(source, layout, LineMap(), lambda chunk: chunk, encoding=encoding):
-        rows = chunk.frame.height
-        frames.append(chunk.frame)
-        lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))
-        first += chunk.lines
-    table = Table(pl.concat(frames), source.name, (), np.concatenate(lines))
-    return SystemTable(table, {}, source.stem, source.path)
+def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTable:
+    """Read a run of lines as a table, whose tags are systems."""
+    if spelt(called.names["tag"]) not in map(spelt, SYSTEM.names):
+        called.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
+    lines = LineMap()
+    frame = pl.concat(list(read_parts(source, layout, lines, lambda chunk: chunk.frame)))
+    return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)

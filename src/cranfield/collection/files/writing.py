@@ -100,15 +100,9 @@ def write_run(
         named = frame.select("topic", "doc", "score", "rank", system=pl.lit(run.name))
         write_table(named, path, form)
         return
-    table = frame.select(
-        "topic",
-        pl.lit("Q0").alias("q0"),
-        "doc",
-        "rank",
-        # A number that reads back as the same 64 bits.
-        pl.col("score"),
-        pl.lit(run.name).alias("tag"),
-    )
+    # Scores are written so that they read back as the same 64 bits.
+    q0, tag = pl.lit("Q0").alias("q0"), pl.lit(run.name).alias("tag")
+    table = frame.select("topic", q0, "doc", "rank", "score", tag)
     write_lines(table, path, head=header_lines(run.described) if metadata else b"")
 
 

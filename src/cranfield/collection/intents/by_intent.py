@@ -34,12 +34,7 @@ class ByIntent:
 
 
 def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[ByIntent]:
-    """Judge the runs by each intent alone, some intents at a time.
-
-    `name` is the measure that needs it. A document that is judged for a topic, but not for one of
-    its intents, counts as judged not relevant to that intent. Which documents are unjudged is the
-    same for all intents. What is small enough to be made at once is kept.
-    """
+    """Judge the runs by each intent alone, some intents at a time; `name` is the measure."""
     intents = judged.intents(name, rel)
     topic, place = np.nonzero(intents.exists)
     judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])

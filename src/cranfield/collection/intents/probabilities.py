@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.sources.chunks import Source
@@ -121,11 +120,9 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     off = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if off.height:
         more = f", and those of {counted(off.height - 1, 'more topic')}" if off.height > 1 else ""
-        warnings.warn(
-            CranfieldWarning(
-                f"{name}: the probabilities of the intents of topic {quoted(off['topic'][0])}"
-                f" add up to {off['probability'][0]:.4g}, not 1{more}"
-            ),
+        warn(
+            f"{name}: the probabilities of the intents of topic {quoted(off['topic'][0])}"
+            f" add up to {off['probability'][0]:.4g}, not 1{more}",
             stacklevel=3,
         )
 

@@ -91,11 +91,7 @@ NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known besides judgments, and the same for all runs.
-
-    tables: tables of documents, by name: `lengths`, `groups`.
-    intents: grades by intent, in the order of the judgments.
-    """
+    """Tables of documents by name, and grades by intent; the same for all runs."""
 
     tables: Mapping[str, DocumentTable] = field(default_factory=dict)
     intents: Intents | None = None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, quoted
+from cranfield.base.errors import quoted, warn
 from cranfield.base.escape import html
 from cranfield.base.words import counted, some_of
 from cranfield.tabular import frame_html
@@ -133,7 +132,7 @@ class Coverage:
     def warn(self) -> None:
         """Issue the notes as warnings; of what was skipped it was warned of already."""
         for note in replace(self, skipped=()).notes():
-            warnings.warn(CranfieldWarning(note), stacklevel=3)
+            warn(note, stacklevel=3)
 
 
 def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:

@@ -68,14 +68,10 @@ def of_each(
     backend: str | None = None,
     scheduler: str | None = None,
 ) -> Iterator[Found]:
-    """Call a function with each run, a few at a time; results come in order.
-
-    By default it is called in threads of this process, and else by workers, who read the files
-    that they reach: see :func:`cranfield.base.backends.computed`.
-    """
+    """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
         check_whole("jobs", jobs, 1, MOST_JOBS)
-    here = backend in _HERE if backend or scheduler else not surrounded()
+    here = backend in {"serial", "threading"} if backend or scheduler else not surrounded()
     if here and scheduler is None:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
     else:
@@ -89,9 +85,6 @@ def of_each(
                 yield outcome.taken()
             if progress:
                 progress(done, len(runs))
-
-
-_HERE = {"serial", "threading"}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.collection.files.layouts import lines_with_text
 from cranfield.collection.files.many_runs import Runs, files_of, named_file, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import Codes
@@ -126,13 +127,9 @@ def _names_look_like(names: Iterable[object]) -> str | None:
     from cranfield.collection.files.named_columns import RUN as OF_RUN
     from cranfield.sources.schemas import spelt
 
-    known = {*map(spelt, names)}
-    ranked = not known.isdisjoint(
-        spelt(name) for column in OF_RUN.columns[2:4] for name in column.names
-    )
-    graded = not known.isdisjoint(
-        spelt(name) for name in OF_QRELS.columns[2].names if name != "score"
-    )
+    names = list(names)
+    ranked = any(column.named_in(names) for column in OF_RUN.columns[2:4])
+    graded = bool(OF_QRELS.columns[2].named_in([n for n in names if spelt(n) != "score"]))
     return None if ranked == graded else RUN if ranked else QRELS
 
 
@@ -156,8 +153,8 @@ def _file_looks_like(path: str) -> str | None:
     form = FORMAT_OF_SUFFIX.get(source.suffix, "")
     if form == "parquet":
         return _names_look_like(parquet_names(source.mapped()))
-    lines = next(source.chunks(1 << 16), b"").decode(errors="replace").splitlines()
-    line = next((one for one in lines if one.strip() and not one.lstrip().startswith("#")), "")
+    _, text = next(lines_with_text(next(source.chunks(1 << 16), b"")), (1, b""))
+    line = text.decode(errors="replace")
     if form in {"json", "jsonl"}:
         from cranfield.sources.text import parsed_json
 
@@ -169,11 +166,7 @@ def _file_looks_like(path: str) -> str | None:
 
 
 def _check_values(many: Runs, judgments: Qrels, runs: Any, qrels: Any) -> None:
-    """Refuse judgments that are clearly the scores of a run, beside runs that are judgments.
-
-    Whole numbers can be both. Grades are few, and many documents share one; scores seldom are the
-    same. What may be either way is only warned of.
-    """
+    """Refuse judgments that are clearly the scores of a run, beside runs that are judgments."""
     low, high = int(judgments.grades.min()), int(judgments.grades.max())
     few = len(judgments) <= _SMALL
     if not few and high - low < _LEVELS:

@@ -39,9 +39,7 @@ _WASTE = 4
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The order of a run's documents, topic by topic.
-
-    Ties are settled where somebody asks: most tied documents are neither judged nor written.
+    """The order of a run's documents, topic by topic; ties are settled on request.
 
     run: the run that is ordered.
     ties: the policy for ties.
@@ -109,10 +107,7 @@ class Order:
     def ranks_by(
         self, codes: Indices, scores: NDArray[np.float64], docs: Sequence[str]
     ) -> NDArray[np.int64] | None:
-        """Ranks of some documents by their topics and scores, and by themselves where tied.
-
-        None where that takes their rows.
-        """
+        """Rank documents by topic, score, and id where tied; None where that takes their rows."""
         if self.ties in _BY_ROW or self.ties == "file":
             return None
         with np.errstate(over="ignore"):
@@ -175,10 +170,7 @@ class Order:
     def _before(
         self, own: Indices | list[Any], firsts: Indices, sizes: Indices
     ) -> NDArray[np.int64]:
-        """Count the documents of each group that the policy puts before one of its own.
-
-        This one is given by its place, or by the columns that order it.
-        """
+        """Count the documents of each group before one of its own, given by place or by columns."""
         asked, places = spread(np.arange(firsts.size), firsts, sizes)
         rows = self._at(places)
         group = [rows] if self.ties in _BY_ROW else self.run.ordering(rows)
@@ -261,10 +253,7 @@ def _key(run: Run, ties: str) -> Key:
 def _orders(
     run: Run, key: Key, counts: NDArray[np.int64]
 ) -> Iterator[tuple[Indices | None, Places | None]]:
-    """Guess the order of rows, ties aside: as they stand, as they are numbered; then sort.
-
-    Beside it, where each row is in this order, if that is known.
-    """
+    """Guess the order of rows, and the place of each: as they stand, as numbered; then sort."""
     yield None, None
     numbered = _as_numbered(run, counts)
     if numbered is not None:

@@ -27,11 +27,7 @@ def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
 
 
 def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
-    """Running total (`np.add`) or product (`np.multiply`) within each cell.
-
-    By doubling: after step s every row holds the total of its last 2s rows. Nothing leaks from
-    one cell into the next, so a long table costs no precision.
-    """
+    """Running total (`np.add`) or product (`np.multiply`) within each cell, by doubling."""
     total = np.array(values, dtype=np.float64)
     step = 1
     longest = int(place.max(initial=0))
@@ -44,10 +40,7 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide, with 0 where the divisor is 0: the convention of the field for undefined scores.
-
-    Fractions, in arrays of objects, remain fractions.
-    """
+    """Divide, with 0 where the divisor is 0, by the field's convention; fractions remain such."""
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)
     with np.errstate(invalid="ignore"):

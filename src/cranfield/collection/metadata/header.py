@@ -33,20 +33,11 @@ class HeaderError(InputError):
 class Header:
     """The header of a run.
 
-    Attributes
-    ----------
-    raw
-        Its bytes in the file, from its first mark to the end of the line of its last one.
-    text
-        What it says: YAML, or the description of a run of NTCIR.
-    form
-        `ir_metadata` or `sysdesc`.
-    source, line
-        The file, and the line of its first mark, from 1.
-    before
-        Bytes of the file before it.
-    commented
-        Whether all of it is comments, which every reader of runs skips.
+    raw: its bytes in the file, from its first mark to the end of the line of its last one.
+    text: YAML, or the description of a run of NTCIR; by `form`, `ir_metadata` or `sysdesc`.
+    source, line: the file, and the line of its first mark, from 1.
+    before: bytes of the file before it.
+    commented: whether all of it is comments, which every reader of runs skips.
     """
 
     raw: bytes
@@ -66,23 +57,7 @@ class Header:
 
 
 def header_of(chunk: bytes, source: str) -> Header | None:
-    """Find the header at the beginning of a run; None where there is none.
-
-    Its marks are `ir_metadata.start` and `ir_metadata.end`, in lines that begin with `#`, as do
-    all between them, or without; or it is NTCIR's one line `<SYSDESC>...</SYSDESC>`.
-
-    Parameters
-    ----------
-    chunk
-        The first whole lines of the file, at the least 1 MiB of them if it has as many.
-    source
-        Name of the file, for messages.
-
-    Raises
-    ------
-    HeaderError
-        For a header without its end, or one of more than 1 MiB; it names the line.
-    """
+    """Find the header in the first whole lines of a run, 1 MiB at the least; None without one."""
     if start := _START.match(chunk, 0, _HEAD):
         return _of_marks(chunk, source, start)
     if start := _SYSDESC.match(chunk, 0, _HEAD):

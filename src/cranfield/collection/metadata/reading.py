@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.base.errors import InputError, warn
 from cranfield.collection.metadata.header import LARGEST, Header, header_of
 
 if TYPE_CHECKING:
@@ -64,18 +63,10 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
 
 @dataclass(frozen=True)
 class MetadataPlace:
-    """Where a run's metadata are: read when they are asked for.
+    """Where a run's metadata are, which are read on request: its header, or a file.
 
-    Attributes
-    ----------
-    header
-        The header of the run.
-    path
-        The run itself, beside which a file may stand.
-    file
-        The file that was named.
-    tag
-        The run's own: a file `ir-metadata.yml` beside several runs is that of the run it names.
+    path, tag: of the run; a file `ir-metadata.yml` beside several runs is that of the run it names.
+    file: the file that was named.
     """
 
     header: Header | None = None
@@ -121,9 +112,10 @@ def header_lines(place: MetadataPlace | None) -> bytes:
 
 def _of_header(header: Header) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
+    from cranfield.sources.text import decoded
 
     if header.form == "sysdesc":
-        description = _decoded(header.text, header.source, header.line).strip()
+        description = decoded(header.text, header.source, header.line).strip()
         return Metadata({"description": description}, header.source, header.line)
     return _of_yaml(header.text, header.source, header.line + 1)
 
@@ -140,19 +132,12 @@ def _bytes_of(path: Path) -> bytes:
 def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
     from cranfield.collection.metadata.yaml_tree import read_yaml
+    from cranfield.sources.text import decoded
 
     if len(data) > LARGEST:
         raise InputError("has more than 1 MiB", source=source)
-    yaml = read_yaml(_decoded(data, source, line), source, line)
+    yaml = read_yaml(decoded(data, source, line), source, line)
     for twice in yaml.twice[:1]:
         more = f" ({len(yaml.twice) - 1:,} more)" if len(yaml.twice) > 1 else ""
-        warnings.warn(CranfieldWarning(f"{source}: {twice}{more}"), stacklevel=3)
+        warn(f"{source}: {twice}{more}", stacklevel=3)
     return Metadata(yaml.values, source, line, data, yaml.twice)
-
-
-def _decoded(data: bytes, source: str, line: int) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        at = line + data.count(b"\n", 0, error.start)
-        raise InputError("is not UTF-8 text", source=source, line=at) from None

@@ -43,14 +43,7 @@ class Yaml:
 
 
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
-    """Read one mapping.
-
-    Raises
-    ------
-    InputError
-        In one line: what is no YAML, deeper or larger than it may be, tags other than those of
-        text, numbers, truth values, lists and mappings, and several documents.
-    """
+    """Read one mapping; an InputError of one line says what is invalid, too deep or too large."""
     return _Reader(source, first_line).read(text)
 
 

@@ -18,7 +18,7 @@ from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.given import read_both, telling_order
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge_one
-from cranfield.collection.judged.policies import Policies, policies
+from cranfield.collection.judged.policies import CHOICES, NUMBERS, Policies, policies
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.judged.scorable import Scorable, Scorer, lowest_relevant
 from cranfield.collection.qrels import Qrels
@@ -143,38 +143,18 @@ def judge_shards(
     unmapped: str = "error",
     measures: Iterable[Scorer] = (),
     rel: int | None = None,
-    ties: str | None = None,
-    topics: str | None = None,
-    unjudged: str | None = None,
-    negative: str | None = None,
-    depth: int | None = None,
-    max_grade: int | None = None,
-    topics_with_grade: int | None = None,
     compat: str | None = None,
     jobs: int | None = None,
     backend: str | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-    **reading: Any,
+    **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
-    """Turn the rankings of runs into grades, on the whole collection and on each shard of it.
-
-    The documents of a shard keep their order, and their ranks are counted within the shard. Each
-    run is read once and not kept.
-    """
-    chosen = policies(
-        compat,
-        ties=ties,
-        topics=topics,
-        unjudged=unjudged,
-        negative=negative,
-        depth=depth,
-        max_grade=max_grade,
-        topics_with_grade=topics_with_grade,
-    )
+    """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
+    chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *NUMBERS)})
     check_choice("unmapped", unmapped, UNMAPPED)
     with telling_order(runs, qrels):
-        many, read = read_both(runs, qrels, **reading)
+        many, read = read_both(runs, qrels, **options)
     whole = read.flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.backends import fields_alone
 from cranfield.base.checks import check_whole
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import DocIndex
+from cranfield.collection.keys import Indexed
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.shards.siphash import siphash
 from cranfield.sources.columns import two_columns
@@ -187,7 +186,7 @@ _SHARDS = Schema(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GivenShards(Sharding):
+class GivenShards(Indexed, Sharding):
     """Shards from a table: see :func:`read_shards`.
 
     `labels` are in order of number when all are numbers, else sorted; `codes` index them by
@@ -198,17 +197,6 @@ class GivenShards(Sharding):
     docs: pl.Series
     codes: Shards
     name: str = "shards"
-
-    def __post_init__(self) -> None:
-        # It is made before threads share it.
-        self._index  # noqa: B018
-
-    def __getstate__(self) -> dict[str, Any]:
-        return fields_alone(self)
-
-    @cached_property
-    def _index(self) -> DocIndex:
-        return DocIndex(self.docs)
 
     def _of(self, docs: pl.Series) -> Shards:
         asked, rows = self._index.pairs(docs)

@@ -18,8 +18,7 @@ from cranfield.campaign.results.judgments import version_of
 from cranfield.campaign.results.leaderboard import leaderboard
 from cranfield.campaign.results.scoring import scored
 from cranfield.campaign.results.sheets.making import in_order, own_measures
-from cranfield.campaign.results.sheets.overview_content import Overview
-from cranfield.campaign.results.sheets.overview_page import board_table, overview_page
+from cranfield.campaign.results.sheets.overview_page import Overview, board_table, overview_page
 from cranfield.campaign.results.sheets.writing import as_bytes, make_folder
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules

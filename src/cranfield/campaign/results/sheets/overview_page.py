@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import best
 from cranfield.base.words import capitalised, counted
-from cranfield.campaign.results.sheets.overview_content import Overview
+from cranfield.campaign.results.leaderboard import Leaderboard
 from cranfield.campaign.results.sheets.page import STYLES
+from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.sections import Rows, table
 from cranfield.reporting.page.shell import Parts, page_of_parts
@@ -25,6 +28,31 @@ PICTURES = {
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
 }
 """What the charts show, by their names: a heading and a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """What an overview shows.
+
+    Attributes
+    ----------
+    title
+        Of the campaign and its task.
+    judgments
+        Version of the judgments.
+    board
+        The runs, in order of the first measure.
+    evaluation
+        Their scores by the measures of the board.
+    topics
+        By the first measure: `topic`, `best`, `median`, `worst`, `n`, `mean` of all runs.
+    """
+
+    title: str
+    judgments: str
+    board: Leaderboard
+    evaluation: Evaluation
+    topics: pl.DataFrame
 
 
 def board_table(found: Overview) -> Table:

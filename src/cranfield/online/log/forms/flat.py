@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import counted
 from cranfield.online.log import tables
 from cranfield.online.log.linking import placed
 from cranfield.online.log.query_log import PAGES, RESULTS
@@ -65,7 +66,13 @@ def _number(table: Table) -> pl.Series | None:
     """Tell how often each row was clicked; None where the table does not say of any."""
     known = table.frame.select("clicks", "click_time").with_columns(pl.all().is_not_null())
     if known["clicks"].any():
-        return table.frame["clicks"].fill_null(0)
+        clicks = table.frame["clicks"]
+        if clicks.null_count() and (clicks == 0).any():
+            # Without a 0, an empty cell is how joined tables say that there was no click.
+            empty = f"{counted(clicks.null_count(), 'row')} without a number of clicks"
+            problem = f"{table.source}: {empty} beside rows with 0; taken for no click"
+            warn(problem, stacklevel=4)
+        return clicks.fill_null(0)
     if known["click_time"].any():
         return known["click_time"].cast(pl.Int64)
     return None

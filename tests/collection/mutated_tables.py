@@ -497,7 +497,8 @@ def trec_table(case: Case) -> tuple[list[Any], list[list[Any]]]:
     for line in text.split("\n"):
         if not line.strip(" \t") or line.lstrip(" \t").startswith("#"):
             continue
-        rows.append(oracle.fields(line, [len(names)]))
+        row = oracle.fields(line, [len(names)])
+        rows.append([*row[:5], row[5].split(" ")[0]] if len(row) == 6 else row)
     widths = {len(row) for row in rows}
     if len(widths) == 1 and widths != {len(names)}:
         raise UndecidableError("another form")
@@ -579,7 +580,9 @@ def tried(case: Case, folder: Path) -> tuple[str, str]:
             return (
                 "refused" if isinstance(wanted, RefusalError) else "refused a value"
             ), f"{type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (a panic of Rust is no Exception)
             return "FAILED", f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
     said = notes + [str(message.message) for message in messages]
     only_names = all("columns not used" in text and "hold" not in text for text in said)

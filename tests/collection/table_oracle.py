@@ -186,7 +186,7 @@ def text(cell: Any) -> str | None:
 
 def truth(cell: Any) -> float | None:
     """Read a number, or a truth value as 1 or 0."""
-    words = {"true": 1.0, "false": 0.0}
+    words = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
     return words[str(cell).strip().lower()] if str(cell).strip().lower() in words else number(cell)
 
 
@@ -239,9 +239,9 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
     if form == "lines":
         names = schema.lines.split()
         least = schema.least or len(names)
-        kept = [
-            line for line in text.split("\n") if line.strip(" \t") and line.strip(" \t")[0] != "#"
-        ]
+        kept = [line for line in text.split("\n") if line.strip(" \t")]
+        if any(line.strip(" \t").startswith("#") for line in kept):
+            raise UndecidableError("a comment, or an id")
         rows = [fields(line, range(least, len(names) + 1)) for line in kept]
         if any(not least <= len(row) <= len(names) for row in rows):
             raise RefusalError("fields")
@@ -252,7 +252,8 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
         try:
             table = list(csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True))
         except csv.Error as error:
-            raise (RefusalError if form == "csv" else UndecidableError)(str(error)) from error
+            open_quote = form == "csv" and "unexpected end" in str(error)
+            raise (RefusalError if open_quote else UndecidableError)(str(error)) from error
         table = [row for row in table if any(cell.strip() for cell in row)]
         if not table:
             raise RefusalError("empty")
@@ -291,6 +292,8 @@ def _objects(text: str, form: str) -> Any:
     except (json.JSONDecodeError, RecursionError) as error:
         raise RefusalError("no JSON") from error
     found = found[0] if form == "json" else found
+    if isinstance(found, dict):
+        raise UndecidableError("rows under a name, which may be a system")
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise RefusalError("no rows")
     names = list(dict.fromkeys(name for row in found for name in row))
@@ -404,7 +407,7 @@ def sessions(rows: list[Record]) -> Any:
 
 def units(rows: list[Record]) -> Any:
     if any("user" in row for row in rows):
-        once(rows, "user")
+        once([row for row in rows if row["user"] is not None], "user")
     by: dict[Any, list[float]] = defaultdict(list)
     for row in rows:
         by[row["variant"]].append(row["clicks"])

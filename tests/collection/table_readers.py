@@ -112,6 +112,14 @@ def read_rankings(source: Any) -> Any:
     return ordered(found), []
 
 
+def runs_value(rows: list[Record]) -> Any:
+    if not any("score" in row for row in rows):
+        raise UndecidableError("in order of rank")
+    if any(row["score"] is None for row in rows):
+        raise RefusalError("no score")
+    return oracle.tuples("tag", "topic", "doc", also="score")(rows)
+
+
 def run_rows(draw: random.Random) -> Rows:
     systems = draw.choice([["x"], ["x", "y"]])
     rows = [
@@ -381,7 +389,7 @@ def supported(cell: Any) -> float:
 
 
 def answers_value(rows: list[Record]) -> Any:
-    once(rows, "system", "topic", "nugget")
+    once([row for row in rows if row.get("nugget") is not None], "system", "topic", "nugget")
     found = []
     for row in rows:
         if row["topic"] not in TOPICS or row.get("position") is not None and row["position"] < 0:
@@ -863,11 +871,11 @@ READERS: dict[str, Reader] = {
             {
                 "topic": C("id", O.TOPIC),
                 "doc": C("id", O.DOC),
-                "score": C("number", "score sim similarity"),
+                "score": some("number", "score sim similarity"),
                 "rank": some("any", O.RANK),
                 "tag": TAG,
             },
-            O.tuples("tag", "topic", "doc", also="score"),
+            runs_value,
         ),
         run_rows,
         read_runs,
@@ -998,7 +1006,7 @@ READERS: dict[str, Reader] = {
     "scores": Reader(
         Schema(
             {
-                "topic": C("id", "topic qid query_id"),
+                "topic": C("id", "qid query_id; topic"),
                 "system": C("id", "system run"),
                 "score": some("number", "score value"),
             },

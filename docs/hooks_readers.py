@@ -45,6 +45,11 @@ READERS = {
     "Pages to interleave": ("cranfield.online.interleaving.of_runs:_PAGES", "interleaving.md"),
     "Logged actions": ("cranfield.online.off_policy.logged_actions:ACTIONS", "off-policy.md"),
     "Policies": ("cranfield.online.off_policy.logged_actions:POLICY", "off-policy.md"),
+    "Boards": ("cranfield.campaign.results.entries:_BOARD", "campaign-results.md"),
+    "Tables of runs to submit": (
+        "cranfield.campaign.submitting.archive_table:_TABLE",
+        "campaigns.md",
+    ),
     "Means of trec_eval": ("cranfield.bridges.trec_eval.z_scores:_MEANS", "bridges.md"),
 }
 """Where each schema is declared, and the page of its guide."""

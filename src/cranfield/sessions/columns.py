@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,13 @@ def _seconds(cell: Any) -> float | None:
     return float(cell.timestamp()) if hasattr(cell, "timestamp") else finite(cell)
 
 
+def _query(cell: Any) -> str | None:
+    """Read the name of a query; whole numbers have no decimals."""
+    number = None if isinstance(cell, bool) else finite(cell)
+    whole = number is not None and number.is_integer() and "." in str(cell)
+    return str(int(number)) if number is not None and whole else ID.read(cell)
+
+
 WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
 TIME = Kind(_seconds, pl.Float64, "no number of seconds", lambda cell: absent(cell, _NO_TIME))
 TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
@@ -36,7 +44,7 @@ TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
 TOPIC = Column("topic", ID, "topic of session")
-QUERY = Column("query", ID, "query of session")
+QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session")
 RANK = Column("rank", WHOLE, "clicked rank")
 
 

@@ -333,6 +333,8 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
                 # A number twice is no name: what lacks is the head, which is said of the columns.
                 if names.count(name) > 1 and not is_number(name):
                     raise InputError(f"has two columns {quoted(name)}", source=source)
+        if any("\0" in name for name in frame.columns):
+            raise InputError("has a null character in the name of a column", source=source)
         cells = frame.width * (frame.height + 1)
         if b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
             _refuse_short_rows(raw, source, separator, frame.width)

@@ -154,7 +154,8 @@ class Schema:
             if column.name in called:
                 found[column.name] = place_of(called[column.name], names, source, column.name)
                 continue
-            places = column.named_in(names)
+            # A column has one meaning.
+            places = [k for k in column.named_in(names) if k not in found.values()]
             if len(places) > 1:
                 two = " and ".join(quoted(names[k]) for k in places[:2])
                 what = column.called or column.name

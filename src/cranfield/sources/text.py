@@ -33,7 +33,7 @@ def separated(
     text: str, source: str, separator: str, other: str = "{} cells where the head has {}"
 ) -> tuple[list[list[str]], list[int]]:
     """Cut text into rows, the head first, each as long as the head; with the line of each."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     start = 1

@@ -25,6 +25,7 @@ from cranfield.texts.columns import (
     TOPIC,
     YES,
     check_name_used,
+    check_systems,
     stem_of,
     warn_missing,
 )
@@ -148,6 +149,7 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     if isinstance(data, Mapping):
         data = list(_flat(data))
     table = read_table(data, _CITATIONS)
+    check_systems(table)
     check_name_used(name, any(row[2] is None for row in table.rows()))
     return _made(table, stem)
 

@@ -12,6 +12,7 @@ from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, optional
+from cranfield.sources.tables import Table
 from cranfield.sources.values import Kind, absent, anything, finite, plain
 
 LARGEST = 1e15
@@ -79,6 +80,14 @@ SUPPORT = Kind(_support, pl.Float64, "neither full, partial, none nor from 0 to 
 """A degree of support: a word, or a number from 0 to 1."""
 
 YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
+
+
+def check_systems(table: Table) -> None:
+    """Refuse a row without a system where others have one."""
+    unnamed = table.frame["system"].is_null()
+    if not unnamed.all():
+        table.refuse(unnamed, lambda _: "has no system, and others have")
+
 
 LACKS = "has no column {name}; columns: {have}"
 

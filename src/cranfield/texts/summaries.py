@@ -22,6 +22,7 @@ from cranfield.texts.columns import (
     TEXT,
     TOPIC,
     check_name_used,
+    check_systems,
     stem_of,
     warn_missing,
 )
@@ -238,8 +239,10 @@ def _texts(data: Any, what: str) -> Iterator[tuple[str, str, str]]:
             for topic, text in texts.items():
                 yield str(topic), str(name), _text(text, what, str(topic))
         return
-    for topic, text, name in read_table(data, replace(_TEXTS, called=what)).rows():
-        yield topic, name or "", text
+    table = read_table(data, replace(_TEXTS, called=what))
+    check_systems(table)
+    for topic, text, name in table.rows():
+        yield topic, name or "", _text(text, what, topic)
 
 
 def _text(value: Any, what: str, topic: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import (
     chosen,
     measure_of,
@@ -17,8 +18,18 @@ from cranfield.evaluation.scorefiles.cells import (
     score_in,
 )
 from cranfield.scores import Scores
+from cranfield.sources.schemas import spelt
 
 Label = TypeVar("Label", str, "str | None")
+
+SUMMARIES = frozenset(
+    {
+        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
+        *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
+        *("std", "stdev", "sd", "variance"),
+    }
+)
+"""Names of rows that sum up topics, spelt as :func:`~cranfield.sources.schemas.spelt` does."""
 
 AGGREGATE = "all"
 """The topic under which trec_eval and ir_measures print what they sum up over topics."""
@@ -83,8 +94,13 @@ class ScorePart:
 def part_of(
     entries: Iterable[Entry], directions: Mapping[str | None, bool] | None = None
 ) -> ScorePart:
-    """Keep the scores by topic; the row `all`, which sums them up, is none of them."""
-    kept = [entry for entry in entries if entry.topic != AGGREGATE]
+    """Keep the scores by topic; the row `all` and others that sum them up are none of them."""
+    given = list(entries)
+    summaries = {one.topic for one in given if spelt(one.topic) in SUMMARIES and one.topic != "all"}
+    if summaries and len(summaries) < len({one.topic for one in given}):
+        listed = some_of(map(quoted, sorted(summaries)), 5)
+        warn(f"rows that sum up topics are left out: {listed}")
+    kept = [one for one in given if one.topic != AGGREGATE and one.topic not in summaries]
     if not kept:
         raise InputError(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"

@@ -20,6 +20,7 @@ from cranfield.evaluation.scorefiles.cells import (
 )
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, ScoreSource, part_of
 from cranfield.sources.schemas import spelt
+from cranfield.sources.values import is_number
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ def from_table(table: ScoreTable) -> ScorePart:
     topics = _topics(table, place, others)
     if "topic" not in place and topics is not None:
         others = others[1:]
+    numbers = [name for k in others if is_number(name := table.names[k])]
+    if any(not one.strip("+-").isdigit() for one in numbers) or (numbers and "system" in place):
+        raise InputError(
+            f"expected names of columns in the first line, got numbers ({some_of(numbers, 3)});"
+            " write a line of names above the scores, and topics in rows"
+        )
     topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
     if "system" not in place and "score" in place:
         if others and "topic" in place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,20 @@ from cranfield.online.unit_sums import UnitSums
 from cranfield.sources.columns import two_columns
 from cranfield.sources.schemas import Column, schema_of_lines
 from cranfield.sources.tables import read_table
-from cranfield.sources.values import ID
+from cranfield.sources.values import ID, NO_GRADE, absent
 
 BY = ("variant", "user", "query", "session", "page")
 """What values can be asked for by."""
 
+
+def _label(cell: Any) -> str | None:
+    return None if absent(cell, NO_GRADE) else ID.read(cell)
+
+
 LABELS = schema_of_lines(
     "table of labels of pages",
     Column("page", ID),
-    Column("label", ID),
+    Column("label", replace(ID, read=_label, exact=None)),
     mapping=two_columns("page", "label"),
 )
 
@@ -228,9 +234,11 @@ def ready(
         pages = _labelled(pages, labels, tables.source)
         known = pages["label"].drop_nulls().unique().sort()
         for name in (one.label for one in asked if isinstance(one, GoodAbandonment)):
-            if name not in known:
+            alike = [one for one in known if one != name and one.casefold() == name.casefold()]
+            if name not in known or alike:
                 listed = some_of(map(quoted, known), 6)
-                reason = f"no page has the label {quoted(name)}; labels: {listed}"
+                has = "pages have several spellings of" if alike else "no page has"
+                reason = f"{has} the label {quoted(name)}; labels: {listed}"
                 raise InputError(reason, source=tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))

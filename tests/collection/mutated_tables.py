@@ -473,7 +473,7 @@ def wide(names: list[Any], rows: list[list[Any]]) -> Schema:
         )
     columns = {"topic": Column("id", "topic qid query_id")}
     columns |= {
-        str(n): Column("number", str(n).replace(" ", "_"), False)
+        str(n): Column("score", str(n).replace(" ", "_"), False)
         for n in names
         if oracle.plain(n) not in ("topic", "qid", "queryid")
     }
@@ -533,7 +533,7 @@ def in_memory(case: Case) -> tuple[Any, list[Any], list[list[Any]]]:
     return table, list(table.columns), cells
 
 
-HEADLESS = ("runs", "ranks", "judgments")
+HEADLESS = ("runs", "ranks", "judgments", "scores", "wide scores")
 """Readers of tables that may be without a header: those of MS MARCO."""
 
 

@@ -112,6 +112,10 @@ def chosen(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> dict[
         for rank in column.ranks:
             spelt = {plain(name) for name in rank}
             hits = [i for i, name in enumerate(given) if name in spelt and i not in places.values()]
+            if called == "tag":
+                # The one with several values names the systems.
+                several = [i for i in hits if len({str(row[i]) for row in rows}) > 1]
+                hits = several or hits[:1]
             if len({tuple(str(row[i]) for row in rows) for i in hits}) > 1:
                 raise RefusalError(f"two columns of {called}")
             if hits:
@@ -198,9 +202,14 @@ def name_or_none(cell: Any) -> str | None:
     return value
 
 
+def score(cell: Any) -> float | None:
+    """Read a number, or nothing from a dash, as docs/scores.md says."""
+    return None if str(cell).strip() == "-" else number(cell)
+
+
 KINDS: dict[str, Callable[[Any], Any]] = {
-    "id": identifier, "name": name_or_none, "number": number, "whole": whole, "truth": truth,
-    "text": text, "any": lambda cell: None,
+    "id": identifier, "name": name_or_none, "number": number, "score": score,
+    "whole": whole, "truth": truth, "text": text, "any": lambda cell: None,
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.of_measures.preferences import read_preferences
 from tests.collection import table_oracle as oracle
 from tests.collection.table_oracle import (
+    MISSING,
     Column,
     Record,
     RefusalError,
@@ -249,6 +250,7 @@ def scores_value(rows: list[Record]) -> Any:
     if not any("score" in row for row in rows):
         raise UndecidableError("other columns may be measures")
     rows = [row for row in rows if row["topic"] != "all"]
+    rows = [{**row, "system": row.get("system") or FILE} for row in rows]
     once(rows, "topic", "system")
     found = [(r["topic"], r["system"], r["score"]) for r in rows if r.get("score") is not None]
     if not found:
@@ -828,13 +830,10 @@ def read_page_labels(source: Any) -> Any:
 def page_labels_value(rows: list[Record]) -> Any:
     once(rows, "page")
     if any(
-        r["label"].lower() not in ("good", "bad") or r["page"] not in ("p1", "p2", "p3", "p4")
-        for r in rows
+        r["label"].lower() in MISSING or r["page"] not in ("p1", "p2", "p3", "p4") for r in rows
     ):
         raise RefusalError("a label or a page")
-    return ordered(
-        (r["page"], float(r["label"].lower() == "good")) for r in rows if r["page"] != "p4"
-    )
+    return ordered((r["page"], float(r["label"] == "good")) for r in rows if r["page"] != "p4")
 
 
 def read_draws(source: Any) -> Any:
@@ -1007,8 +1006,8 @@ READERS: dict[str, Reader] = {
         Schema(
             {
                 "topic": C("id", "qid query_id; topic"),
-                "system": C("id", "system run"),
-                "score": some("number", "score value"),
+                "system": some("id", "system run"),
+                "score": some("score", "score value"),
             },
             scores_value,
             exempt=True,

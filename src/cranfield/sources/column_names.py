@@ -157,7 +157,7 @@ SUCCESS = frozenset(
 """States of rows that all count."""
 
 PLAIN = (
-    "q0 topic doc docid document text title body contents content snippet abstract url"
+    "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale"
 )

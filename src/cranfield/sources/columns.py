@@ -21,7 +21,7 @@ from cranfield.sources.limits import BeyondLimitError, check_size
 from cranfield.sources.panics import quiet_panics
 from cranfield.sources.parquet import DamagedParquetError, check_parquet
 from cranfield.sources.remote import is_url
-from cranfield.sources.schemas import AS_USUAL, Lines, Schema, spelt
+from cranfield.sources.schemas import AS_USUAL, Lines, Schema, fields_of, spelt
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells, is_number
 
@@ -457,10 +457,15 @@ def refusing(
 def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
     rows: list[list[Any]] = []
     numbers: list[int] = []
+    semicolons = None
     for number, line in lines_of(text):
         fields = form.cut(line)
         if not fields:
             continue
+        if form.cut is fields_of and semicolons not in {None, ";" in line}:
+            reason = f"expected {'semicolons' if semicolons else 'blanks'} between fields as above"
+            raise InputError(reason, source=source, line=number)
+        semicolons = ";" in line
         if len(fields) < form.least or (len(fields) > len(form.names) and not form.loose):
             listed = " ".join(form.names[: form.least])
             if not form.loose:

@@ -244,10 +244,12 @@ def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
 
 
 def fields_of(line: str) -> list[str]:
-    """Cut a line at its semicolons, or else at blanks; a comment has no fields."""
+    """Cut a line at its semicolons, or else at its tabs or blanks; a comment has no fields."""
     if line.lstrip().startswith("#"):
         return []
-    return [field.strip() for field in line.split(";")] if ";" in line else line.split()
+    line = line.strip()
+    separator = ";" if ";" in line else "\t" if "\t" in line else None
+    return [field.strip() for field in line.split(separator)]
 
 
 def schema_of_lines(

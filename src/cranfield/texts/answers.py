@@ -215,7 +215,11 @@ def _table(data: Any, name: str | None) -> Table:
         rows = zip(nuggets, places, lengths, strict=True)
         moved = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
         cells["nugget"], cells["position"], cells["length"] = zip(*moved, strict=True)
-    return fitted(cells, ANSWERS, columns.source, columns.lines)
+    table = fitted(cells, ANSWERS, columns.source, columns.lines)
+    if "support" in table.names:
+        of_nuggets = table.frame["nugget"].is_not_null()
+        table.refuse(of_nuggets & table.frame["support"].is_null(), lambda _: "has no support")
+    return table
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

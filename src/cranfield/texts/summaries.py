@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
@@ -241,6 +242,11 @@ def _texts(data: Any, what: str) -> Iterator[tuple[str, str, str]]:
         return
     table = read_table(data, replace(_TEXTS, called=what))
     check_systems(table)
+    empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
+    if empty and what == "references":
+        warn(
+            f"{table.source}: the reference text of topic {quoted(empty[0])} is empty", stacklevel=5
+        )
     for topic, text, name in table.rows():
         yield topic, name or "", _text(text, what, topic)
 

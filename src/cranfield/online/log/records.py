@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted
 from cranfield.sources.text import decoded, json_lines, parsed_json
 
 Types = Mapping[str, Any]
@@ -52,7 +52,15 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
         frame = pl.read_ndjson(raw, schema=types)
     except _ERRORS:
         raise _bad_line(raw, source, what, types) from None
-    if any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns):
+    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]"))
+    nested = [column.name for column in texts if column.any()]
+    if nested:
+        for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
+            name = next((one for one in nested if isinstance(record.get(one), (list, dict))), None)
+            if name is not None:
+                reason = f"expected text or a number in {quoted(name)}, got {quoted(record[name])}"
+                raise InputError(reason, source=source, line=line)
+    elif any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns):
         # Perhaps an object has a name twice, which is refused: the reader takes the first.
         json_lines(decoded(raw, source), source)
     return frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, read_table
-from cranfield.sources.values import ID, NUMBER, RANK, TAG
+from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent
+
+_PLACE = replace(RANK, wanted="not a whole number", missing=absent)
 
 ACTIONS = Schema(
     "table of logged actions",
@@ -24,7 +26,7 @@ ACTIONS = Schema(
         optional("propensity", NUMBER),
         optional("chance", NUMBER),
         optional("page", ID, "slate"),
-        optional("position", RANK, "rank"),
+        optional("position", _PLACE, "rank"),
         optional("action", TAG),
         optional("query", TAG, "context"),
         optional("user", TAG),
@@ -40,7 +42,7 @@ POLICY = Schema(
     "table of a policy",
     (
         optional("query", TAG, "context"),
-        optional("position", RANK, "rank"),
+        optional("position", _PLACE, "rank"),
         Column("action", ID),
         Column("chance", NUMBER, "chance of an action"),
     ),

@@ -37,7 +37,7 @@ def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | No
         tables.rows_of(table, shown.arg_true()),
         names=tuple(name for name in RESULTS if name in table.names),
     )
-    number = _number(table)
+    number = _number(table, shown)
     if number is None and shown.any() and not clicks:
         problem = "has no column of clicks with values; clicks are taken as unknown"
         warn(f"{table.source}: {problem}", stacklevel=4)
@@ -62,14 +62,15 @@ def _two(row: dict[str, Any], name: str, pages: pl.DataFrame) -> str:
     return f"page {quoted(row['page'])} has {name} {quoted(first)} and {quoted(row[name])}"
 
 
-def _number(table: Table) -> pl.Series | None:
+def _number(table: Table, shown: pl.Series) -> pl.Series | None:
     """Tell how often each row was clicked; None where the table does not say of any."""
     known = table.frame.select("clicks", "click_time").with_columns(pl.all().is_not_null())
     if known["clicks"].any():
         clicks = table.frame["clicks"]
-        if clicks.null_count() and (clicks == 0).any():
+        missing = int((clicks.is_null() & shown).sum())
+        if missing and (clicks == 0).any():
             # Without a 0, an empty cell is how joined tables say that there was no click.
-            empty = f"{counted(clicks.null_count(), 'row')} without a number of clicks"
+            empty = f"{counted(missing, 'row')} without a number of clicks"
             problem = f"{table.source}: {empty} beside rows with 0; taken for no click"
             warn(problem, stacklevel=4)
         return clicks.fill_null(0)

@@ -92,9 +92,10 @@ def test_ids_win_over_texts() -> None:
     with pytest.raises(cf.InputError, match="'document_id' and 'pid'") as refused:
         cf.read_run(two)
     assert "columns={'doc': ...}" in str(refused.value)
+    assert cf.read_run(two, columns={"doc": "pid"}).to_polars()["doc"].to_list() == ["a", "b", "c"]
+    other = two.with_columns(pid=pl.Series(["a", "a", "b"]))
     with pytest.warns(match="columns not used: 'document_id'"):
-        run = cf.read_run(two, columns={"doc": "pid"}).to_polars()
-    assert run["doc"].to_list() == ["a", "b", "c"]
+        cf.read_run(other.with_columns(query_id=pl.Series(["1", "2", "3"])), columns={"doc": "pid"})
 
 
 def test_grades_of_people_and_models() -> None:

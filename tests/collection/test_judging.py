@@ -138,6 +138,8 @@ def test_presets() -> None:
         "unjudged": "nonrelevant",
         "negative": "unjudged",
         "depth": None,
+        "max_grade": None,
+        "topics_with_grade": None,
     }
     assert cf.judge(RUN, QRELS, compat="trec_eval", topics="qrels").policies.topics == "qrels"
 

@@ -246,7 +246,7 @@ def test_the_command(folder: Path, dask: str) -> None:
     expected = ran("-q")
     assert "AP" in expected
     assert ran("-q", "--backend", "dask", "--scheduler", dask) == expected
-    assert "a scheduler goes with the backend 'dask'" in ran("--scheduler", dask)
+    assert "--scheduler goes with --backend dask" in ran("--scheduler", dask)
 
 
 def test_backends_that_are_not_there(folder: Path) -> None:

@@ -446,6 +446,7 @@ def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
     assert np.ptp(np.diff(score_runs(measure, sets, judgments=3))) < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:.* by subtopic")
 @pytest.mark.parametrize(
     "measure", ["D(nDCG@3)", "IA(AP)", "StRecall@2", "URisk(AP, baseline='x')", "U", "EEL@3"]
 )

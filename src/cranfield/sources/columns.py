@@ -81,14 +81,13 @@ class Columns:
                     source=self.source,
                 )
         # A column with one value for all rows changes none of them, nor does a text that belongs to
-        # an identifier.
-        noted = []
-        for k in (*unused[:_LOOKED_AT], *others):
-            texts = pl.DataFrame({"of": _texts(self.cells(k))})
-            by = pl.lit("") if k not in others else _texts(self.cells(others[k]))
-            read = by if schema.describes(self.names[k]) else pl.lit("")
-            several = texts.group_by(read).agg(pl.col("of").n_unique() > 1)["of"]
-            if several.any():
+        # an identifier, nor another name of what is read.
+        noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
+        for k, place in others.items():
+            both = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
+            pairs, read, values = both.n_unique(), both["read"].n_unique(), both["of"].n_unique()
+            alike = pairs == read and (values == read or schema.describes(self.names[k]))
+            if values > 1 and not alike:
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)

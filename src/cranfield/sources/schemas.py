@@ -170,7 +170,7 @@ class Schema:
                 reason = (self.lacks + (self._of_head(names) or self.hint)).format(
                     name=column.name,
                     names=some_of(dict.fromkeys((column.name, *column.names)), 10),
-                    either=" or ".join(column.names),
+                    either=" or ".join([*dict.fromkeys((column.name, *column.names))][:2]),
                     have=", ".join(have),
                     plain=", ".join(map(str, names)) or "none",
                 )

@@ -15,6 +15,7 @@ from cranfield.meta.of_collections.teams import teams_of
 SYSTEMS = ["uni-1", "uni-2", "lab-1"]
 
 
+@pytest.mark.filterwarnings("ignore:.*columns not used")
 def test_every_way_says_the_same(tmp_path: Path) -> None:
     rows = {"tag": [*SYSTEMS, "more"], "Team": ["uni", "uni", "lab", "x"], "P@20": [1, 2, 3, 4]}
     frame = pl.DataFrame(rows)

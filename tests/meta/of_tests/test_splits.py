@@ -54,7 +54,8 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
         missing="available" if by_shard else None,
     )
     assert found.significant.tolist() == expected.is_significant().tolist()
-    assert found.order.tolist() == np.sign(expected.difference).tolist()
+    better = -expected.difference if expected.lower_is_better else expected.difference
+    assert found.order.tolist() == np.sign(better).tolist()
     if not np.isnan(scores.values).any():
         # A bare array is not checked, and compared the same.
         bare = choice(scores.values)

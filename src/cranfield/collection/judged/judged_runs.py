@@ -272,8 +272,6 @@ class JudgedRuns(Scorable):
         """Return the groups of documents; `name` is the measure that needs them."""
         if self.annotations.groups is None:
             raise MeasureError(f"{name} needs groups of documents, and none are given: groups=...")
-        if not self.annotations.groups.rows.cell.size and self.retrieved.any():
-            raise MeasureError(f"{name} requires groups of retrieved documents, got groups of none")
         return self.annotations.groups
 
     def queries(self, name: str) -> Rows:

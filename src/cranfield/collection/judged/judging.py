@@ -201,7 +201,7 @@ def _tell_strangers(judged: JudgedRuns) -> None:
         row.system
         for row, topics in zip(judged.coverage.systems, answered, strict=True)
         # That of one topic nothing is judged is usual.
-        if 0 < row.unjudged == row.retrieved and topics != 1
+        if row.unjudged == row.retrieved and topics != 1 and (row.retrieved or row.extra)
     ]
     if strange:
         listed = some_of(map(quoted, strange), 3)

@@ -237,7 +237,7 @@ def ready(
             alike = [one for one in known if one != name and one.casefold() == name.casefold()]
             if name not in known or alike:
                 listed = some_of(map(quoted, known), 6)
-                has = "pages have several spellings of" if alike else "no page has"
+                has = "pages have several spellings of" if name in known else "no page has"
                 reason = f"{has} the label {quoted(name)}; labels: {listed}"
                 raise InputError(reason, source=tables.source)
     if "page" in keys and "id" in pages.columns:

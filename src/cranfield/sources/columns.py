@@ -85,9 +85,9 @@ class Columns:
         noted = [k for k in unused[:_LOOKED_AT] if _texts(self.cells(k)).n_unique() > 1]
         for k, place in others.items():
             both = pl.DataFrame({"read": _texts(self.cells(place)), "of": _texts(self.cells(k))})
-            pairs, read, values = both.n_unique(), both["read"].n_unique(), both["of"].n_unique()
-            alike = pairs == read and (values == read or schema.describes(self.names[k]))
-            if values > 1 and not alike:
+            read, other = both["read"].n_unique(), both["of"].n_unique()
+            text = other == read or schema.describes(self.names[k])
+            if other > 1 and not (text and both.n_unique() == read):
                 noted.append(k)
         if noted := sorted(noted) + unused[_LOOKED_AT:]:
             listed = some_of((quoted(self.names[k]) for k in noted), 12)

@@ -17,7 +17,8 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
-from cranfield.cli.options.reading import DUPLICATES, skip_bad_runs
+from cranfield.cli.options.reading import skip_bad_runs
+from cranfield.collection.files.format_names import DUPLICATES
 from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b

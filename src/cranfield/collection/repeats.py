@@ -14,20 +14,6 @@ from cranfield.base.words import counted
 from cranfield.collection.keys import Codes
 from cranfield.sources.chunks import Origin
 
-DUPLICATES = {
-    "error": "a document twice in one topic is refused",
-    "first": "the first one in the input is kept",
-    "last": "the last one in the input is kept",
-    "best": "the one with the highest score or grade is kept, of equal ones the first",
-}
-"""The policies for a document that stands twice in one topic."""
-
-UNGRADED = {
-    "error": "a row without a grade is refused",
-    "drop": "a document without a grade is not judged",
-}
-"""The policies for rows of judgments without a grade."""
-
 
 class UngradedError(InputError):
     """Raised for judgments of which none has a grade."""

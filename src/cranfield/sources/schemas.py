@@ -167,10 +167,11 @@ class Schema:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     raise InputError(self._headless(names), source=source)
                 have = [quoted(name) for name in names[:12]]
+                usual = [*dict.fromkeys((column.name, *column.names))]
                 reason = (self.lacks + (self._of_head(names) or self.hint)).format(
                     name=column.name,
-                    names=some_of(dict.fromkeys((column.name, *column.names)), 10),
-                    either=" or ".join([*dict.fromkeys((column.name, *column.names))][:2]),
+                    names=some_of(usual, 10),
+                    either=" or ".join(usual[:2]),
                     have=", ".join(have),
                     plain=", ".join(map(str, names)) or "none",
                 )

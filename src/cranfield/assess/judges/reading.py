@@ -13,13 +13,12 @@ import polars as pl
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.format_names import FORMATS
+from cranfield.collection.files.format_names import DUPLICATES, FORMATS
 from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns
 from cranfield.sources.schemas import NAMED, optional, spelt

@@ -24,8 +24,8 @@ from cranfield.cli.options.pooling import (
     read_strata,
 )
 from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import UNGRADED, Reading, reading_options, subtopics_option
-from cranfield.collection.files.format_names import OF_QRELS
+from cranfield.cli.options.reading import Reading, reading_options, subtopics_option
+from cranfield.collection.files.format_names import OF_QRELS, UNGRADED
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table

@@ -13,7 +13,14 @@ import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.cli.options.declaring import option
-from cranfield.collection.files.format_names import FORMATS, NUMBERS, OF_QRELS, SEPARATORS
+from cranfield.collection.files.format_names import (
+    DUPLICATES,
+    FORMATS,
+    NUMBERS,
+    OF_QRELS,
+    SEPARATORS,
+    UNGRADED,
+)
 from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
@@ -22,9 +29,6 @@ if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
-
-DUPLICATES = ("error", "first", "last", "best")
-UNGRADED = ("error", "drop")
 
 
 def names_of_columns(given: str) -> dict[str, str]:
@@ -48,12 +52,6 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
-subtopics_option = option(
-    "--subtopics/--no-subtopics",
-    default=None,
-    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
-    " numbers and documents are judged for several.",
-)
 ungraded_option = option(
     "--ungraded",
     type=click.Choice(UNGRADED),

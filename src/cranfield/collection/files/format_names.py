@@ -1,4 +1,4 @@
-"""Names of the formats of runs and judgments; what reads them is loaded when something is read."""
+"""Choices of reading runs and judgments; the readers are loaded when a file is read."""
 
 FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
@@ -14,3 +14,17 @@ OF_QRELS = frozenset({"prels", "xqrels"})
 
 OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
+
+DUPLICATES = {
+    "error": "a document twice in one topic is refused",
+    "first": "the first one in the input is kept",
+    "last": "the last one in the input is kept",
+    "best": "the one with the highest score or grade is kept, of equal ones the first",
+}
+"""The policies for a document that stands twice in one topic."""
+
+UNGRADED = {
+    "error": "a row without a grade is refused",
+    "drop": "a document without a grade is not judged",
+}
+"""The policies for rows of judgments without a grade."""

@@ -19,11 +19,11 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, told_again, warn
 from cranfield.base.showing import Hinting
 from cranfield.base.words import counted, some_of
+from cranfield.collection.files.format_names import DUPLICATES
 from cranfield.collection.files.named_columns import FLAT, RUN, is_run, shape
 from cranfield.collection.files.nested import is_documents, runs_of_mapping
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
-from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.scores.labels import place_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source

@@ -19,11 +19,13 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted, some_of
 from cranfield.collection.files.format_names import (
+    DUPLICATES,
     FORMATS,
     NUMBERS,
     OF_LINES,
     OF_QRELS,
     SEPARATORS,
+    UNGRADED,
 )
 from cranfield.collection.files.line_formats import (
     layout_of,
@@ -35,7 +37,7 @@ from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import DUPLICATES, UNGRADED, without_repeats
+from cranfield.collection.repeats import without_repeats
 from cranfield.collection.run import Run
 from cranfield.collection.words import ids_of
 from cranfield.sources.chunks import (

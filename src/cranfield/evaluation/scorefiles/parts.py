@@ -96,8 +96,9 @@ def part_of(
 ) -> ScorePart:
     """Keep the scores by topic; the row `all` and others that sum them up are none of them."""
     given = list(entries)
-    summaries = {one.topic for one in given if spelt(one.topic) in SUMMARIES and one.topic != "all"}
-    if summaries and len(summaries) < len({one.topic for one in given}):
+    topics = {entry.topic for entry in given}
+    summaries = {topic for topic in topics - {AGGREGATE} if spelt(topic) in SUMMARIES}
+    if summaries and summaries != topics:
         listed = some_of(map(quoted, sorted(summaries)), 5)
         warn(f"rows that sum up topics are left out: {listed}")
     kept = [one for one in given if one.topic != AGGREGATE and one.topic not in summaries]

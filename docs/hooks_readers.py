@@ -72,8 +72,8 @@ def page() -> Iterator[str]:
     yield from [
         "# What each reader accepts",
         "",
-        "Tables are read from files, from data frames (pandas, Polars, Arrow, DuckDB) and from rows"
-        " in memory. Columns are found by name. Case, blanks, hyphens, underscores, dots and colons"
+        "Tables are read from files, from data frames (pandas, Polars, Arrow, DuckDB) and, unless"
+        " it says otherwise, from rows in memory. Columns are found by name. Case, blanks, hyphens, underscores, dots and colons"
         " in names do not matter. A name means the same in every file and command.",
         "",
         "| rule | what happens |",
@@ -108,6 +108,8 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
         optional = len(schema.lines.names) > schema.lines.least
         more = f" (at least the first {schema.lines.least})" if optional else ""
         yield f"Other files are lines without a header: {', '.join(schema.lines.names)}{more}."
+    if schema.tuples is None:
+        yield "Not read from rows in memory."
     if schema.tuples:
         yield f"Rows without names are tuples: {', '.join(schema.tuples)}."
     if schema.decisive:

@@ -11,8 +11,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
 from cranfield.base.words import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
 from cranfield.collection.judged.scorable import lowest_relevant
-from cranfield.evaluation.tie_orders import extreme_orders
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 
@@ -22,7 +22,7 @@ TIE_EFFECT = 0.005
 BY_DOCUMENT = "which documents they are"
 """`Info.beyond_grades` of measures that compare documents one by one."""
 
-MOST_RUNS = 3
+MAX_RUNS = 3
 """Runs that a note on ties names."""
 
 
@@ -65,7 +65,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     systems = np.unique(cells[first <= max(depths, default=0)] // len(judged.topics))
     if not systems.size:
         return []
-    orders = tuple(extreme_orders(judged))
+    orders = tuple(_extreme_orders(judged))
     effects = np.array([_effect(scores[name], one, orders) for name, one in covered.items()])
     largest, measures = effects.max(axis=0), effects.argmax(axis=0)
     tied = [one.tied for one in judged.coverage.systems]
@@ -85,6 +85,35 @@ def _depends_on_grades(measure: Measure) -> bool:
     info = measure.info
     needs_more = info.inputs or info.others or info.beyond_grades == BY_DOCUMENT
     return measure.reads is JudgedRuns and not needs_more
+
+
+def _extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
+    """Yield the runs with ties in the best order, by falling grades, then in its reverse."""
+    cell, rank, grade, first, size = judged.ties
+    rows = judged.documents
+    keys = rows.cell << 32 | rows.rank
+    at, found = places_in(keys, cell << 32 | rank)
+    others = np.delete(np.arange(keys.size), at[found])
+    # Rows of a group are next to each other, in order of falling grade.
+    begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
+    before = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
+    depth = judged.policies.depth or np.iinfo(np.int64).max
+    for ranks in (first + before, first + size - 1 - before):
+        kept = ranks <= depth
+        new_keys = np.concatenate([keys[others], (cell << 32 | ranks)[kept]])
+        order = np.argsort(new_keys, kind="stable")
+        grades = np.concatenate([rows.grade[others], grade[kept]])[order]
+        new_keys = new_keys[order]
+        sources = np.concatenate([others, np.where(found, at, -1)[kept]])[order]
+        documents = Rows(
+            new_keys >> 32,
+            new_keys & 0xFFFFFFFF,
+            grades,
+            rows.shape,
+            # Documents that were below the depth come from no row.
+            source=None if (sources < 0).any() else (rows, sources),
+        )
+        yield replace(judged, documents=documents, ties=NO_TIES, views={})
 
 
 def _effect(scores: Scores, measure: Measure, orders: Iterable[JudgedRuns]) -> Floats:
@@ -107,9 +136,9 @@ def _ties(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     worst = [
         f"{one.measure} of {quoted(one.system)} by up to {one.effect:.2g}"
         f" ({one.tied:.0%} of its documents are tied)"
-        for one in effects[:MOST_RUNS]
+        for one in effects[:MAX_RUNS]
     ]
-    if more := effects[MOST_RUNS:]:
+    if more := effects[MAX_RUNS:]:
         worst.append(f"and results of {counted(len(more), 'more run')}")
     if effects:
         yield f"ties can change {'; '.join(worst)}"

@@ -109,10 +109,10 @@ class Proportions:
     freedom: degrees of freedom of the quantile; infinite where labels are independent.
 
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
-    Here pairs of labels (human, judge) are added: (0, 0), (0, 1), (1, 0) and (1, 1) in equal parts,
-    where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary labels this
-    is their interval, and with lambda 1 that of paired proportions of Bonett and Price (2012), but
-    for the number that is added.
+    This extension of our own adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1)
+    in equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and
+    binary labels it is their interval, and with lambda 1 that of paired proportions of Bonett and
+    Price (2012), but for the number that is added.
     """
 
     high: Floats

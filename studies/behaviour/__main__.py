@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from studies.behaviour.recording import Item
 
-USAGE = "record FOLDER [SUBJECT...] | compare|digits FOLDER_A FOLDER_B | list [SUBJECT...]"
+USAGE = (
+    "record FOLDER [SUBJECT...] | compare FOLDER_A FOLDER_B [numbers|words]"
+    " | digits FOLDER_A FOLDER_B | list [SUBJECT...]"
+)
 
 
 def items(subjects: list[str]) -> Iterator[Item]:
@@ -45,8 +48,11 @@ def main(words: list[str]) -> int:
     match words:
         case ["record", folder, *subjects]:
             return 0 if recording.record(Path(folder).absolute(), items(subjects)) else 1
-        case ["compare", before, after]:
-            return 1 if recording.compare(Path(before), Path(after)) else 0
+        case ["compare", before, after, *parts]:
+            chosen = parts or recording.PARTS
+            return (
+                1 if sum([recording.compare(Path(before), Path(after), p) for p in chosen]) else 0
+            )
         case ["digits", before, after]:
             recording.digits(Path(before), Path(after))
             return 0

@@ -20,10 +20,14 @@ from typing import Any
 from urllib.parse import quote
 
 from studies.behaviour import homes
+from studies.behaviour.dividing import NUMBER, divide
 from studies.behaviour.showing import shown
 
 Item = tuple[str, Callable[[], Any]]
 """A name, whose part before the first slash is the subject, and what to record."""
+
+PARTS = ("numbers", "words")
+"""Folders of a recording, and beginnings of the names of what it compares."""
 
 SHOWN_LINES = 14
 """Lines of a difference that are printed."""
@@ -53,13 +57,15 @@ def record(folder: Path, items: Iterable[Item]) -> int:
     for name, function in items:
         start = time.perf_counter()
         data = outcome(function)
-        path = folder / file_of(name)
-        if name in digests or str(path) in files:
+        if file_of(name) in files:
             raise SystemExit(f"two items are called {name}")
-        files.add(str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        digests[name] = hashlib.sha256(data).hexdigest()
+        files.add(file_of(name))
+        for part, text in zip(PARTS, divide(name, data), strict=True):
+            path = folder / part / file_of(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8", "backslashreplace")
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digests[f"{part}/{name}"] = digest
         seconds = time.perf_counter() - start
         spent.setdefault(name.partition("/")[0], []).append(seconds)
         if seconds > 5:
@@ -67,12 +73,12 @@ def record(folder: Path, items: Iterable[Item]) -> int:
     (folder / "digests.json").write_text(json.dumps(digests, indent=1, ensure_ascii=False) + "\n")
     for subject, times in spent.items():
         print(f"{len(times):6} {subject:12} {sum(times):7.1f} s")
-    print(f"{len(digests):6} items")
-    return len(digests)
+    print(f"{len(files):6} items")
+    return len(files)
 
 
-def outcome(function: Callable[[], Any]) -> bytes:
-    """Run an item in a fresh copy of the samples; what came of it, as bytes."""
+def outcome(function: Callable[[], Any]) -> str:
+    """Run an item in a fresh copy of the samples; what came of it, as text."""
     with tempfile.TemporaryDirectory(prefix="behaviour-") as place:
         folder = Path(place).resolve()
         shutil.copytree(homes.EXAMPLES, folder, dirs_exist_ok=True)
@@ -90,7 +96,7 @@ def outcome(function: Callable[[], Any]) -> bytes:
             # What other packages say of themselves depends on their versions only.
             if not issubclass(one.category, (DeprecationWarning, ResourceWarning)):
                 text += f"\nwarning {one.category.__name__}: {one.message}\n"
-    return masked(text, folder).encode("utf-8", "backslashreplace")
+    return masked(text, folder)
 
 
 def masked(text: str, folder: Path) -> str:
@@ -101,9 +107,9 @@ def masked(text: str, folder: Path) -> str:
     return ADDRESS.sub(" at <address>", text)
 
 
-def compare(before: Path, after: Path) -> int:
-    """Print what is missing, new and different; return how many items are."""
-    old, new = (_digests(folder) for folder in (before, after))
+def compare(before: Path, after: Path, part: str) -> int:
+    """Print what is missing, new and different in numbers or words; return how many items are."""
+    old, new = (_digests(folder, part) for folder in (before, after))
     missing, added = [one for one in old if one not in new], [one for one in new if one not in old]
     different = [one for one in old if one in new and old[one] != new[one]]
     for title, names in (("missing", missing), ("new", added)):
@@ -111,7 +117,7 @@ def compare(before: Path, after: Path) -> int:
             print(f"{title}: {name}")
     for name in different:
         print(f"different: {name}")
-        for line in _difference(before / file_of(name), after / file_of(name)):
+        for line in _difference(before / part / file_of(name), after / part / file_of(name)):
             print(f"    {line[:200]}")
     count = len(missing) + len(added) + len(different)
     print(
@@ -121,13 +127,13 @@ def compare(before: Path, after: Path) -> int:
     return count
 
 
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 EXACT = re.compile(r"(?<![\w.])-?0x[01]\.[0-9a-f]+p[-+]\d+")
 
 
 def digits(before: Path, after: Path) -> None:
     """Print how far the numbers of two recordings are apart, by subject."""
-    old, new = (_digests(folder) for folder in (before, after))
+    old, new = (_digests(folder, "numbers") for folder in (before, after))
+    before, after = before / "numbers", after / "numbers"
     rows: dict[str, list[tuple[str, float | None]]] = {}
     for name in old.keys() & new.keys():
         apart = (
@@ -159,9 +165,10 @@ def _apart(old: Path, new: Path) -> float | None:
     return max((abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b), default=0.0)
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    found: dict[str, str] = json.loads((folder / "digests.json").read_text())
-    return found
+def _digests(folder: Path, part: str) -> dict[str, str]:
+    digests: dict[str, str] = json.loads((folder / "digests.json").read_text())
+    start = f"{part}/"
+    return {name[len(start) :]: one for name, one in digests.items() if name.startswith(start)}
 
 
 def _difference(old: Path, new: Path) -> Iterator[str]:

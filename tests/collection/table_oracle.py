@@ -244,7 +244,9 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
         raise RefusalError("not UTF-8") from error
     if form in ("json", "jsonl"):
         return _objects(text, form)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if form == "lines" or "\n" not in text:
+        # A cell of CSV keeps its line ends, as in Python's csv, unless CR ends all lines.
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if form == "lines":
         names = schema.lines.split()
         least = schema.least or len(names)
@@ -274,7 +276,7 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
             raise RefusalError("a row of another length")
         if any([plain(cell) for cell in row] == [plain(name) for name in names] for row in rows):
             raise RefusalError("the header again")
-    if partial and text and not text.endswith("\n"):
+    if partial and text and not text.endswith(("\n", "\r")):
         raise UndecidableError("the last value may be cut")
     return names, rows
 
@@ -361,12 +363,12 @@ def ranking(rows: list[Record]) -> Any:
 
 
 def judge(rows: list[Record]) -> Any:
-    once(rows, "topic", "doc")
     if any(row.get("result_status", 1) is None for row in rows):
         raise UndecidableError("a status is missing")
     if any(row.get("result_status", 1) not in (0, 1) for row in rows):
         raise UndecidableError("an unknown status")
     labels = [r for r in rows if r.get("result_status", 1) and r.get("grade") is not None]
+    once(labels, "topic", "doc")
     if not labels:
         raise RefusalError("no label")
     found = ordered((row["topic"], row["doc"], row["grade"]) for row in labels)

@@ -240,9 +240,9 @@ def read_shard(source: Any) -> Any:
 
 def read_score(source: Any) -> Any:
     s = cf.read_scores(source)
-    cells = (
-        (t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems)
-    )
+    # The file gives a run without a name one; in memory there is no file.
+    systems = [FILE if n == "run" and not isinstance(source, str) else n for n in s.systems]
+    cells = ((t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(systems))
     return ordered((t, n, float(v)) for t, n, v in cells if v == v), []
 
 

@@ -57,6 +57,12 @@ def test_each_system_is_its_own_team_by_default() -> None:
             InputError,
             "system 'uni-1' has two teams",
         ),
+        (
+            pl.DataFrame({"run": [*SYSTEMS, "x"], "team": [*"aab", " "]}),
+            InputError,
+            "row 4: has no",
+        ),
+        (pl.DataFrame({"run": [*SYSTEMS, None], "team": [*"aabb"]}), InputError, "row 4: has no"),
     ],
 )
 def test_what_does_not_fit_is_said(teams: Any, error: type[Exception], message: str) -> None:

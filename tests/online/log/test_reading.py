@@ -118,6 +118,13 @@ def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
     assert cf.online.read_log(flat | {"n_clicks": [2]}).clicks.height == 2
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_empty_number_of_clicks_is_none_with_a_warning(number: int) -> None:
+    flat = {"page": [1, 1], "query": ["cats"] * 2, "doc": ["a", "b"], "clicks": [None, number]}
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks; taken for no "):
+        assert cf.online.read_log(flat).shown["clicks"].to_list() == [0, number]
+
+
 @pytest.mark.parametrize(
     ("cell", "seconds"),
     [
@@ -202,6 +209,15 @@ def test_pages_that_are_refused(tmp_path: Path, pages: str, said: str) -> None:
 def test_nan_times_of_frames_are_refused() -> None:
     with pytest.raises(InputError, match="row 1: has no time"):
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
+
+
+def test_names_that_are_nan_are_missing(tmp_path: Path) -> None:
+    results = '[{"page": "p1", "doc": "a", "team": NaN}, {"page": "p1", "doc": "b", "team": "B"}]'
+    page = {"page": ["p1"], "query": ["a"]}
+    log = cf.online.read_log(page, text(tmp_path / "results.json", results))
+    assert log.results["team"].to_list() == [None, "B"]
+    with pytest.raises(InputError, match="row 2: has no doc"):
+        cf.online.read_log(page, [{"page": "p1", "doc": one} for one in ("a", float("nan"))])
 
 
 def test_names_of_columns_that_are_there_twice(tmp_path: Path) -> None:

@@ -14,14 +14,13 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.tables import Table, read_table
-from cranfield.sources.values import Kind, anything
+from cranfield.sources.values import ID
 
-_NAME = Kind(lambda cell: None if cell is None else str(cell).strip() or None, missing=anything)
 _TEAMS = Schema(
     "table of teams",
     (
-        Column("system", _NAME),
-        Column("team", _NAME),
+        Column("system", ID),
+        Column("team", ID),
     ),
     called="the teams",
     formats=FRAMES,

@@ -111,6 +111,9 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     frame = table.frame.select(table.names)
     _check_chances(table, "propensity", zero=False)
     _check_chances(table, "chance", zero=True)
+    if len(below := (table.frame["position"] < 0).arg_true()):
+        row = int(below[0])
+        raise table.wrong(row, f"position must be at least 0, got {table.frame['position'][row]}")
     if "page" not in table.names:
         return frame.with_row_index("list"), table.source, ()
     if "position" not in table.names:

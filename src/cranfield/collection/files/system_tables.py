@@ -32,7 +32,7 @@ from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
 from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted
-from cranfield.sources.values import TAG, Cells
+from cranfield.sources.values import TAG, Cells, absent
 
 _LIKE_SYSTEMS = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
@@ -125,7 +125,7 @@ def _text(cells: Cells) -> pl.Series:
         if cells.dtype == pl.String:
             return cells
         cells = cells.to_list()
-    return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
 _IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))

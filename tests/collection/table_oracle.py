@@ -113,9 +113,14 @@ def chosen(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> dict[
             spelt = {plain(name) for name in rank}
             hits = [i for i, name in enumerate(given) if name in spelt and i not in places.values()]
             if called == "tag":
-                # The one with several values names the systems.
+                # The one with several values names the systems; two may name the same ones.
                 several = [i for i in hits if len({str(row[i]) for row in rows}) > 1]
                 hits = several or hits[:1]
+                values = [[str(row[i]) for row in rows] for i in hits] or [[]]
+                sizes = {len(set(zip(values[0], v, strict=True))) for v in values}
+                same = sizes | {len(set(v)) for v in values} == {len(set(values[0]))}
+                if same and any(v != values[0] for v in values):
+                    raise UndecidableError("two names of each system")
             if len({tuple(str(row[i]) for row in rows) for i in hits}) > 1:
                 raise RefusalError(f"two columns of {called}")
             if hits:
@@ -253,7 +258,13 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
         kept = [line for line in text.split("\n") if line.strip(" \t")]
         if any(line.strip(" \t").startswith("#") for line in kept):
             raise UndecidableError("a comment, or an id")
-        rows = [fields(line, range(least, len(names) + 1)) for line in kept]
+        # A tab at the end of a line that is separated by tabs, or by blanks, ends no field.
+        kept = [line.rstrip(" \t") if "\t" in line.strip(" \t") else line for line in kept]
+        widths: Sequence[int] = range(least, len(names) + 1)
+        first = fields(kept[0], widths) if kept else []
+        # The first line tells how many columns the form of the file has.
+        widths = [len(first)] if len(first) in widths else widths
+        rows = [fields(line, widths) for line in kept]
         if any(not least <= len(row) <= len(names) for row in rows):
             raise RefusalError("fields")
         if len({len(row) for row in rows}) > 1:
@@ -313,6 +324,8 @@ def _objects(text: str, form: str) -> Any:
 
 def expected(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> tuple[Any, list[str]]:
     """Return the value of a table, and the columns that have to be reported as not read."""
+    if not names and not rows and schema.empty:
+        return schema.value([]), []
     left = unsaid(names, rows, schema)
     if not rows and not schema.empty:
         raise RefusalError("no rows")
@@ -393,7 +406,9 @@ def sessions(rows: list[Record]) -> Any:
     topics: dict[str, set[Any]] = defaultdict(set)
     numbers = all(re.fullmatch(r"\d+(\.0+)?", row["query"]) for row in rows)
     for row in rows:
-        query = int(float(row["query"])) if numbers else row["query"]
+        # A whole number has no decimals, also beside other names.
+        query = re.sub(r"^(\d+)\.0+$", r"\1", row["query"])
+        query = int(query) if numbers else query
         by[row.get("system"), row["session"], query].append(row)
         topics[row["session"]].add(row.get("topic"))
     if any(len(found - {None}) > 1 for found in topics.values()):

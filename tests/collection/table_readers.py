@@ -249,6 +249,10 @@ def read_score(source: Any) -> Any:
 def scores_value(rows: list[Record]) -> Any:
     if not any("score" in row for row in rows):
         raise UndecidableError("other columns may be measures")
+    if not any("topic" in row for row in rows) and not any("system" in row for row in rows):
+        raise UndecidableError("rows are numbered")
+    if any(row.get("topic") is None for row in rows):
+        raise RefusalError("a row without topic")
     rows = [row for row in rows if row["topic"] != "all"]
     rows = [{**row, "system": row.get("system") or FILE} for row in rows]
     once(rows, "topic", "system")
@@ -434,7 +438,7 @@ def nuggets_value(rows: list[Record]) -> Any:
     for row in rows:
         if "importance" in row:
             word = row["importance"]
-            if word is not None and word.lower() not in ("vital", "okay"):
+            if word is not None and word.lower() not in ("vital", "okay", "ok"):
                 raise RefusalError("importance")
             row["weight"] = None if word is None else float(word.lower() == "vital")
     for row in rows:
@@ -1005,7 +1009,7 @@ READERS: dict[str, Reader] = {
     "scores": Reader(
         Schema(
             {
-                "topic": C("id", "qid query_id; topic"),
+                "topic": some("id", "qid query_id; topic"),
                 "system": some("id", "system run"),
                 "score": some("score", "score value"),
             },

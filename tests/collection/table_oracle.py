@@ -113,14 +113,15 @@ def chosen(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> dict[
             spelt = {plain(name) for name in rank}
             hits = [i for i, name in enumerate(given) if name in spelt and i not in places.values()]
             if called == "tag":
-                # The one with several values names the systems; two may name the same ones.
+                # The one with several values names the systems. Of two that tell the same ones
+                # apart, it is the first of the usual names.
                 several = [i for i in hits if len({str(row[i]) for row in rows}) > 1]
                 hits = several or hits[:1]
                 values = [[str(row[i]) for row in rows] for i in hits] or [[]]
                 sizes = {len(set(zip(values[0], v, strict=True))) for v in values}
                 same = sizes | {len(set(v)) for v in values} == {len(set(values[0]))}
-                if same and any(v != values[0] for v in values):
-                    raise UndecidableError("two names of each system")
+                usual = [plain(name) for name in column.usual]
+                hits = [min(hits, key=lambda i: usual.index(given[i]))] if same and hits else hits
             if len({tuple(str(row[i]) for row in rows) for i in hits}) > 1:
                 raise RefusalError(f"two columns of {called}")
             if hits:

@@ -408,8 +408,8 @@ def sessions(rows: list[Record]) -> Any:
     numbers = all(re.fullmatch(r"\d+(\.0+)?", row["query"]) for row in rows)
     for row in rows:
         # A whole number has no decimals, also beside other names.
-        query = re.sub(r"^(\d+)\.0+$", r"\1", row["query"])
-        query = int(query) if numbers else query
+        name = re.sub(r"^(\d+)\.0+$", r"\1", row["query"])
+        query = int(name) if numbers else name
         by[row.get("system"), row["session"], query].append(row)
         topics[row["session"]].add(row.get("topic"))
     if any(len(found - {None}) > 1 for found in topics.values()):

@@ -21,7 +21,10 @@ def test_every_way_says_the_same(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows)
     frame.write_csv(tmp_path / "teams.csv")
     frame.write_csv(tmp_path / "teams.tsv", separator="\t")
+    lines = (tmp_path / "teams.csv").read_text().splitlines()
+    (tmp_path / "lines.csv").write_text("\n\n".join(lines))
     ways: list[Any] = [
+        tmp_path / "lines.csv",
         {"uni-1": "uni", "uni-2": "uni", "lab-1": "lab", "more": "x"},
         lambda name: name.split("-")[0],
         re.compile("^[a-z]+"),

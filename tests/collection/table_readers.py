@@ -247,12 +247,13 @@ def read_score(source: Any) -> Any:
 
 
 def scores_value(rows: list[Record]) -> Any:
-    if not any("score" in row for row in rows):
-        raise UndecidableError("other columns may be measures")
-    if not any("topic" in row for row in rows) and not any("system" in row for row in rows):
+    names = {name for row in rows for name in row}
+    if names == {"score"}:
         raise UndecidableError("rows are numbered")
     if any(row.get("topic") is None for row in rows):
         raise RefusalError("a row without topic")
+    if "score" not in names:
+        raise UndecidableError("other columns may be measures")
     rows = [row for row in rows if row["topic"] != "all"]
     rows = [{**row, "system": row.get("system") or FILE} for row in rows]
     once(rows, "topic", "system")

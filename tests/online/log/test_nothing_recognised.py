@@ -134,6 +134,8 @@ def test_tables_without_results_or_clicks(tmp_path: Path) -> None:
     for given in ((PAGES, tmp_path / "results.csv"), (flat,)):
         with pytest.warns(CranfieldWarning, match="no page has results"):
             assert cf.online.read_log(*given).results.is_empty()
+    with pytest.warns(CranfieldWarning, match="no page has results"):
+        cf.online.read_log({"page": ["p"], "query": ["q"]}, format="flat")
     for name in ("clicks.csv", "clicks.tsv"):
         (tmp_path / name).write_text("")
         with pytest.raises(InputError, match=f"{name}: is empty: a table of clicks"):

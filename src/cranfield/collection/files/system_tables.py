@@ -269,7 +269,7 @@ def _system_column(columns: Columns) -> str | None:
     places.sort(key=lambda k: usual.index(spelt(columns.names[k])))
     if len(places) < 2:
         return None
-    values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
+    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
     several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
     if not several:
         return str(columns.names[places[0]])

@@ -75,15 +75,15 @@ def parts_of(
     _, shown, clicked, _ = parts
     is_file = isinstance(source, (str, PathLike))
     if shown is not None and shown.frame.is_empty():
-        _warn_of_no_results(shown, is_file)
+        _warn_of_no_results(shown, is_file or policies.format == "flat")
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
         warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
     return parts
 
 
-def _warn_of_no_results(shown: Table | None, is_file: bool = False) -> None:
+def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
     # A table of pages alone, in memory, has no column of documents.
-    if shown is not None and shown.frame.is_empty() and (is_file or "doc" in shown.names):
+    if shown is not None and shown.frame.is_empty() and (expected or "doc" in shown.names):
         warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
 
 

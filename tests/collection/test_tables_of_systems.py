@@ -91,9 +91,9 @@ def test_nothing_is_merged_in_silence() -> None:
     two = pl.DataFrame(ROWS).with_columns(run=pl.Series(["x", "y", "y", "x"]))
     with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='run'"):
         list(cf.read_runs(two))
-    two = pl.DataFrame(ROWS).with_columns(tag=pl.Series([0.5, 1.5, 1.5, 2.5]))
+    numbers = pl.DataFrame(ROWS).with_columns(tag=pl.Series([0.5, 1.5, 1.5, 2.5]))
     with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='tag'"):
-        list(cf.read_runs(two))
+        list(cf.read_runs(numbers))
     with pytest.warns(match="columns not used: 'run'"):
         assert seen(two, system="model") == SEEN
     same = pl.DataFrame(ROWS).with_columns(run=pl.lit("x"), tag=pl.col("model") + "!")

@@ -75,7 +75,7 @@ def parts_of(
     _, shown, clicked, _ = parts
     is_file = isinstance(source, (str, PathLike))
     if shown is not None and shown.frame.is_empty():
-        _warn_of_no_results(shown, is_file or policies.format == "flat")
+        _warn_of_no_results(shown, is_file or policies.form == "flat")
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
         warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
     return parts

@@ -113,9 +113,15 @@ def chosen(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> dict[
             spelt = {plain(name) for name in rank}
             hits = [i for i, name in enumerate(given) if name in spelt and i not in places.values()]
             if called == "tag":
-                # The one with several values names the systems.
+                # The one with several values names the systems. Of two that tell the same ones
+                # apart, it is the first of the usual names.
                 several = [i for i in hits if len({str(row[i]) for row in rows}) > 1]
                 hits = several or hits[:1]
+                values = [[str(row[i]) for row in rows] for i in hits] or [[]]
+                sizes = {len(set(zip(values[0], v, strict=True))) for v in values}
+                same = sizes | {len(set(v)) for v in values} == {len(set(values[0]))}
+                usual = [plain(name) for name in column.usual]
+                hits = [min(hits, key=lambda i: usual.index(given[i]))] if same and hits else hits
             if len({tuple(str(row[i]) for row in rows) for i in hits}) > 1:
                 raise RefusalError(f"two columns of {called}")
             if hits:
@@ -244,14 +250,22 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
         raise RefusalError("not UTF-8") from error
     if form in ("json", "jsonl"):
         return _objects(text, form)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if form == "lines" or "\n" not in text:
+        # A cell of CSV keeps its line ends, as in Python's csv, unless CR ends all lines.
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if form == "lines":
         names = schema.lines.split()
         least = schema.least or len(names)
         kept = [line for line in text.split("\n") if line.strip(" \t")]
         if any(line.strip(" \t").startswith("#") for line in kept):
             raise UndecidableError("a comment, or an id")
-        rows = [fields(line, range(least, len(names) + 1)) for line in kept]
+        # A tab at the end of a line that is separated by tabs, or by blanks, ends no field.
+        kept = [line.rstrip(" \t") if "\t" in line.strip(" \t") else line for line in kept]
+        widths: Sequence[int] = range(least, len(names) + 1)
+        first = fields(kept[0], widths) if kept else []
+        # The first line tells how many columns the form of the file has.
+        widths = [len(first)] if len(first) in widths else widths
+        rows = [fields(line, widths) for line in kept]
         if any(not least <= len(row) <= len(names) for row in rows):
             raise RefusalError("fields")
         if len({len(row) for row in rows}) > 1:
@@ -274,7 +288,7 @@ def rows_of(data: bytes, form: str, schema: Schema, sep: str, partial: bool) -> 
             raise RefusalError("a row of another length")
         if any([plain(cell) for cell in row] == [plain(name) for name in names] for row in rows):
             raise RefusalError("the header again")
-    if partial and text and not text.endswith("\n"):
+    if partial and text and not text.endswith(("\n", "\r")):
         raise UndecidableError("the last value may be cut")
     return names, rows
 
@@ -311,6 +325,8 @@ def _objects(text: str, form: str) -> Any:
 
 def expected(names: Sequence[Any], rows: list[list[Any]], schema: Schema) -> tuple[Any, list[str]]:
     """Return the value of a table, and the columns that have to be reported as not read."""
+    if not names and not rows and schema.empty:
+        return schema.value([]), []
     left = unsaid(names, rows, schema)
     if not rows and not schema.empty:
         raise RefusalError("no rows")
@@ -361,12 +377,12 @@ def ranking(rows: list[Record]) -> Any:
 
 
 def judge(rows: list[Record]) -> Any:
-    once(rows, "topic", "doc")
     if any(row.get("result_status", 1) is None for row in rows):
         raise UndecidableError("a status is missing")
     if any(row.get("result_status", 1) not in (0, 1) for row in rows):
         raise UndecidableError("an unknown status")
     labels = [r for r in rows if r.get("result_status", 1) and r.get("grade") is not None]
+    once(labels, "topic", "doc")
     if not labels:
         raise RefusalError("no label")
     found = ordered((row["topic"], row["doc"], row["grade"]) for row in labels)
@@ -391,7 +407,9 @@ def sessions(rows: list[Record]) -> Any:
     topics: dict[str, set[Any]] = defaultdict(set)
     numbers = all(re.fullmatch(r"\d+(\.0+)?", row["query"]) for row in rows)
     for row in rows:
-        query = int(float(row["query"])) if numbers else row["query"]
+        # A whole number has no decimals, also beside other names.
+        name = re.sub(r"^(\d+)\.0+$", r"\1", row["query"])
+        query = int(name) if numbers else name
         by[row.get("system"), row["session"], query].append(row)
         topics[row["session"]].add(row.get("topic"))
     if any(len(found - {None}) > 1 for found in topics.values()):

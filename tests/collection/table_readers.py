@@ -240,14 +240,19 @@ def read_shard(source: Any) -> Any:
 
 def read_score(source: Any) -> Any:
     s = cf.read_scores(source)
-    cells = (
-        (t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(s.systems)
-    )
+    # The file gives a run without a name one; in memory there is no file.
+    systems = [FILE if n == "run" and not isinstance(source, str) else n for n in s.systems]
+    cells = ((t, n, s.values[i, j]) for i, t in enumerate(s.topics) for j, n in enumerate(systems))
     return ordered((t, n, float(v)) for t, n, v in cells if v == v), []
 
 
 def scores_value(rows: list[Record]) -> Any:
-    if not any("score" in row for row in rows):
+    names = {name for row in rows for name in row}
+    if names == {"score"}:
+        raise UndecidableError("rows are numbered")
+    if any(row.get("topic") is None for row in rows):
+        raise RefusalError("a row without topic")
+    if "score" not in names:
         raise UndecidableError("other columns may be measures")
     rows = [row for row in rows if row["topic"] != "all"]
     rows = [{**row, "system": row.get("system") or FILE} for row in rows]
@@ -434,7 +439,7 @@ def nuggets_value(rows: list[Record]) -> Any:
     for row in rows:
         if "importance" in row:
             word = row["importance"]
-            if word is not None and word.lower() not in ("vital", "okay"):
+            if word is not None and word.lower() not in ("vital", "okay", "ok"):
                 raise RefusalError("importance")
             row["weight"] = None if word is None else float(word.lower() == "vital")
     for row in rows:
@@ -1005,7 +1010,7 @@ READERS: dict[str, Reader] = {
     "scores": Reader(
         Schema(
             {
-                "topic": C("id", "qid query_id; topic"),
+                "topic": some("id", "qid query_id; topic"),
                 "system": some("id", "system run"),
                 "score": some("score", "score value"),
             },

@@ -224,3 +224,14 @@ def test_probabilities_that_do_not_add_up() -> None:
     with pytest.warns(cf.CranfieldWarning, match="topic 'r' add up to 1.8, not 1, and .* 1 more"):
         read_intents({"q": {"1": 1}, "r": {"1": 0.9, "2": 0.9}, "s": {"1": 0.25}})
     read_intents({"q": {str(i): 0.17 for i in range(6)}, "r": dict.fromkeys("123", 0.33)})
+
+
+def test_lines_between_tabs(tmp_path: Path) -> None:
+    """Ids may have semicolons and blanks; an empty last field is none."""
+    path = tmp_path / "groups.txt"
+    path.write_text("d1\ta;b\t1\nd 2\tnorth\t2\t\n")
+    table = read_groups(path)
+    assert (table.docs.to_list(), table.names) == (["d1", "d 2"], ("a;b", "north"))
+    path.write_text("d1\t5\nd 2\t\n")
+    with pytest.raises(InputError, match=r"groups\.txt:2: length '' |:2: has no length"):
+        read_lengths(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tarfile
 import zipfile
 from pathlib import Path
@@ -90,6 +91,9 @@ def test_nothing_is_merged_in_silence() -> None:
     two = pl.DataFrame(ROWS).with_columns(run=pl.Series(["x", "y", "y", "x"]))
     with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='run'"):
         list(cf.read_runs(two))
+    numbers = pl.DataFrame(ROWS).with_columns(tag=pl.Series([0.5, 1.5, 1.5, 2.5]))
+    with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='tag'"):
+        list(cf.read_runs(numbers))
     with pytest.warns(match="columns not used: 'run'"):
         assert seen(two, system="model") == SEEN
     same = pl.DataFrame(ROWS).with_columns(run=pl.lit("x"), tag=pl.col("model") + "!")
@@ -100,6 +104,30 @@ def test_a_row_without_a_system_is_refused() -> None:
     rows = [*ROWS, {"model": None, "query": "1", "doc": "z", "score": 1.0}]
     with pytest.raises(cf.InputError, match="has no system, and others have"):
         list(cf.read_runs(rows))
+    with pytest.raises(cf.InputError, match="has no system, and others have"):
+        list(cf.read_runs([*rows[:-1], {"query": "1", "doc": "z", "score": 1, "model": math.nan}]))
+
+
+def test_columns_without_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(",topic,doc,score\n0,1,a,2\n1,1,b,1\n")
+    assert cf.read_run(tmp_path / "a.csv").scores.tolist() == [2, 1]
+    (tmp_path / "a.csv").write_text("topic,doc,score,\n1,a,2,5\n1,b,1,6\n")
+    with pytest.warns(match="columns not used: ''"):
+        assert cf.read_run(tmp_path / "a.csv").scores.tolist() == [2, 1]
+
+
+def test_a_mark_that_is_there_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\ufeff\ufefftopic,doc,score\n1,a,2\n")
+    (tmp_path / "a.json").write_text('\ufeff\ufeff[{"topic": 1, "doc": "a", "score": 2}]')
+    for name in ("a.csv", "a.json"):
+        assert cf.read_run(tmp_path / name).topics == ("1",)
+
+
+def test_judgments_between_tabs_without_a_document(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("t1\t1\t\t0\nt1\t2\t\t2\n")
+    with pytest.raises(cf.InputError, match=r"qrels\.txt:1: "):
+        cf.read_qrels(tmp_path / "qrels.txt")
+    assert len(cf.read_qrels(tmp_path / "qrels.txt", separator="blank")) == 2
 
 
 def test_tags_of_a_trec_file_may_be_systems(tmp_path: Path) -> None:

@@ -298,6 +298,10 @@ def test_topics_of_sessions(tmp_path: Path) -> None:
     assert read_sessions(XML, topics=path).topics == ("7", "40")
     frame = pl.DataFrame({"session": [33], "topic": [7]})
     assert read_sessions(XML, topics=frame).topics == ("7", "40")
+    path = written(tmp_path, "s 1\tt1\ns2\tt2\t\ns3 t3\n")
+    assert read_session_topics(path) == {"s 1": "t1", "s2": "t2", "s3": "t3"}
+    with pytest.raises(InputError, match=r":2: has no topic"):
+        read_session_topics(written(tmp_path, "s1\tt1\ns 2\t\n"))
     with pytest.raises(InputError, match=r"3: 1 column where"):
         read_session_topics(written(tmp_path, "1 2\n\n3\n"))
     with pytest.raises(InputError, match="session '1' has topic '2' and '3'"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield import evaluate_answers
-from cranfield.base.errors import InputError, MeasureError
+from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.texts import read_citations
 
 pytestmark = pytest.mark.filterwarnings(
@@ -130,6 +130,10 @@ def test_order_and_names_change_nothing() -> None:
             "q,1,d,-1",
             "c.csv:2: support '-1' is neither full, partial, none nor from 0 to 1 (topic 'q')",
         ),
+        (
+            "q,1,d,full\nq,1,e,False",
+            "c.csv:3: support 'False' is neither full, partial, none nor from 0 to 1 (topic 'q')",
+        ),
         (",1,d,full", "c.csv:2: has no topic"),
         ("q,1,d", "c.csv:2: 3 cells where the head has 4"),
     ],
@@ -142,6 +146,31 @@ def test_wrong_rows_are_named(
     with pytest.raises(InputError) as error:
         read_citations("c.csv")
     assert str(error.value) == message
+
+
+def test_support_that_is_true_or_false_is_read_with_a_warning() -> None:
+    rows = [{"topic": "q", "sentence": k, "citation": "d", "support": k < 3} for k in (1, 2, 3)]
+    with pytest.warns(CranfieldWarning, match="degrees of support are true and false; true is"):
+        assert read_citations(rows).support.tolist() == [1, 1, 0]
+
+
+def test_citations_need_a_name() -> None:
+    row = {"topic": "q", "sentence": 1, "support": "full"}
+    with pytest.raises(InputError, match="row 1: has support, and no citation"):
+        read_citations([row])
+    with pytest.raises(InputError, match="row 1: citation .* is not text or a number"):
+        read_citations([row | {"citation": ["d"]}])
+
+
+def test_names_of_columns_and_line_ends_of_csv(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("topic,sentence,citation,support,note,note\nq,1,d,full,x,x\n")
+    with pytest.raises(InputError, match=r"c\.csv: has two columns 'note'"):
+        read_citations(path)
+    for end in ("\n", "\r\n", "\r"):
+        lines = ["topic,sentence,citation,support", '"q\n1",1,d,full', "q2,1,d,full"]
+        path.write_bytes(end.join(lines).replace("\n", end if end == "\r" else "\n").encode())
+        assert read_citations(path).topics == ("q\n1", "q2")
 
 
 def test_wrong_mappings() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.columns import Columns
 from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.values import Cells, absent
@@ -40,7 +40,12 @@ def check_rows(
     *_, kinds = known.unused(columns.names, {*places.values()} - below)
     for kind in ("user", "session"):
         for k in (k for k in kinds if kinds[k] == kind):
-            ids = _texts(columns.cells(k))
+            cells = columns.cells(k)
+            listed = [] if isinstance(cells, pl.Series) else cells
+            if nested := [one for one in listed if isinstance(one, (list, dict))]:
+                reason = f"expected text or a number in {quoted(columns.names[k])}"
+                raise InputError(f"{reason}, got {quoted(nested[0])}", source=columns.source)
+            ids = _texts(cells)
             number, rows = ids.drop_nulls().n_unique(), ids.len() - ids.null_count()
             if 0 < number < rows:
                 raise _wrong(

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.errors import InputError
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.sources.columns import two_columns
-from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, optional
+from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
 from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
 
@@ -104,7 +104,7 @@ TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
     formats=FRAMES,
-    lines=Lines(("session", "topic"), 2),
+    lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
     mapping=_topics,
     readable="table",
 )

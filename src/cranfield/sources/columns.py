@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -122,7 +123,7 @@ _SETTLED = {
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
     """Tell whether the values of a decisive column leave all rows as they are."""
     if kind == "count":
-        return values <= {"", "1", "1.0"}
+        return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return True
     # Codes are those of requests: whether 0 or 1 is success, numbers do not say.
@@ -297,6 +298,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         rows, lines = separated(text, name, separator)
         if len(rows) < 2:
             raise schema.empty(name)
+        _refuse_repeated(rows[0], name)
         return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
@@ -315,42 +317,56 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
     if raw.startswith(_UNPACKED):
         # Polars would unpack it, as much as there is.
         raise InputError(f"is no readable {readable}: it begins like an archive", source=source)
+    while raw.startswith(BOM_UTF8):
+        raw = raw.removeprefix(BOM_UTF8)
     if b"\n" not in raw.strip(b"\r\n"):
         raw = raw.replace(b"\r", b"\n")
+    wider = False
     with refusing(f"is no readable {readable}", source):
         try:
             frame = pl.read_csv(raw, separator=separator, infer_schema=False)
         except pl.exceptions.ComputeError as error:
             if "more fields" not in str(error):
                 raise
-            frame = _with_ends(raw, source, separator, readable)
+            frame, wider = _with_ends(raw, source, separator, readable), True
         # The reader gives a name that stands there again another one.
         if any("_duplicated_" in name for name in frame.columns):
-            head = pl.read_csv(raw, separator=separator, has_header=False, n_rows=1)
-            names = [str(name) for name in head.row(0) if name]
-            for name in names:
-                # A number twice is no name: what lacks is the head, which is said of the columns.
-                if names.count(name) > 1 and not is_number(name):
-                    raise InputError(f"has two columns {quoted(name)}", source=source)
+            head = pl.read_csv(raw.lstrip(b"\r\n"), separator=separator, has_header=False, n_rows=1)
+            _refuse_repeated(head.row(0), source)
         if any("\0" in name for name in frame.columns):
             raise InputError("has a null character in the name of a column", source=source)
         cells = frame.width * (frame.height + 1)
-        if b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
-            _refuse_short_rows(raw, source, separator, frame.width)
+        if wider or b'"' in raw or raw.count(separator.encode()) + frame.height + 1 != cells:
+            _refuse_other_rows(raw, source, separator, frame)
         return frame
 
 
-def _refuse_short_rows(raw: bytes, source: str, separator: str, width: int) -> None:
-    """Refuse a row with fewer cells than the head, whose other cells would be read as empty."""
+def _refuse_repeated(names: Iterable[Any], source: str) -> None:
+    """Refuse a name that two columns have."""
+    named = [str(name) for name in names if name]
+    for name in named:
+        # A number twice is no name: what lacks is the head, which is said of the columns.
+        if named.count(name) > 1 and not is_number(name):
+            raise InputError(f"has two columns {quoted(name)}", source=source)
+
+
+def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFrame) -> None:
+    """Refuse a row with fewer cells than the head, and rows that a stray quote swallows."""
     reader = csv.reader(
         io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
     )
+    rows = -1
     with refusing("is no proper table", source, csv.Error):
         for row in reader:
-            if any(map(str.strip, row)) and len(row) < width:
+            filled = any(map(str.strip, row))
+            rows += filled
+            if filled and len(row) < frame.width:
                 cells = counted(len(row), "cell")
-                reason = f"expected {width} cells as in the head, got {cells}"
+                reason = f"expected {frame.width} cells as in the head, got {cells}"
                 raise InputError(reason, source=source, line=reader.line_num)
+    if rows > frame.height:
+        reason = f"is no proper table: of {counted(rows, 'row')}, quotes leave {frame.height}"
+        raise InputError(reason, source=source)
 
 
 def _with_ends(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
@@ -461,10 +477,11 @@ def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Colum
         fields = form.cut(line)
         if not fields:
             continue
-        if form.cut is fields_of and semicolons not in {None, ";" in line}:
+        mark = ";" in line and "\t" not in line
+        if getattr(form.cut, "func", None) is fields_of and semicolons not in {None, mark}:
             reason = f"expected {'semicolons' if semicolons else 'blanks'} between fields as above"
             raise InputError(reason, source=source, line=number)
-        semicolons = ";" in line
+        semicolons = mark
         if len(fields) < form.least or (len(fields) > len(form.names) and not form.loose):
             listed = " ".join(form.names[: form.least])
             if not form.loose:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +25,8 @@ AS_USUAL: Mapping[str, str] = MappingProxyType({})
 """Columns have their usual names."""
 
 _NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
-"""Columns without a name, or with one that pandas or Polars made for an index or a second one."""
+"""Columns with a name that pandas or Polars made for an index or a second one; the first may have
+none."""
 
 
 def spelt(name: object) -> str:
@@ -204,7 +206,9 @@ class Schema:
         noted = [
             k
             for k, name in left.items()
-            if k not in others and name not in _PLAIN and not _NO_NAME.fullmatch(name)
+            if k not in others
+            and name not in _PLAIN
+            and not (_NO_NAME.fullmatch(name) and (name or not k))
         ]
         return noted, others, decisive
 
@@ -244,10 +248,21 @@ def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
     )
 
 
-def fields_of(line: str) -> list[str]:
-    """Cut a line at its semicolons, or else at its tabs or blanks; a comment has no fields."""
+def between_tabs(line: str, widths: Collection[int]) -> list[str]:
+    """Return the fields between tabs if there is one of some numbers of them, else none."""
+    for text in (line.strip(), line) if "\t" in line else ():
+        fields = [field.strip() for field in text.split("\t")]
+        if len(fields) in widths:
+            return fields
+    return []
+
+
+def fields_of(line: str, widths: Collection[int]) -> list[str]:
+    """Cut a line at its tabs, semicolons or blanks; a comment has no fields."""
     if line.lstrip().startswith("#"):
         return []
+    if fields := between_tabs(line, widths):
+        return fields
     line = line.strip()
     separator = ";" if ";" in line else "\t" if "\t" in line else None
     return [field.strip() for field in line.split(separator)]
@@ -260,5 +275,6 @@ def schema_of_lines(
 ) -> Schema:
     """Describe tables that may be lines of text or tuples, with the columns in this order."""
     required = tuple(column.name for column in columns if column.required)
-    lines = Lines(tuple(column.name for column in columns), len(required), cut=fields_of)
+    cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
+    lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
     return Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)

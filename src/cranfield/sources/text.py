@@ -17,7 +17,8 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
     try:
-        return raw.decode("utf-8-sig")
+        # A mark may stand there twice, where files were converted or joined.
+        return raw.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first_line
         raise InputError("is not UTF-8 text", source=source, line=line) from None
@@ -33,6 +34,8 @@ def separated(
     text: str, source: str, separator: str, other: str = "{} cells where the head has {}"
 ) -> tuple[list[list[str]], list[int]]:
     """Cut text into rows, the head first, each as long as the head; with the line of each."""
+    # Where CR ends the lines, it does so in cells too.
+    text = text if "\n" in text else text.replace("\r", "\n")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []

@@ -112,7 +112,7 @@ NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _TRUTHS = {"true": 1, "false": 0}
 
 
-def truths_as_grades(cells: Cells) -> Cells:
+def truths_as_grades(cells: Cells, what: str = "grades") -> Cells:
     """Return 1 for true and 0 for false, with a warning, where all grades are one of the two."""
     first = next((cell for cell in cells if not absent(cell, NO_GRADE)), None)
     if _truth(first) is None:
@@ -121,7 +121,7 @@ def truths_as_grades(cells: Cells) -> Cells:
     made = [_truth(cell) for cell in listed]
     if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
-    warn("grades are true and false; true is read as 1, false as 0", stacklevel=6)
+    warn(f"{what} are true and false; true is read as 1, false as 0", stacklevel=6)
     return made
 
 

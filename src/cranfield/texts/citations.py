@@ -199,10 +199,7 @@ def _made(table: Table, stem: str) -> JudgedCitations:
             if not isnan(joint[place]) and joint[place] != whole:
                 raise table.wrong(row, f"joint says yes and no of sentence {quoted(label)}", topic)
             joint[place] = whole
-        if "citation" not in table.names:
-            doc = "" if isnan(support) else str(len(cited[place]) + 1)
-        else:
-            doc = citation or ""
+        doc = citation or ""
         if bare[place] or (not doc and cited[place]):
             raise table.wrong(
                 row,

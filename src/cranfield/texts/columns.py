@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -13,7 +14,7 @@ from cranfield.base.words import counted, some_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, optional
 from cranfield.sources.tables import Table
-from cranfield.sources.values import Kind, absent, anything, finite, plain
+from cranfield.sources.values import Kind, absent, finite, plain, truths_as_grades
 
 LARGEST = 1e15
 """The largest weight, length or position; sums and products of such stay finite."""
@@ -22,11 +23,13 @@ _IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
 """Labels of a nugget: must an answer have it?"""
 
 _SUPPORT = {
-    **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported", "yes", "true"), 1.0),
+    **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported"), 1.0),
     **dict.fromkeys(("partialsupport", "partial", "ps"), 0.5),
-    **dict.fromkeys(("notsupport", "nosupport", "none", "no", "ns", "false"), 0.0),
+    **dict.fromkeys(("notsupport", "nosupport", "none", "ns"), 0.0),
 }
 """Labels of support, spelt without blanks, hyphens and underscores."""
+
+_YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def _label(cell: Any) -> str | None:
@@ -58,14 +61,14 @@ def _support(cell: Any) -> float | None:
 
 
 def _yes(cell: Any) -> float | None:
-    degree = _support(cell)
+    degree = _YES.get(str(cell).strip().lower(), _support(cell))
     return degree if degree in {0.0, 1.0} else None
 
 
 LABEL = Kind(_label)
 """A name; there has to be one."""
 
-NAME = Kind(_label, missing=anything)
+NAME = Kind(_label, wanted="not text or a number", missing=absent)
 """A name, where there is one."""
 
 TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, wanted="no text")
@@ -76,7 +79,13 @@ AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
 IMPORTANCE = Kind(_importance, pl.Float64, "neither vital nor okay", absent)
 """1 for `vital`, 0 for `okay`."""
 
-SUPPORT = Kind(_support, pl.Float64, "neither full, partial, none nor from 0 to 1", absent)
+SUPPORT = Kind(
+    _support,
+    pl.Float64,
+    "neither full, partial, none nor from 0 to 1",
+    absent,
+    prepare=partial(truths_as_grades, what="degrees of support"),
+)
 """A degree of support: a word, or a number from 0 to 1."""
 
 YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)

@@ -86,8 +86,8 @@ def read_nuggets(data: Any) -> Nuggets:
     ----------
     data
         A table with the columns `topic` and `nugget` and any of `weight`, `vital_length`
-        (characters) and `importance` (vital or okay): CSV, TSV, JSON, JSON lines, Parquet, a data
-        frame, or an iterable of records. With a column `assessor`, a nugget has a row for each
+        (characters) and `importance` (vital, okay or ok): CSV, TSV, JSON, JSON lines, Parquet, a
+        data frame, or an iterable of records. With a column `assessor`, a nugget has a row for each
         assessor who voted. Or a file of NTCIR, such as `1C2.nuggets`, whose lines are topic,
         nugget, weight, vital string length. Or a mapping `{topic: {nugget: value}}`, where the
         value is a weight, `"vital"` or `"okay"`, a list of such votes, or a mapping of the columns

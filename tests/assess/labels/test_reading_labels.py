@@ -63,6 +63,18 @@ def test_judgments_of_each_worker() -> None:
     assert labels.counts.toarray().tolist() == [[1, 1], [0, 1]]
 
 
+def test_lines_of_tabs_may_have_blanks_in_ids_and_no_empty_fields(tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("q 1\td1\tann\t2\nq 1\td2\tann\t0\n")
+    assert read_labels(path).to_polars().rows() == [
+        ("q 1", "d1", "ann", 2),
+        ("q 1", "d2", "ann", 0),
+    ]
+    path.write_text("q1\t\td1\tann\t2\nq1\td2\tann\t0\n")
+    with pytest.raises(InputError, match=r"labels\.txt:1: 4 columns where a label line has 5"):
+        read_labels(path)
+
+
 def test_columns_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "votes"
     path.write_text("worker_1  \t d1 7 1\n")

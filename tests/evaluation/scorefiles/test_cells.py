@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,35 @@ def read(text: str, folder: Path, name: str = "s.csv") -> cf.Scores:
     ],
 )
 def test_numbers(cell: str, score: str, tmp_path: Path) -> None:
-    assert str(read(f"topic,a\nq1,{cell}\n", tmp_path).values.tolist()) == f"[[{score}]]"
+    both = f"[[{score}], [0.0]]"
+    assert str(read(f"topic,a\nq1,{cell}\nq2,0\n", tmp_path).values.tolist()) == both
     if cell.strip():
-        assert str(read(f"map\tq1\t{cell}\n", tmp_path, "s.eval").values.tolist()) == f"[[{score}]]"
+        text = f"map\tq1\t{cell}\nmap\tq2\t0\n"
+        assert str(read(text, tmp_path, "s.eval").values.tolist()) == both
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("topic,a,b\nq1,,\nq2,NA,-\n", "s.csv"),
+        ("topic,system,score\nq1,a,nan\n", "s.csv"),
+        ("map\tq1\tnan\n", "s.eval"),
+        ('[{"topic": "q1", "a": null}]', "s.json"),
+    ],
+)
+def test_nothing_but_missing_scores_is_refused(text: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{name}: has no scores: all cells are empty"):
+        read(text, tmp_path, name)
+
+
+@pytest.mark.parametrize("column", ["topic", "system"])
+def test_a_label_that_is_a_list_is_refused(column: str, tmp_path: Path) -> None:
+    row = {"topic": "q1", "system": "a", "score": 1}
+    rows = [row, row | {"topic": "q2"} | {column: ["x"]}]
+    lines = "\n".join(map(json.dumps, rows))
+    for text, place in ((json.dumps(rows), "s.json"), (lines, "s.jsonl:2")):
+        with pytest.raises(InputError, match=f"{place}: {column} must be text or a number, got "):
+            read(text, tmp_path, place.split(":")[0])
 
 
 @pytest.mark.parametrize(

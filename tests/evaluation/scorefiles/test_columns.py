@@ -89,6 +89,7 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
         ("topic,system,score\n1, ,1\n", ":2: a row names no system"),
         ("topic,AP,AP\n1,1,1\n", "two columns are called 'AP'"),
         ("topic,system,AP,AP\n1,a,1,1\n", "two columns are called 'AP'"),
+        ("topic,system,score,n,n\n1,a,1,1,1\n", "two columns are called 'n'"),
         ("topic,shard,a\n1,x,1\n1,x,2\n", ":3: two rows for one topic"),
         ("topic,system,shard,score\n1,a,x,1\n1,a,x,2\n", "two scores in shard 'x'"),
     ],

@@ -21,7 +21,10 @@ def test_every_way_says_the_same(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows)
     frame.write_csv(tmp_path / "teams.csv")
     frame.write_csv(tmp_path / "teams.tsv", separator="\t")
+    lines = (tmp_path / "teams.csv").read_text().splitlines()
+    (tmp_path / "lines.csv").write_text("\n\n".join(lines))
     ways: list[Any] = [
+        tmp_path / "lines.csv",
         {"uni-1": "uni", "uni-2": "uni", "lab-1": "lab", "more": "x"},
         lambda name: name.split("-")[0],
         re.compile("^[a-z]+"),
@@ -57,6 +60,12 @@ def test_each_system_is_its_own_team_by_default() -> None:
             InputError,
             "system 'uni-1' has two teams",
         ),
+        (
+            pl.DataFrame({"run": [*SYSTEMS, "x"], "team": [*"aab", " "]}),
+            InputError,
+            "row 4: has no",
+        ),
+        (pl.DataFrame({"run": [*SYSTEMS, None], "team": [*"aabb"]}), InputError, "row 4: has no"),
     ],
 )
 def test_what_does_not_fit_is_said(teams: Any, error: type[Exception], message: str) -> None:

@@ -213,3 +213,9 @@ def test_truth_values_are_one_and_zero_and_may_name_variants(truth: Any, tmp_pat
         found = analyse_experiment(data, "bought", variant="treated", control=control)
         np.testing.assert_array_equal(found.means, known.means)
         assert found.units.tolist() == [20, 20]
+
+
+def test_a_user_that_is_a_list_is_refused() -> None:
+    rows = [{"user": f"u{k}", "variant": ("control", "new")[k % 2], "clicks": k} for k in range(6)]
+    with pytest.raises(InputError, match="expected text or a number in 'user', got "):
+        analyse_experiment([*rows, {**rows[0], "user": ["u9"]}], "clicks")

@@ -52,6 +52,7 @@ READERS: dict[str, Callable[[str, list[Any]], Any]] = {
         ("impressions", [1000, 30]),
         ("Views", ["1", "1200"]),
         ("n", [2, None]),
+        ("shows", [1, None]),
         ("sample_weight", [0.5, 1.0]),
         ("Search Count", [1, 3]),
     ],

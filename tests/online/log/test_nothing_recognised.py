@@ -128,6 +128,20 @@ def test_files_without_results_or_clicks(
             cf.online.measure(log, "Abandonment")
 
 
+def test_tables_without_results_or_clicks(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("page,rank,doc\n")
+    flat = {"page": ["p"], "query": ["q"], "doc": [None], "clicks": [0]}
+    for given in ((PAGES, tmp_path / "results.csv"), (flat,)):
+        with pytest.warns(CranfieldWarning, match="no page has results"):
+            assert cf.online.read_log(*given).results.is_empty()
+    with pytest.warns(CranfieldWarning, match="no page has results"):
+        cf.online.read_log({"page": ["p"], "query": ["q"]}, format="flat")
+    for name in ("clicks.csv", "clicks.tsv"):
+        (tmp_path / name).write_text("")
+        with pytest.raises(InputError, match=f"{name}: is empty: a table of clicks"):
+            cf.online.read_log(PAGES, RESULTS, tmp_path / name)
+
+
 def test_zeros_that_are_values() -> None:
     flat = {**RESULTS, "query": ["cats", "cats", "dogs"], "clicked": [0, 0, 0]}
     assert cf.online.measure(cf.online.read_log(flat), "CTR")["CTR"].item() == 0

@@ -118,6 +118,13 @@ def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
     assert cf.online.read_log(flat | {"n_clicks": [2]}).clicks.height == 2
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_empty_number_of_clicks_is_none_with_a_warning(number: int) -> None:
+    flat = {"page": [1, 1], "query": ["cats"] * 2, "doc": ["a", "b"], "clicks": [None, number]}
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks; taken for no "):
+        assert cf.online.read_log(flat).shown["clicks"].to_list() == [0, number]
+
+
 @pytest.mark.parametrize(
     ("cell", "seconds"),
     [
@@ -169,6 +176,9 @@ PAGES_TEXT = "page,query,time\n1,cats,2026-01-01T10:00:00Z\n2,dogs,2026-01-01T11
         ("", "page,rank,doc\n1,,\n", "clicks.csv:2: a click names neither a rank nor a document"),
         ("", "page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
         ("", "rank\n1\n", "clicks.csv: has no page column"),
+        ("", "\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
+        ("", 'page,rank, "x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv: is no proper table: of 2 rows"),
+        ("", "page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the head, got 2"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, results: str, clicks: str, said: str) -> None:
@@ -202,6 +212,15 @@ def test_pages_that_are_refused(tmp_path: Path, pages: str, said: str) -> None:
 def test_nan_times_of_frames_are_refused() -> None:
     with pytest.raises(InputError, match="row 1: has no time"):
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
+
+
+def test_names_that_are_nan_are_missing(tmp_path: Path) -> None:
+    results = '[{"page": "p1", "doc": "a", "team": NaN}, {"page": "p1", "doc": "b", "team": "B"}]'
+    page = {"page": ["p1"], "query": ["a"]}
+    log = cf.online.read_log(page, text(tmp_path / "results.json", results))
+    assert log.results["team"].to_list() == [None, "B"]
+    with pytest.raises(InputError, match="row 2: has no doc"):
+        cf.online.read_log(page, [{"page": "p1", "doc": one} for one in ("a", float("nan"))])
 
 
 def test_names_of_columns_that_are_there_twice(tmp_path: Path) -> None:

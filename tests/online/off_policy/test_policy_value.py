@@ -399,6 +399,10 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
     yield "page", right | {"page": ["a", "a"]}, {}, "need a column position"
     twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
+    below = right | {"page": ["a", "a"], "position": [0, -1]}
+    gap = right | {"position": [1, float("nan")]}
+    yield "gap", gap, {}, "has no position"
+    yield "below", below, {}, "row 2: position must be at least 0, got -1"
     yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
     yield "unit", right, {"unit": "user"}, "limits by user need the user"
     yield "predicted", right, {"estimator": "DR"}, "DR needs a column expected"

@@ -72,8 +72,10 @@ def of_lines(
     """Read lines of fields between blanks."""
     check_encoding(encoding)
     source, first = peeked(source.in_encoding(encoding, "text"))
-    heads = (line.split() for line in first.splitlines())
-    width = next((len(head) for head in heads if head and not head[0].startswith(b"#")), 0)
+    heads = (line.strip() for line in first.splitlines())
+    head = next((head for head in heads if head and not head.startswith(b"#")), b"")
+    tabs = len(head.split(b"\t"))
+    width = tabs if tabs in _OF_WIDTH else len(head.split())
     if not width:
         raise LABELS.empty(source.name)
     layout = _layout(columns if columns is not None else _OF_WIDTH.get(width), width, source.name)

@@ -32,7 +32,7 @@ from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
 from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.tables import Table, fitted
-from cranfield.sources.values import TAG, Cells
+from cranfield.sources.values import TAG, Cells, absent
 
 _LIKE_SYSTEMS = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
@@ -125,7 +125,7 @@ def _text(cells: Cells) -> pl.Series:
         if cells.dtype == pl.String:
             return cells
         cells = cells.to_list()
-    return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
 _IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
@@ -269,7 +269,7 @@ def _system_column(columns: Columns) -> str | None:
     places.sort(key=lambda k: usual.index(spelt(columns.names[k])))
     if len(places) < 2:
         return None
-    values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
+    values = {k: TAG.column("tag", _names_of(columns.cells(k)))[0] for k in places}
     several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
     if not several:
         return str(columns.names[places[0]])

@@ -76,6 +76,8 @@ def score_in(cell: Any, line: int | None = None, topic: str | None = None) -> fl
 def label_in(cell: Any, what: str, line: int | None = None) -> str:
     """Read the name of a topic, a system, a measure or a shard; there has to be one."""
     # Text may well be a topic that is called `none`; only a missing value is no name.
+    if isinstance(cell, (list, dict)):
+        raise InputError(f"{what} must be text or a number, got {quoted(cell)}", line=line)
     label = "" if absent(cell) else str(plain(cell)).strip()
     if not label:
         raise InputError(f"a row names no {what}", line=line)

@@ -14,6 +14,7 @@ from cranfield.evaluation.scorefiles.cells import (
     chosen,
     measure_of,
     naming,
+    no_score,
     same_measure,
     score_in,
 )
@@ -107,6 +108,8 @@ def part_of(
             "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
             " cranfield evaluate with --by-topic"
         )
+    if all(no_score(one.cell) for one in kept):
+        raise InputError("has no scores: all cells are empty")
     return ScorePart(kept, directions or {})
 
 

@@ -204,8 +204,9 @@ def _entries(
     if not columns or (long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores")
     names = [table.names[k] for k in columns]
-    if not by_score and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    named = [name for name in table.names if name]
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
         raise InputError(f"two columns are called {quoted(twice)}")
     # A column a measure is one run's table.
     by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))

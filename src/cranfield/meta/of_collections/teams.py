@@ -14,14 +14,13 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.tables import Table, read_table
-from cranfield.sources.values import Kind, anything
+from cranfield.sources.values import TAG
 
-_NAME = Kind(lambda cell: None if cell is None else str(cell).strip() or None, missing=anything)
 _TEAMS = Schema(
     "table of teams",
     (
-        Column("system", _NAME),
-        Column("team", _NAME),
+        Column("system", TAG),
+        Column("team", TAG),
     ),
     called="the teams",
     formats=FRAMES,
@@ -106,7 +105,11 @@ def _matched(pattern: re.Pattern[str], name: str) -> str | None:
 
 def _by_system(table: Table) -> dict[str, str | None]:
     teams: dict[str, str | None] = {}
-    for system, team in table.frame.iter_rows():
+    for row, (system, team) in enumerate(table.frame.iter_rows()):
+        if system is None and team is None:
+            continue  # An empty line
+        if system is None or team is None:
+            raise table.wrong(row, f"has no {'system' if system is None else 'team'}")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams

@@ -113,7 +113,7 @@ def series_of(cells: Sequence[Any]) -> pl.Series:
 def _text(cell: Any) -> str | None:
     """Spell a value; None for what is no single value."""
     if absent(cell):
-        return "NaN" if isinstance(cell, float) else None
+        return None
     if isinstance(cell, (date, datetime)):
         return cell.isoformat()
     if not isinstance(cell, (str, bool, int, float)):

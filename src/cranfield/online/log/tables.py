@@ -148,11 +148,11 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) ->
 
 
 def is_blank_file(data: Any) -> bool:
-    """Tell whether this is a file of text without any."""
+    """Tell whether this is a file of JSON lines without any; CSV has a head at least."""
     if not isinstance(data, (str, PathLike)):
         return False
     source = Source(fspath(data))
-    if FORMAT_OF_SUFFIX.get(source.suffix) not in {"csv", "tsv", "jsonl"}:
+    if FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
         return False
     with source.open() as stream:
         return is_blank(stream.read(4096))

@@ -66,18 +66,25 @@ def parts_of(
         shown = None if results is None else tables.opened(results, tables.RESULTS, empty=True)
         clicked = None if clicks is None else tables.opened(clicks, tables.CLICKS, empty=True)
         check_order(shown, clicked)
+        _warn_of_no_results(shown)
         return pages, shown, clicked, {}
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
     parts = _parts_of_one(source, clicks, form, policies)
-    if isinstance(source, (str, PathLike)):
-        _, shown, clicked, _ = parts
-        if shown is not None and shown.frame.is_empty():
-            warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
-        elif form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
-            warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
+    _, shown, clicked, _ = parts
+    is_file = isinstance(source, (str, PathLike))
+    if shown is not None and shown.frame.is_empty():
+        _warn_of_no_results(shown, is_file or policies.form == "flat")
+    elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
+        warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
     return parts
+
+
+def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
+    # A table of pages alone, in memory, has no column of documents.
+    if shown is not None and shown.frame.is_empty() and (expected or "doc" in shown.names):
+        warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
 
 
 def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Parts:

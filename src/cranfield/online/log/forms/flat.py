@@ -68,11 +68,10 @@ def _number(table: Table, shown: pl.Series) -> pl.Series | None:
     if known["clicks"].any():
         clicks = table.frame["clicks"]
         missing = int((clicks.is_null() & shown).sum())
-        if missing and (clicks == 0).any():
-            # Without a 0, an empty cell is how joined tables say that there was no click.
+        if missing:
+            # An empty cell is how joined tables say that there was no click.
             empty = f"{counted(missing, 'row')} without a number of clicks"
-            problem = f"{table.source}: {empty} beside rows with 0; taken for no click"
-            warn(problem, stacklevel=4)
+            warn(f"{table.source}: {empty}; taken for no click", stacklevel=4)
         return clicks.fill_null(0)
     if known["click_time"].any():
         return known["click_time"].cast(pl.Int64)

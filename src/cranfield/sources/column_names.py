@@ -161,6 +161,15 @@ SUCCESS = frozenset(
 )
 """States of rows that all count."""
 
+SUMMARIES = frozenset(
+    {
+        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
+        *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
+        *("std", "stdev", "sd", "variance"),
+    }
+)
+"""Names of rows and columns that sum up others, spelt as `schemas.spelt` does."""
+
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"

@@ -347,6 +347,7 @@ compare --anova: --anova
 compare --compat: --missing drop :: --compat ndeval
 compare --exact: --baseline a --test randomisation :: --no-exact
 compare --exact: --test t :: --exact
+compare --exact: {SCORES} -m> AP> nDCG@5> --scores s.csv --test randomisation :: --exact
 compare --fail-if-worse: --fail-if-worse
 compare --fail-if-worse: --baseline b --alpha 0.9 :: --fail-if-worse
 compare --joint: --joint
@@ -686,6 +687,7 @@ study scales --intents: --intents intents.csv
 study scales --interval-ties: --interval-ties min
 study scales --lengths: --lengths lengths.csv
 study scales --max-grade: --graded -m ERR :: --max-grade 1
+study scales --max-grade: --max-grade 4
 study scales --measure: --measure RBP
 study scales --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
 study tests --aspect: -m> AP> -m aRBP@5 :: --aspect other=j.txt

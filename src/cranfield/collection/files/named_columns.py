@@ -123,7 +123,7 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     """Make columns of what each topic has: {document: value}, or a list of documents."""
     systems = all(isinstance(one, Mapping) for one in data.values())
     if value == "score" and systems and any(map(_holds_runs, data.values())):
-        raise InputError("holds runs by the names of systems; read_runs reads each", source=source)
+        raise InputError("expected one run, got runs by the names of systems", source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     rising: list[bool] = []
     ranks: list[int] = []

@@ -23,7 +23,7 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 AS_USUAL: Mapping[str, str] = MappingProxyType({})
 """Columns have their usual names."""
 
-_NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
+NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Columns without a name, or with one that pandas or Polars made for an index or a second one."""
 
 
@@ -204,7 +204,7 @@ class Schema:
         noted = [
             k
             for k, name in left.items()
-            if k not in others and name not in _PLAIN and not _NO_NAME.fullmatch(name)
+            if k not in others and name not in _PLAIN and not NO_NAME.fullmatch(name)
         ]
         return noted, others, decisive
 

@@ -159,7 +159,7 @@ def measures(
     tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
     with options.work("discriminative power", "discriminative-power") as work:
         power = meta.discriminative_power(
-            own, test=choice.test, correction=choice.correction, **tested, **work
+            own, test=choice.test, correction=str(choice.correction), **tested, **work
         )
     left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
     options.show(power, *swaps, *quick, notes=[f"note: {note}" for note in notes], **left)

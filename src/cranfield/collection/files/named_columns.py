@@ -147,8 +147,8 @@ def _rise(values: Sequence[Any], by_rank: bool) -> bool:
     """Tell whether values rise, or are ranks where the order of documents means nothing."""
     if by_rank:
         return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
-    numbers = [finite(one) for one in values]
-    return None not in numbers and all(a < b for a, b in pairwise(numbers))
+    numbers = [number for one in values if (number := finite(one)) is not None]
+    return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
 _HINT = "; columns={{'{name}': ...}} says which it is"

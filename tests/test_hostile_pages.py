@@ -19,7 +19,9 @@ from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made
 from tests.reporting.page.opening import Opened, opened
 
-pytestmark = pytest.mark.filterwarnings("ignore:blanks around .* were removed")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(blanks around .* were removed|.* read as text, not as missing)"
+)
 
 # Blanks around ids do not count: texts differ by more, and none is blank.
 TEXTS = [*{text.strip(): text for text in texts(11) if text.strip()}.values()]

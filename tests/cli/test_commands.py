@@ -317,3 +317,12 @@ def test_tables_from_standard_input(folder: Path) -> None:
     assert out.splitlines()[1:] == ["stdin,0.5"]
     out, _ = cranfield(folder, *command, stdin=b"run\tqid\tdocno\tscore\nx\t1\ta\t1\ny\t1\tb\t1\n")
     assert out.splitlines()[1:] == ["x,1.0", "y,0.0"]
+
+
+def test_means_over_different_topics(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("topic,a,b,c\nq1,0.5,,0.5\nq2,0.25,0.75,0.5\n")
+    (tmp_path / "t.csv").write_text("topic,a,b\nq1,,\nq2,0.25,0.75\n")
+    out, err = cranfield(tmp_path, "evaluate", "--scores", "s.csv", "-f", "csv")
+    assert "b,0.75" in out
+    assert "over different topics; some scores are missing for 'b'" in err
+    assert "different topics" not in cranfield(tmp_path, "evaluate", "--scores", "t.csv")[1]

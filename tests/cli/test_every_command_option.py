@@ -347,6 +347,7 @@ compare --anova: --anova
 compare --compat: --missing drop :: --compat ndeval
 compare --exact: --baseline a --test randomisation :: --no-exact
 compare --exact: --test t :: --exact
+compare --exact: {SCORES} -m> AP> nDCG@5> --scores s.csv --test randomisation :: --exact
 compare --fail-if-worse: --fail-if-worse
 compare --fail-if-worse: --baseline b --alpha 0.9 :: --fail-if-worse
 compare --joint: --joint
@@ -633,7 +634,8 @@ study collection --missing: --topics intersection :: --missing drop
 study collection --negative: --negative unjudged
 study collection --pool-depth: 3>2 :: --pool-depth 3
 study collection --replace: --replace
-study collection --resamples: --format json --sizes 3 --test bootstrap :: --resamples 20
+study collection --resamples: --format json --sizes 3 --test bootstrap --alpha 0.6 :: --resamples 1
+study collection --resamples: --resamples 20
 study collection --scores: --scores s.csv
 study collection --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
 study collection --target: --format json :: --target 0.5
@@ -652,6 +654,7 @@ study measures --majority: --preferences preferences.csv :: --majority
 study measures --missing: --topics intersection :: --missing drop
 study measures --preferences: --preferences preferences.csv
 study measures --resamples: --resamples> 50> --format json :: --resamples 20
+study measures --resamples: --resamples> 50> --test t :: --resamples 20
 study measures --scores: --scores s.csv
 study pooling --budgets: 2,4>2 :: --budgets 2,4
 study pooling --contributors: all>tags.txt :: --contributors all
@@ -659,7 +662,8 @@ study pooling --lists: --format json :: --lists condensed
 study pooling --methods: depth,random>depth :: --methods depth,random
 study pooling --missing: --topics intersection :: --missing drop
 study pooling --negative: --format json --lists condensed :: --negative unjudged
-study pooling --resamples: --format json --test bootstrap :: --resamples 20
+study pooling --resamples: --format json --test bootstrap --alpha 0.6 :: --resamples 1
+study pooling --resamples: --resamples 20
 study pooling --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
 study pooling --teams: --format json :: --teams teams.csv
 study reproduction --advanced: c.run>a.run :: --advanced c.run
@@ -683,6 +687,7 @@ study scales --intents: --intents intents.csv
 study scales --interval-ties: --interval-ties min
 study scales --lengths: --lengths lengths.csv
 study scales --max-grade: --graded -m ERR :: --max-grade 1
+study scales --max-grade: --max-grade 4
 study scales --measure: --measure RBP
 study scales --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
 study tests --aspect: -m> AP> -m aRBP@5 :: --aspect other=j.txt
@@ -700,6 +705,7 @@ study tests --population: --population resampled
 study tests --population: --power 3 :: --population resampled
 study tests --power: --power 3
 study tests --resamples: --format json --test bootstrap :: --resamples 20
+study tests --resamples: --test t :: --resamples 20
 study tests --scores: --scores s.csv
 study tests --shard-map: --shard-map shards.csv
 study tests --shards: --shards 2

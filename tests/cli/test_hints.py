@@ -87,3 +87,15 @@ def test_a_document_twice(tmp_path: Path) -> None:
     assert said.format("duplicates='first'") in str(caught.value)
     with pytest.warns(cf.CranfieldWarning, match="twice in one topic, of which the first"):
         assert len(cf.read_run(tmp_path / "twice.run", duplicates="first")) == 1
+
+
+def test_advice_on_judging_where_there_is_no_such_option() -> None:
+    from cranfield.cli.evaluate import evaluate
+    from cranfield.cli.runs.fuse import fuse
+
+    text = "ERR: grades are 0 to 3; an option such as max_grade=3 fixes it"
+    assert as_options(text, evaluate).endswith("; an option such as --max-grade 3 fixes it")
+    assert as_options(text, fuse) == "ERR: grades are 0 to 3"
+    text = "PQ needs judgments by subtopic, and these have none; subtopics=True reads them"
+    assert as_options(text, evaluate).endswith("; --subtopics reads them")
+    assert as_options(text, fuse) == "PQ needs judgments by subtopic, and these have none"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import InputError, MeasureError
+from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents.by_intent import by_intent
 from cranfield.collection.intents.probabilities import read_intents
@@ -235,3 +235,17 @@ def test_lines_between_tabs(tmp_path: Path) -> None:
     path.write_text("d1\t5\nd 2\t\n")
     with pytest.raises(InputError, match=r"groups\.txt:2: length '' |:2: has no length"):
         read_lengths(path)
+
+
+def test_files_without_a_retrieved_document(tmp_path: Path) -> None:
+    """Ids in another spelling would give every measure of groups and aspects 0."""
+    groups, aspect = tmp_path / "groups.csv", tmp_path / "aspect.txt"
+    groups.write_text("doc,group\nA,x\n")
+    aspect.write_text("q 0 A 1\n")
+    with pytest.warns(CranfieldWarning, match=r"groups.csv: has no document that was retrieved"):
+        cf.judge(RUN, QRELS, groups=groups)
+    with pytest.warns(CranfieldWarning, match=r"aspect.txt: has no document that was retrieved"):
+        cf.judge(RUN, QRELS, aspects={"new": str(aspect)})
+    groups.write_text("doc,group\nA,x\na,x\n")
+    aspect.write_text("q 0 a 1\n")
+    cf.judge(RUN, QRELS, groups=groups, aspects={"new": aspect})

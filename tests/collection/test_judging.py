@@ -167,6 +167,11 @@ def test_nothing_in_common() -> None:
         cf.judge({"9": {"a": 1.0}}, QRELS)
     with pytest.raises(cf.InputError, match="no runs were given"):
         cf.judge([], QRELS)
+    qrels = {"Q1": {"a": 1}, "Q2": {"a": 1}}
+    for topic, hint in (("q1", True), ("Q001", True), ("Q10", False), ("1", False)):
+        with pytest.raises(cf.InputError) as caught:
+            cf.judge({topic: {"a": 1.0}}, qrels)
+        assert str(caught.value).endswith("; they differ in case or leading zeros") == hint
 
 
 def test_names_of_systems(tmp_path: Path) -> None:

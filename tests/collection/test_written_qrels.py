@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.collection.qrels import Qrels
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* read as text, not as missing")
+
 IDS = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=9)
 ROWS = st.lists(
     st.tuples(IDS, IDS, st.integers(-2, 3), IDS, st.floats(0, 1)), min_size=1, max_size=8,

@@ -14,6 +14,9 @@ from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.sessions import read_sessions
 from tests.sessions.samples import QRELS, XML, Grades, Lists, sessions_of, worlds
 
+# The first queries of some sessions have no results.
+pytestmark = pytest.mark.filterwarnings("ignore:.* positions in the session")
+
 LISTS: Lists = {"s": [["a", "b", "c"], ["b", "d"], ["a", "e"]]}
 CLICKS = [{"session": "s", "query": q, "rank": r} for q, r in [(1, 2), (1, 1), (3, 2)]]
 

@@ -324,3 +324,14 @@ def test_parts_of_xml_in_a_wrong_place(inside: str, reason: str, tmp_path: Path)
     file.write_text(f"{head}{inside}</interaction></session></t>", "utf-8")
     with pytest.raises(InputError, match=reason):
         read_sessions(file)
+
+
+def test_numbers_of_queries_are_positions() -> None:
+    rows = {"session": ["s", "s", "t", "t"], "rank": [1] * 4, "doc": list("abcd")}
+    with pytest.warns(CranfieldWarning, match="positions in the session, .* begin with 2 or later"):
+        sessions = read_sessions(pl.DataFrame({**rows, "query": [2, 3, 9, 10]}))
+    assert sessions.queries["query"].to_list() == [2, 3, 9, 10]
+    read_sessions(pl.DataFrame({**rows, "query": [1, 2, 1, 3]}))
+    # Other names are numbered in the order of rows.
+    sessions = read_sessions(pl.DataFrame({**rows, "query": ["q9", "q10", "q9", "q10"]}))
+    assert sessions.queries["query"].to_list() == [1, 2, 1, 2]

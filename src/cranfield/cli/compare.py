@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, warn
 from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.conditions import tell_without_effect
@@ -142,6 +142,7 @@ def compare(
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
+    from cranfield.significance.corrections.catalogue import CORRECTIONS
 
     # Before any file is read.
     _check_prose(prose, format, printing, marks, ranks)
@@ -171,6 +172,8 @@ def compare(
         tell_without_effect(("seed", "resamples"), "the test and the correction draw no samples")
     if not any(name.startswith("exact") for one in found.values() for name in one.details):
         tell_without_effect(("exact",), "the test leaves no choice between p-values")
+    if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
+        warn("--exact is about raw p-values: the correction draws samples for all pairs")
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.words import some_of
 from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.judging import evaluated, judging_options, measures_option
 from cranfield.cli.options.output import (
@@ -23,6 +24,7 @@ from cranfield.cli.options.scores import ScoreInput, score_input
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.scores import Scores
 
 EPILOG = """\b
 Examples:
@@ -67,6 +69,7 @@ def evaluate(
         from cranfield.scores.several_measures import aligned
 
         scores = source.scores(judging, every=True)
+        _warn_of_gaps(scores)
         output.write(aligned(scores) if output.by_topic else scores, printing)
         return
     if source.qrels is None or not source.runs:
@@ -83,6 +86,21 @@ def evaluate(
         # The scores may be for another program; this is for the eye.
         table = coverage_table(evaluation.coverage)
         sys.stderr.write(drawn(table, on_terminal=sys.stderr.isatty()))
+
+
+def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
+    """Warn of systems whose means are over other topics than those of others."""
+    import numpy as np
+
+    for name, one in scores.items():
+        gaps = np.isnan(one.values)
+        if (gaps != gaps[:, :1]).any():
+            lacking = gaps.any(axis=(0, *range(2, gaps.ndim)))
+            systems = [quoted(one.systems[k]) for k in np.flatnonzero(lacking)]
+            warn(
+                f"{name or 'scores'}: systems are summarised over different topics;"
+                f" some scores are missing for {some_of(systems, 5)}"
+            )
 
 
 def _lines(

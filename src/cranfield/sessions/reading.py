@@ -172,6 +172,12 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
     keys = keys.with_columns(number=numbers)
     if keys.select("system", "session", "number").is_duplicated().any():
         raise InputError("a query number is written in two ways", source=source)
+    if (first := min(keys["number"])) > 1:
+        warn(
+            f"{source}: numbers of queries are their positions in the session, and all sessions"
+            f" begin with {first} or later",
+            stacklevel=3,
+        )
     results = _coded(frame, keys, names, systems)
     if "rank" not in table.names:
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(

@@ -144,6 +144,11 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "units": "users n_users num_users user_count visitors n_visitors customers n_customers"
         " subjects n_subjects participants n_participants accounts n_accounts units n_units"
         " sample_size size population obs samples",
+        "currency": "currency currency_code",
+        "experiment": "experiment experiment_id experiment_name",
+        "exposure": "exposed is_exposed triggered is_triggered",
+        "event": "event event_name event_type type action action_type interaction",
+        "judge": "judge judge_id judge_name model model_id model_name",
     }
 )
 """Names of columns that change what rows mean, by what they are: never passed over silently.
@@ -155,6 +160,15 @@ SUCCESS = frozenset(
     {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
 )
 """States of rows that all count."""
+
+SUMMARIES = frozenset(
+    {
+        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
+        *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
+        *("std", "stdev", "sd", "variance"),
+    }
+)
+"""Names of rows and columns that sum up others, spelt as `schemas.spelt` does."""
 
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"

@@ -76,8 +76,9 @@ class Columns:
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 some = some_of(map(quoted, values), 3)
+                a = "an" if kind[0] in "aeiou" else "a"
                 raise InputError(
-                    f"column {quoted(self.names[k])} ({some}) may be a {kind} of rows, which a"
+                    f"column {quoted(self.names[k])} ({some}) may be {a} {kind} of rows, which a"
                     f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
@@ -116,6 +117,11 @@ _SETTLED = {
     "count": "give one row for each time, and remove the column",
     "weight": "give rows of equal weight, and remove the column",
     "support": "call it support, or remove it",
+    "currency": "give amounts of one currency, and remove the column",
+    "experiment": "give the rows of one experiment",
+    "exposure": "give the rows that count, and remove the column",
+    "event": "keep the rows of clicks, and remove the column",
+    "judge": "give a table for each judge",
 }
 """What makes a table readable that has a decisive column."""
 

@@ -24,7 +24,7 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 AS_USUAL: Mapping[str, str] = MappingProxyType({})
 """Columns have their usual names."""
 
-_NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
+NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 """Columns with a name that pandas or Polars made for an index or a second one; the first may have
 none."""
 
@@ -208,7 +208,7 @@ class Schema:
             for k, name in left.items()
             if k not in others
             and name not in _PLAIN
-            and not (_NO_NAME.fullmatch(name) and (name or not k))
+            and not (NO_NAME.fullmatch(name) and (name or not k))
         ]
         return noted, others, decisive
 

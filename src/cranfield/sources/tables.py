@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.words import counted, some_of
 from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Schema
 from cranfield.sources.values import Cells
@@ -75,6 +76,18 @@ def _cell(cells: Cells, row: int) -> Any:
         return str(error)
 
 
+_WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
+"""How programs write that there is no value."""
+
+
+def _warn_of_written_gaps(cells: pl.Series, name: str, source: str) -> None:
+    """Warn of missing values that another program wrote as text, and that are read as such."""
+    if cells.dtype == pl.String and (rows := cells.is_in(_WRITTEN_GAPS)).any():
+        texts = some_of(map(quoted, cells.filter(rows).unique(maintain_order=True)), 3)
+        number = counted(int(rows.sum()), "row")
+        warn(f"{source}: {name} is {texts} in {number}, read as text, not as missing", stacklevel=5)
+
+
 def fitted(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -96,6 +109,7 @@ def fitted(
                     lines,
                     None if topic is None else str(topic[bad]),
                 )
+            _warn_of_written_gaps(made[column.name], column.called or column.name, source)
     height = max((len(series) for series in made.values()), default=0)
     if not height:
         raise schema.empty(source)

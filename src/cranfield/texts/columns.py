@@ -135,5 +135,5 @@ def check_name_used(name: str | None, used: bool) -> None:
     """Refuse the name of a system where the answers name all their systems."""
     if name is not None and not used:
         raise PolicyError(
-            f"name must not be given if the answers name their systems, got {quoted(name)}"
+            f"expected no name of a system, as the answers name theirs, got {quoted(name)}"
         )

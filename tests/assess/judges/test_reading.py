@@ -87,6 +87,15 @@ def test_an_answer_without_a_grade_is_no_grade_0(absent: object) -> None:
     assert (row["pairs"], row["missing"], row["unparsed"], row["agreement"]) == (1, 2, 2, 1)
 
 
+@pytest.mark.parametrize("name", ["model", "Judge", "model_name"])
+def test_labels_of_several_judges_are_not_those_of_one(name: str) -> None:
+    rows = [{"topic": "q", "doc": doc, "grade": 1, name: of} for doc, of in ("ax", "by")]
+    with pytest.raises(cf.InputError, match=f"column '{name}' .'x', 'y'. may be a judge of rows"):
+        cf.assess.read_judges({"llm": rows})
+    [judge] = cf.assess.read_judges({"llm": [{**row, name: "x"} for row in rows]})
+    assert len(judge.labels) == 2
+
+
 @pytest.mark.parametrize("status", ["oops", "False", 0.5])
 def test_a_status_that_says_nothing_is_no_parsed_answer(status: object) -> None:
     rows = [record("q1", "a", 0), record("q1", "b", 0) | {"result_status": status}]

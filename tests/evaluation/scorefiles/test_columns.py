@@ -143,3 +143,30 @@ def test_missing_values_of_frames() -> None:
     assert str(cf.read_scores(frame).values.tolist()) == "[[1.0], [nan]]"
     with pytest.raises(InputError, match="a table:2: a row names no topic"):
         cf.read_scores(pl.DataFrame({"topic": ["1", None], "a": [1.0, 2.0]}))
+
+
+def test_unread_columns_of_long_tables() -> None:
+    rows = {"topic": ["1", "1"], "system": ["a", "b"], "score": [0.5, 1.0]}
+    with pytest.warns(cf.CranfieldWarning, match="a table: columns not used: 'fold', 'p_value'$"):
+        cf.read_scores(pl.DataFrame({**rows, "fold": [1, 2], "p_value": [0.1, 0.2]}))
+    with pytest.raises(InputError, match="column 'status' .'ok', 'failed'. may be a status"):
+        cf.read_scores(pl.DataFrame({**rows, "status": ["ok", "failed"]}))
+    assert cf.read_scores(pl.DataFrame({**rows, "fold": [1, 1]})).systems == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed"])
+def test_statistics_are_no_systems(name: str) -> None:
+    table = {"topic": ["1", "2"], "a": [0.5, 1.0], name: [1, 2]}
+    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'; remove"):
+        assert cf.read_scores(pl.DataFrame(table)).systems == ("a", name)
+    # Systems may be called like that.
+    systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 2]}
+    assert len(cf.read_scores(pl.DataFrame(systems)).systems) == 3
+
+
+def test_topics_in_columns() -> None:
+    frame = pd.DataFrame({"q1": [0.5, 1.0], "q2": [0.25, 0.5]}, index=["a", "b"])
+    with pytest.raises(InputError, match="expected topics in rows, got them in columns .'topic'"):
+        cf.read_scores(frame.rename_axis(columns="topic"))
+    right = cf.read_scores(frame.rename_axis(columns="topic").T)
+    assert (right.topics, right.systems) == (("q1", "q2"), ("a", "b"))

@@ -90,3 +90,12 @@ def test_a_measure_in_each_topic(tmp_path: Path) -> None:
     data = {"a": {"q1": {"map": 0.5, "P_5": 1}}, "b": {"q1": {"map": 0.25, "P_5": 1}}}
     scores = read(json.dumps(data), tmp_path, measure="AP")
     assert scores.values.tolist() == [[0.5, 0.25]]
+
+
+@pytest.mark.parametrize("topics", [("q1", "q2"), ("401", "402"), ("Topic 1", "Topic 2")])
+def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
+    data = {topic: {"bm25": 0.5, "dense": 0.25} for topic in topics}
+    with pytest.warns(cf.CranfieldWarning, match=f"'{topics[0]}', '{topics[1]}' are read as syst"):
+        cf.read_scores(data)
+    cf.read_scores({"bm25": dict.fromkeys(topics, 0.5)})
+    cf.read_scores({"1": dict.fromkeys(topics, 0.5)})

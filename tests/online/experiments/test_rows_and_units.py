@@ -139,6 +139,15 @@ def test_totals_of_many_units_are_refused_by_every_reader(case: str, tmp_path: P
     assert analyse_experiment(table, metric, unit="row").units.sum() == len(table["variant"])
 
 
+@pytest.mark.parametrize("name", ["weight", "currency", "experiment_id", "Exposed"])
+def test_columns_that_change_what_a_unit_means(name: str) -> None:
+    units = {"user": list("stuv"), "variant": list("aabb"), "x": [1, 2, 3, 4]}
+    with pytest.raises(InputError, match=f"column '{name}' .'1', '2'. may be an? .* of rows"):
+        analyse_experiment({**units, name: [1, 1, 2, 1]}, "x")
+    assert analyse_experiment({**units, name: [1] * 4}, "x").units.sum() == 4
+    assert analyse_experiment({**units, name: [1, 1, 2, 1]}, "x", segments=[name]).units.sum() == 4
+
+
 def test_a_unit_that_is_in_every_variant_is_no_unit() -> None:
     table = TOTALS["day"][0]
     with pytest.raises(InputError, match=r"'date': all 4 units in more than one variant"):

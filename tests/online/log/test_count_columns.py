@@ -68,6 +68,16 @@ def test_rows_that_count_once_are_read(reader: str, values: list[Any]) -> None:
     READERS[reader]("weight", values)
 
 
+@pytest.mark.parametrize("name", ["event_type", "Event", "action"])
+def test_only_clicks_are_clicks(name: str) -> None:
+    def clicks(values: list[str]) -> Any:
+        return cf.online.read_log(PAGES, RESULTS, {**CLICKS, name: values}, format="tables")
+
+    with pytest.raises(InputError, match=f"column '{name}' .'click', 'hover'. may be an event"):
+        clicks(["click", "hover"])
+    assert clicks(["click", "click"]).clicks.height == 2
+
+
 def test_relations_of_a_database() -> None:
     duckdb = pytest.importorskip("duckdb")
     pages = duckdb.sql("select 1 as page, 'cats' as query, 40 as searches")

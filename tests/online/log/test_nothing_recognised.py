@@ -65,7 +65,9 @@ def test_the_option_of_commands(tmp_path: Path) -> None:
 
 
 def test_click_actions_are_of_events() -> None:
-    with pytest.raises(PolicyError, match="click_actions require a log of format ubi, got flat"):
+    with pytest.raises(
+        PolicyError, match="click_actions=... requires a log of format ubi, got flat"
+    ):
         cf.online.read_log(PAGES, click_actions=["tap"])
 
 

@@ -16,10 +16,11 @@ from cranfield.assess.labels.reading import read_labels
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.words import counted, some_of
+from cranfield.sources.column_names import SUMMARIES
 from cranfield.sources.columns import is_frame
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import NO_NAME, spelt
 
 MOST_PAIRS = 2**25
 """Pairs of labels of one unit that are looked at one by one, at most."""
@@ -119,6 +120,11 @@ def labelled(
             return _of_ratings(ratings, topics, grades, names, axis)
         if names is not None or axis is not None:
             raise PolicyError("names and axis are for arrays, got a data frame, which has names")
+        spellings = {name: spelt(name) for name in columns}
+        odd = [n for n, one in spellings.items() if one in SUMMARIES or NO_NAME.fullmatch(one)]
+        if odd:
+            listed = some_of(map(quoted, odd), 5)
+            warn(f"a table: read as assessors: {listed}; remove those that are not", stacklevel=3)
         return _of_ratings(ratings, topics, grades, columns, 1)
     if isinstance(given, (np.ndarray, list)) and not _has_rows(given):
         return _of_ratings(given, topics, grades, names, axis)

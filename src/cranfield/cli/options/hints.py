@@ -17,9 +17,10 @@ _HINT = re.compile(
 
 _OF_READERS = frozenset(
     {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded"}
 )
-"""Arguments of readers; advice on one that a command does not have is no use there."""
+"""Arguments of reading and judging; advice on one that a command does not have is no use there."""
 
 _BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
 _AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}

@@ -21,7 +21,12 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
+from cranfield.cli.studies.study_options import (
+    StudyOptions,
+    refuse_resamples,
+    study_option,
+    study_options,
+)
 from cranfield.meta.work.options import (
     Depth,
     Flag,
@@ -145,6 +150,7 @@ def collection(
     _check_pool(of_runs)
     # Before any file is read.
     choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
+    refuse_resamples([choice])
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")

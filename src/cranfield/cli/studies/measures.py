@@ -20,12 +20,11 @@ from cranfield.cli.options.scores import ScoreInput, score_input
 from cranfield.cli.studies.study_options import (
     StudyOptions,
     folder_name,
+    refuse_resamples,
     study_option,
     study_options,
 )
 from cranfield.meta.work.options import Flag, Numbers, OneOf, Repeats, Resamples
-from cranfield.significance.corrections.catalogue import find_correction
-from cranfield.significance.tests.catalogue import find_test
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
@@ -124,13 +123,14 @@ def measures(
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
     from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import TestChoice
     from cranfield.meta.of_tests.given import SIZES
     from cranfield.scores.several_measures import aligned, complete
 
     # Before any file is read.
     check_share("alpha", alpha)
-    info = find_test(test).info
-    correction = info.corrections[0] if correction is None else find_correction(correction)
+    choice = TestChoice(test, correction, alpha, missing, resamples)
+    refuse_resamples([choice])
     if majority and preferences is None:
         raise PolicyError("--majority is of --preferences")
     kinds: list[type[Study]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
@@ -159,7 +159,7 @@ def measures(
     tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
     with options.work("discriminative power", "discriminative-power") as work:
         power = meta.discriminative_power(
-            own, test=info.name, correction=correction, **tested, **work
+            own, test=choice.test, correction=str(choice.correction), **tested, **work
         )
     left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
     options.show(power, *swaps, *quick, notes=[f"note: {note}" for note in notes], **left)

@@ -18,7 +18,12 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.reading import Reading
 from cranfield.cli.studies.collection import contributors_of
-from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
+from cranfield.cli.studies.study_options import (
+    StudyOptions,
+    refuse_resamples,
+    study_option,
+    study_options,
+)
 from cranfield.meta.work.options import Numbers, OneOf, Repeats, Resamples
 
 EPILOG = """\b
@@ -121,7 +126,8 @@ def pooling(
     rel, compat = judging["rel"], judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
     chosen = methods_of(methods)
-    read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
+    choice = read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
+    refuse_resamples([choice])
     options.check_table(meta.Pooling)
     reading = Reading.of(judging)
     many = reading.runs(qrels, runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.conditions import refuse_given
 from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option
 from cranfield.cli.options.judging import judging_options, one_of
 from cranfield.cli.options.output import output_option, write_findings
@@ -21,6 +22,7 @@ from cranfield.meta.work.options import Flag, Numbers, OneOf, Share, Whole, kind
 from cranfield.reporting.text.studies import WRITERS, check_table
 
 if TYPE_CHECKING:
+    from cranfield.meta.of_tests.fast_tests import TestChoice
     from cranfield.meta.work.parts import Work
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,6 +51,13 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         whole = f"whole numbers from {self.least}, such as 5,10,20"
         wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
         raise PolicyError(f"{option} takes {wanted}, not {value!r}")
+
+
+def refuse_resamples(choices: Collection[TestChoice]) -> None:
+    """Refuse --resamples where no test draws samples."""
+    if not any(one.draws for one in choices):
+        tests = ", ".join(one.label for one in choices)
+        refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
 
 
 class StudyOption(Option):

@@ -18,7 +18,12 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, without_reading
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
+from cranfield.cli.studies.study_options import (
+    StudyOptions,
+    refuse_resamples,
+    study_option,
+    study_options,
+)
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Sizes
 
 if TYPE_CHECKING:
@@ -141,9 +146,8 @@ def tests(
         meta.SplitStudy, *(kind for kind, number in more.items() if number is not None)
     )
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
-    for one in chosen:
-        # Before any file is read.
-        read_choice(one, **tested)
+    # Before any file is read.
+    refuse_resamples([read_choice(one, **tested) for one in chosen])
     whole, by_shard = _scores(source, shard_map or shards, options)
     tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER, RANK, TAG, finite
 
 TOPIC = Column("topic", ID)
 DOC = Column("doc", ID)
@@ -122,16 +123,32 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     """Make columns of what each topic has: {document: value}, or a list of documents."""
     systems = all(isinstance(one, Mapping) for one in data.values())
     if value == "score" and systems and any(map(_holds_runs, data.values())):
-        raise InputError("holds runs by the names of systems; read_runs reads each", source=source)
+        raise InputError("expected one run, got runs by the names of systems", source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
+    rising: list[bool] = []
+    ranks: list[int] = []
     for topic, inside in data.items():
         docs, values = _documents(value, topic, inside, source)
         if value == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
+        if len(docs) > 1 and value == "score":
+            rising.append(_rise(values, by_rank=isinstance(inside, Mapping)))
+        ranks.extend(range(1, len(docs) + 1))
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value].extend(values)
+    if rising and all(rising):
+        # Ranks or distances seem to be scores: the order of documents contradicts them.
+        columns["rank"] = ranks
     return columns
+
+
+def _rise(values: Sequence[Any], by_rank: bool) -> bool:
+    """Tell whether values rise, or are ranks where the order of documents means nothing."""
+    if by_rank:
+        return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
+    numbers = [number for one in values if (number := finite(one)) is not None]
+    return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
 _HINT = "; columns={{'{name}': ...}} says which it is"

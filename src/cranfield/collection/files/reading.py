@@ -294,7 +294,7 @@ def read_run(
             ranks = None if ranks is None else ranks[kept]
     listed = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and given.table is not None:
-        reason = f"holds {len(tags)} systems ({listed}); read_runs reads each"
+        reason = f"holds {len(tags)} systems ({listed}), where one is expected"
         raise InputError(reason, source=origin.name)
     tag = tags[0] if len(tags) == 1 else None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -198,9 +199,14 @@ def _topics(
 ) -> list[str]:
     if chosen.topics != "run" and not has.any():
         some = next(iter(parts[0].extra), "")
+        of_runs, judged = (
+            {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
+            for names in ((name for part in parts for name in part.extra), qrels.topics)
+        )
+        same = "; they differ in case or leading zeros" if of_runs & judged else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(some)},"
-            f" judgments have {quoted(qrels.topics[0])})"
+            f" judgments have {quoted(qrels.topics[0])}){same}"
         )
     every = chosen.topics == "qrels"
     labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]

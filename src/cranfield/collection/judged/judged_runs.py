@@ -255,8 +255,8 @@ class JudgedRuns(Scorable):
         intents = self.annotations.intents
         if intents is None:
             raise MeasureError(
-                f"{name} needs judgments by subtopic, and these have none; if the iteration column"
-                " is one, intents=... says so, or in Python read_qrels(..., subtopics=True)"
+                f"{name} needs judgments by subtopic, and these have none;"
+                " subtopics=True reads the iteration column of judgments as the subtopic"
             )
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 

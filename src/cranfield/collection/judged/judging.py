@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.sources.chunks import Source
 
 if TYPE_CHECKING:
     from cranfield.collection.document_tables import DocumentTable
@@ -191,6 +193,7 @@ def judge(
             for i, (name, other) in enumerate(others.items())
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
+    _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
     return judged.condensed() if chosen.unjudged == "condensed" else judged
 
 
@@ -210,6 +213,17 @@ def _tell_strangers(judged: JudgedRuns) -> None:
             " written as in the judgments?",
             stacklevel=3,
         )
+
+
+def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
+    """Warn of files of groups and aspects in which no retrieved document is."""
+    beside = judged.annotations
+    rows = {name: one.documents for name, one in beside.aspects.items()}
+    if beside.groups is not None:
+        rows["groups"] = beside.groups.rows
+    for name, source in sources.items():
+        if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
+            warn(f"{Source.of(source).name}: has no document that was retrieved", stacklevel=3)
 
 
 @dataclass(frozen=True, eq=False)

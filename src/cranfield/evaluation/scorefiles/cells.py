@@ -23,14 +23,14 @@ NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
-_COLUMNS = {
+COLUMNS = {
     name: Column(name, TAG, meaning)
     for name, meaning in (
         *(("topic", "topic of scores"), ("system", "system"), ("measure", "measure")),
         *(("shard", "shard of scores"), ("score", "value")),
     )
 }
-_ROLES = {spelt(name): role for role, column in _COLUMNS.items() for name in column.names}
+_ROLES = {spelt(name): role for role, column in COLUMNS.items() for name in column.names}
 """What a column is, by its name as `spelt` spells it."""
 
 NO_NAMES = {"", "unnamed0", "indexlevel0", "index"}
@@ -92,7 +92,7 @@ def role_of(name: object) -> str | None:
 def roles(names: Sequence[str]) -> dict[str, int]:
     """Find the column of each role; those that are not there are left out."""
     places: dict[str, int] = {}
-    for role, column in _COLUMNS.items():
+    for role, column in COLUMNS.items():
         found = column.named_in(names)
         if len(found) > 1:
             two = " and ".join(quoted(names[k]) for k in found[:2])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import are_measures, label_in, role_of
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, ScoreSource, part_of
@@ -67,7 +68,20 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         return part_of(_from_our_json(data["systems"]), {str(name): True for name in names})
     if any(role_of(str(name)) == "topic" for name in data):
         return _from_columns(data, source)
-    return part_of(_from_systems(_by_system(data, source)))
+    systems = _by_system(data, source)
+    inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
+    turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
+    if turned and not any(map(_TOPIC.fullmatch, inner)):
+        read, topics = (some_of(map(quoted, names), 3) for names in (systems, inner))
+        warn(
+            f"{source.name}: {read} are read as systems, and {topics} as topics; expected"
+            " {system: {topic: score}}"
+        )
+    return part_of(_from_systems(systems))
+
+
+_TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
+"""Names that are rather those of topics than those of systems."""
 
 
 def _is_our_json(data: Mapping[Any, Any]) -> bool:
@@ -198,6 +212,11 @@ def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
     index = getattr(data, "index", None)
     if index is None or not hasattr(index, "names"):
         return table
+    axis = getattr(data.columns, "name", None)
+    if isinstance(axis, str) and role_of(axis) == "topic":
+        raise InputError(
+            f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
+        )
     labels = index if len(index.names) > 1 else ((label,) for label in index)
     return _with_index(table, list(index.names), [list(label) for label in labels])
 

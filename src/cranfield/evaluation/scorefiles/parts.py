@@ -19,18 +19,10 @@ from cranfield.evaluation.scorefiles.cells import (
     score_in,
 )
 from cranfield.scores import Scores
+from cranfield.sources.column_names import SUMMARIES
 from cranfield.sources.schemas import spelt
 
 Label = TypeVar("Label", str, "str | None")
-
-SUMMARIES = frozenset(
-    {
-        *("all", "overall", "total", "totals", "sum", "count", "min", "max"),
-        *("mean", "average", "avg", "amean", "gmean", "hmean", "median"),
-        *("std", "stdev", "sd", "variance"),
-    }
-)
-"""Names of rows that sum up topics, spelt as :func:`~cranfield.sources.schemas.spelt` does."""
 
 AGGREGATE = "all"
 """The topic under which trec_eval and ir_measures print what they sum up over topics."""

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.evaluation.scorefiles.cells import (
+    COLUMNS,
     NO_NAMES,
     are_measures,
     decimal_comma,
@@ -19,7 +20,9 @@ from cranfield.evaluation.scorefiles.cells import (
     roles,
 )
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, ScoreSource, part_of
-from cranfield.sources.schemas import spelt
+from cranfield.sources.column_names import SUMMARIES
+from cranfield.sources.columns import Columns
+from cranfield.sources.schemas import Schema, spelt
 from cranfield.sources.values import is_number
 
 
@@ -100,6 +103,10 @@ def from_table(table: ScoreTable) -> ScorePart:
         if text:
             unused = some_of([quoted(table.names[k]) for k in text], 5)
             warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
+    if "score" in place:
+        schema = Schema("table of scores", tuple(COLUMNS.values()))
+        columns = Columns.of_rows(table.names, table.rows, table.source.name)
+        columns.tell_unused(schema, [*place.values()])
     return part_of(_entries(table, place, others, topics))
 
 
@@ -183,6 +190,23 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
     return None
 
 
+_STATISTIC = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
+_NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
+
+
+def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
+    """Warn of columns that are read as systems, and have names of statistics or of numbers."""
+    odd = [
+        quoted(name)
+        for k in columns
+        if spelt(name := table.names[k]) in SUMMARIES
+        or _STATISTIC.fullmatch(name)
+        or (_NUMBER_OF.fullmatch(name) and not _fractions(table, k))
+    ]
+    if odd:
+        warn(f"{table.source.name}: read as systems: {some_of(odd, 5)}; remove those that are not")
+
+
 def _fractions(table: ScoreTable, k: int) -> bool:
     return any(
         decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
@@ -210,6 +234,8 @@ def _entries(
         raise InputError(f"two columns are called {quoted(twice)}")
     # A column a measure is one run's table.
     by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
+    if not (long or by_measure):
+        _warn_of_statistics(table, columns)
     seen = set()
     for row, topic in enumerate(topics):
         key, line = (measures[row], topic, shards[row]), table.lines[row]

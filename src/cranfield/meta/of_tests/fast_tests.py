@@ -13,7 +13,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import ROUNDING, Pairs, all_pairs
@@ -71,6 +71,11 @@ class TestChoice:
     @property
     def info(self) -> TestInfo:
         return find_test(self.test).info
+
+    @property
+    def draws(self) -> bool:
+        """Whether the test or its correction draws random samples."""
+        return self.info.random or CORRECTIONS[self.correction or ""].random
 
     @property
     def by_shard(self) -> bool:

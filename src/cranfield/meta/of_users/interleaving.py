@@ -218,7 +218,7 @@ def _users(
         if all(name in PRESETS for name in names):
             raise PolicyError(
                 f"simulated users know 2, 3 or 5 grades, and these judgments have {grades}: say"
-                " which grade is relevant, such as rel=1, or give users of your own"
+                " which grade is relevant, such as rel=1, or choose other users"
             ) from error
         raise
 

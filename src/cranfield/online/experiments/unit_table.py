@@ -177,7 +177,9 @@ def _read(
     named = kinds if unit is None else {**kinds, unit: ID}
     columns = tuple(Column(name, kind, None) for name, kind in named.items())
     name = "table of units"
-    schema = Schema(name, columns, mapping=columns_of_mapping(name), asked=True)
+    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
+    mapping = columns_of_mapping(name)
+    schema = Schema(name, columns, mapping=mapping, asked=True, decisive=decisive)
     given = read_columns(data, schema)
     if unit == ROW and ROW not in map(spelt, given.names):
         columns = tuple(column for column in columns if column.name != unit)

@@ -26,8 +26,8 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import Cells
 
 
-def _schema(kind: str, *columns: Column) -> Schema:
-    decisive = ("status", "count", "weight")
+def _schema(kind: str, *columns: Column, more: tuple[str, ...] = ()) -> Schema:
+    decisive = ("status", "count", "weight", *more)
     return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
@@ -67,6 +67,7 @@ CLICKS = _schema(
     _COUNTED,
     _DWELL,
     _CENSORED,
+    more=("event",),
 )
 FLAT = _schema(
     "table of shown results",

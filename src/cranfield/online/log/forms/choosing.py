@@ -53,7 +53,7 @@ def parts_of(
     if form == "auto":
         form = _form(source, results, clicks)
     if policies.click_actions is not None and form != "ubi":
-        raise PolicyError(f"click_actions require a log of format ubi, got {form}")
+        raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
     if form == "tables" and results is None:
         source = tables.columns_of(source, tables.PAGES)
         of_results = (one for one in tables.FLAT.columns if one.name in {"rank", "doc"})

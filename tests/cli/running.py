@@ -14,7 +14,7 @@ from cranfield.cli.main import run
 def cranfield(
     folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0
 ) -> tuple[str, str]:
-    """Run a command in a folder, which ends with a status; return what it prints on both streams."""
+    """Run a command that ends with a status; return what it prints on both streams."""
     ended, out, err = ended_with(folder, *arguments, stdin=stdin)
     assert ended == status, err
     return out, err

@@ -100,7 +100,8 @@ def covid() -> Any:
 @pytest.fixture(scope="module")
 def judged_by_all(covid: Any) -> dict[str, Any]:
     """Scores by all judgments, by what unjudged documents count as."""
-    runs, ways = covid.runs[:SOME], ("nonrelevant", "condensed")
+    runs = covid.runs[:SOME]
+    ways: tuple[Any, ...] = ("nonrelevant", "condensed")
     return {one: cf.evaluate(runs, covid.qrels, MEASURES, unjudged=one) for one in ways}
 
 

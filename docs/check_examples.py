@@ -2,9 +2,10 @@
 
     python docs/check_examples.py [PAGE...]
 
-Python sessions (`pycon`) go through doctest. Commands (`console`) go through the shell; a mere call
-of `cranfield` goes through its main function, which saves starting Python again. Each page runs
-from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
+Python sessions (`pycon`) go through doctest. Commands (`console`) go through the shell; a call of
+`cranfield` at the start goes through its main function, which saves starting Python again. Each page
+runs from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything
+differs.
 """
 
 from __future__ import annotations
@@ -77,24 +78,33 @@ def check_commands(block: Block, name: str) -> tuple[int, int]:
 
 def output_of(command: str) -> str:
     """Run a command; what it prints on either stream."""
-    if command.startswith("cranfield ") and not re.search(r"[|;&<>$]", command):
-        return output_of_main(shlex.split(command.replace("\\\n", " ")))
+    call = re.fullmatch(r"(cranfield [^|;&<>$]*)([|;>].*)?", command, re.DOTALL)
+    out, err, status = "", "", 0
+    if call:
+        words = shlex.split(call[1].replace("\\\n", " "))
+        out, err, status = output_of_main(words, together=not call[2] or call[2][0] == ";")
+        if not call[2]:
+            return out
+        command = f"(cat; exit {status}) {call[2]}"
     programs = Path(sys.executable).parent
     done = subprocess.run(
         command,
         shell=True,
         executable="/bin/bash",
         env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"},
-        stdin=subprocess.DEVNULL,
+        input=out.encode(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
     )
-    return done.stdout.decode()
+    return err + done.stdout.decode()
 
 
-def output_of_main(words: list[str]) -> str:
-    """Call the program's main function, with patterns of file names replaced as a shell does."""
+def output_of_main(words: list[str], *, together: bool) -> tuple[str, str, int]:
+    """Call the program's main function, with patterns of file names replaced as a shell does.
+
+    Return its output, its messages, which are part of the output if `together`, and its status.
+    """
     from cranfield.cli.main import main as program
 
     arguments = [
@@ -103,19 +113,22 @@ def output_of_main(words: list[str]) -> str:
         for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
     ]
     out = io.StringIO()
+    err = out if together else io.StringIO()
+    status = 0
     before = sys.argv
     sys.argv = arguments
     try:
         with (
             warnings.catch_warnings(),
             contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(out),
-            contextlib.suppress(SystemExit),
+            contextlib.redirect_stderr(err),
         ):
             program()
+    except SystemExit as ended:
+        status = int(ended.code or 0)
     finally:
         sys.argv = before
-    return out.getvalue()
+    return out.getvalue(), "" if together else err.getvalue(), status
 
 
 def check_page(path: Path) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,11 @@ def named(runs: list[str], topics: list[str], docs: list[str]) -> cf.Evaluation:
     return cf.evaluate(found, qrels, ["AP", "P@2"])
 
 
-def usable(some: list[str]) -> list[str]:
+@cache
+def usable(first: int) -> list[str]:
     """Leave out what may be no name at all, such as no text, and say so in one line."""
     kept = []
+    some = TEXTS[first : first + TOGETHER]
     for text in some:
         try:
             named([text, "b"], [text, "t", "u"], [text, *"vwxyz"])
@@ -57,10 +60,14 @@ def usable(some: list[str]) -> list[str]:
     return kept
 
 
-def harmless(browser: Any, path: Path) -> Opened:
-    """Open a page that must run nothing of a text; move and click on it."""
-    one = opened(browser, path)
-    one.page.on("dialog", lambda dialog: one.complaints.append(dialog.message))
+def harmless(browser: Any, path: Path, before: Opened | None = None) -> Opened:
+    """Open a page that must run nothing of a text, or go on to it; move and click on it."""
+    if before is None:
+        one = opened(browser, path)
+        one.page.on("dialog", lambda dialog: one.complaints.append(dialog.message))
+    else:
+        one = before
+        one.go(path)
     one.page.mouse.move(300, 300)
     for button in one.page.get_by_role("button").all()[:3]:
         button.click()
@@ -83,7 +90,7 @@ def closes_at_its_end(entry: str) -> bool:
 
 @pytest.mark.parametrize("first", PARTS)
 def test_report(browser: Any, tmp_path: Path, first: int) -> None:
-    some = usable(TEXTS[first : first + TOGETHER])
+    some = usable(first)
     path = tmp_path / "report.html"
     cf.report(named(some, some, some), path, title=" ".join(some))
     one = harmless(browser, path)
@@ -95,7 +102,7 @@ def test_report(browser: Any, tmp_path: Path, first: int) -> None:
 @pytest.mark.parametrize("first", PARTS)
 def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
     # In files of scores, blanks around a name are none of it.
-    some = [text for text in usable(TEXTS[first : first + TOGETHER]) if text == text.strip()]
+    some = [text for text in usable(first) if text == text.strip()]
     (tmp_path / "releases").mkdir()
     make_release(
         tmp_path / "releases",
@@ -107,11 +114,10 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
         description=" ".join(some),
     )
     write_site_of(tmp_path / "releases", tmp_path / "site")
-    entries = []
+    entries, one = [], None
     for path in sorted((tmp_path / "site").rglob("*.html")):
-        one = harmless(browser, path)
+        one = harmless(browser, path, one)
         entries += one.page.locator("pre", has_text="@misc").all_text_contents()
-        one.page.close()
     assert entries
     assert all(closes_at_its_end(entry.strip()) for entry in entries)
     ev = named(some, some, some)
@@ -119,12 +125,12 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
     found = overview_of(ev, handed, made.TASK, title=some[0], judgments=some[1])
     path = tmp_path / "overview.html"
     path.write_text(overview_page(found, {}, ()))
-    harmless(browser, path).page.close()
+    harmless(browser, path, one).page.close()
 
 
 @pytest.mark.parametrize("first", PARTS)
 def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None:
-    some = usable(TEXTS[first : first + TOGETHER])
+    some = usable(first)
     values = np.random.default_rng(3).random(8 * len(some))
     for names, path in ((some, tmp_path / "variants.html"), (some[:2], tmp_path / "metrics.html")):
         arms = (names * 400)[: len(values)]
@@ -138,7 +144,7 @@ def test_page_of_an_experiment(browser: Any, tmp_path: Path, first: int) -> None
 
 @pytest.mark.parametrize("first", PARTS)
 def test_objects_in_a_notebook(browser: Any, tmp_path: Path, first: int) -> None:
-    some = usable(TEXTS[first : first + TOGETHER])
+    some = usable(first)
     ev = named(some, some, some)
     run = {text: dict.fromkeys(some, 1.0) for text in some}
     qrels = {text: dict.fromkeys(some, 1) for text in some}

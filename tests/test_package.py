@@ -86,7 +86,7 @@ PAGES = sorted(
 )
 
 
-TOGETHER = 8
+TOGETHER = 4
 """Processes that run the pages, each several of them: to start one takes as long as most pages."""
 
 

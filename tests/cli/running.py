@@ -14,7 +14,14 @@ from cranfield.cli.main import run
 def cranfield(
     folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0
 ) -> tuple[str, str]:
-    """Run a command in a folder; return what it prints on both streams."""
+    """Run a command that ends with a status; return what it prints on both streams."""
+    ended, out, err = ended_with(folder, *arguments, stdin=stdin)
+    assert ended == status, err
+    return out, err
+
+
+def ended_with(folder: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run a command in a folder; return its status and what it prints on both streams."""
     out, err = io.BytesIO(), io.BytesIO()
     with (
         contextlib.chdir(folder),
@@ -24,8 +31,7 @@ def cranfield(
         mock.patch("sys.argv", ["cranfield", *arguments]),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8")),
     ):
-        found = run()
+        status = run()
         stdout.flush()
         stderr.flush()
-    assert found == status, err.getvalue().decode()
-    return out.getvalue().decode(), err.getvalue().decode()
+    return status, out.getvalue().decode(), err.getvalue().decode()

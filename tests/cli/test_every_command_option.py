@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 import pytest
 
 from cranfield.cli.main import app
-from tests.cli.running import cranfield
+from tests.cli.running import ended_with
 
 DOCS = [f"d{k:02}" for k in range(14)]
 
@@ -771,25 +772,29 @@ def inputs() -> Path:
 
 
 @functools.cache
+def links() -> Path:
+    """Make a folder of links to the inputs, in which every command runs."""
+    return Path(tempfile.mkdtemp())
+
+
+@functools.cache
 def outcome(words: tuple[str, ...]) -> tuple[int, str, str, dict[str, bytes]]:
-    """Run a command in a folder of its own; return its status, output, messages and files."""
-    given = inputs()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for path in given.iterdir():
+    """Run a command where only inputs are; return its status, output, messages and files."""
+    folder = links()
+    for path in inputs().iterdir():
+        if not (folder / path.name).is_symlink():
             (folder / path.name).symlink_to(path)
-        status, (out, err) = 0, ("", "")
-        for status in (0, 1, 2):  # noqa: B007
-            try:
-                out, err = cranfield(folder, *words, status=status)
-                break
-            except AssertionError:
-                continue
-        files = {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.is_symlink()
-        }
+    status, out, err = ended_with(folder, *words)
+    files = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.is_symlink():
+            path.unlink()
     return status, out, err, files
 
 

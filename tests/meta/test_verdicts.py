@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,14 @@ STUDIED: dict[str, Callable[[], Study]] = {
 }
 
 
+@cache
+def studied(name: str) -> Study:
+    return STUDIED[name]()
+
+
 @pytest.fixture(scope="module", params=STUDIED)
 def study(request: pytest.FixtureRequest) -> Study:
-    return STUDIED[request.param]()
+    return studied(request.param)
 
 
 def test_it_comes_first_and_has_two_or_three_sentences(study: Study) -> None:
@@ -70,7 +76,7 @@ def _has(study: Study, *parts: str) -> None:
 
 
 def test_power_of_tests() -> None:
-    study: Any = STUDIED["power-of-tests"]()
+    study: Any = studied("power-of-tests")
     differ = study.repeated.filter(pl.col("range") > 0)
     found = {
         name: rows["right"].sum() / rows["pairs"].sum()
@@ -85,7 +91,7 @@ def test_power_of_tests() -> None:
 
 
 def test_predictive_power() -> None:
-    study: Any = STUDIED["predictive-power"]()
+    study: Any = studied("predictive-power")
     values = {name: SCORED[name].values for name in study.measures}
     place = {name: k for k, name in enumerate(SCORED["AP"].topics)}
     right = {}
@@ -155,7 +161,7 @@ def test_false_alarms_name_all_tests_with_the_same_rate() -> None:
 
 
 def test_concordance() -> None:
-    study: Any = STUDIED["concordance"]()
+    study: Any = studied("concordance")
     beaten = dict.fromkeys(study.measures, 0)
     for one in study.measures:
         for other in study.measures:
@@ -176,7 +182,7 @@ def _differences(values: Any) -> Any:
 
 
 def test_innate_orders() -> None:
-    study: Any = STUDIED["innate-orders"]()
+    study: Any = studied("innate-orders")
     total = 50 * 15
     counts = {name: study.pairs[name].sum() for name in ("better", "worse", "same", "open")}
     assert sum(counts.values()) == total
@@ -189,7 +195,7 @@ def test_innate_orders() -> None:
 
 
 def test_facets() -> None:
-    study: Any = STUDIED["facets"]()
+    study: Any = studied("facets")
     shares = dict(study.components.select("source", "share").rows())
     assert max(shares, key=shares.__getitem__) == "topic"
     variances = dict(study.components.select("source", "variance").rows())
@@ -204,7 +210,7 @@ def test_facets() -> None:
 
 
 def test_reproduction() -> None:
-    study: Any = STUDIED["reproduction"]()
+    study: Any = studied("reproduction")
     means = [float(np.mean(SCORED["AP"].values[:, k])) for k in range(4)]
     _has(
         study,
@@ -216,14 +222,14 @@ def test_reproduction() -> None:
 
 
 def test_extrapolation() -> None:
-    study: Any = STUDIED["extrapolation"]()
+    study: Any = studied("extrapolation")
     found = cf.compare(SCORED["AP"], test="anova-2", correction="tukey")
     significant = int(np.sum(found.adjusted_pvalues <= 0.05))
     _has(study, f"of 15 pairs of systems, {significant} differ significantly on 50 topics")
 
 
 def test_scales() -> None:
-    study: Any = STUDIED["scales"]()
+    study: Any = studied("scales")
     row = study.correlation.sort("overall").row(0, named=True)
     if row["overall"] < 1:
         _has(study, f"most with {row['measure']} at cutoff 5: Kendall's tau {row['overall']:.2f}")
@@ -232,7 +238,7 @@ def test_scales() -> None:
 
 
 def test_interleaving() -> None:
-    study: Any = STUDIED["interleaving"]()
+    study: Any = studied("interleaving")
     pairs = study.pairs.filter(pl.col("method") != "A/B").with_columns(
         pl.col("needed").fill_null(np.inf)
     )

@@ -195,15 +195,17 @@ def permuted_moments(
     if (number := comb(units, size)) <= ENUMERATED:
         places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
         own = (places == np.flatnonzero(few)).all(axis=1)
-        drawn: Iterable[Indices] = places[~own]
+        drawn: Iterable[Indices] = np.array_split(places[~own], number // 1000 + 1)
         resamples = number - 1
     else:
         choices = range(resamples)
-        drawn = (random.choice(units, size, replace=False, shuffle=False) for _ in choices)
+        drawn = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
     sums = np.empty((resamples + 1, features.shape[1]))
     sums[0] = features[few].sum(axis=0)
-    for k, rows in enumerate(drawn, 1):
-        sums[k] = features[rows].sum(axis=0)
+    done = 1
+    for rows in drawn:
+        sums[done : done + len(rows)] = features[rows].sum(axis=1)
+        done += len(rows)
     pair = [features.sum(axis=0) - sums, sums]
     counts = [units - size, size]
     if swapped:

@@ -149,14 +149,15 @@ def _window(
     means = [float(values.mean()) for values in sets]
     mean = math.fsum(means)
     deviation = math.sqrt(math.fsum(float(values.var()) for values in sets))
+    by_size: dict[int, list[Floats]] = {}
+    for values, centre in zip(sets, means, strict=True):
+        by_size.setdefault(values.size, []).append(values - centre)
+    tables = [np.stack(rows) for rows in by_size.values()]
     reaches = []
     for sign in (-1.0, 1.0):
         reach = math.inf
         for rate in np.geomspace(0.5, 60.0, 60) / deviation:
-            logs = math.fsum(
-                _log_moment(sign * rate * (values - centre))
-                for values, centre in zip(sets, means, strict=True)
-            )
+            logs = math.fsum(log for rows in tables for log in _log_moments(sign * rate * rows))
             reach = min(reach, (logs - math.log(min(share, 0.01))) / rate)
         reaches.append(reach * (1 + 1e-9))
     inside = max(lowest, mean - reaches[0]), min(highest, mean + reaches[1])
@@ -165,7 +166,8 @@ def _window(
     return (inside[0] - margin, inside[1] + margin), 0.0 if whole else 1.01 * share
 
 
-def _log_moment(exponents: Floats) -> float:
-    """Logarithm of the mean of exp(exponents)."""
-    top = float(exponents.max())
-    return top + math.log(float(np.exp(exponents - top).mean()))
+def _log_moments(exponents: Floats) -> list[float]:
+    """Logarithms of the means of exp(exponents), by row."""
+    tops = exponents.max(axis=1)
+    moments = np.exp(exponents - tops[:, None]).mean(axis=1)
+    return [top + math.log(mean) for top, mean in zip(tops.tolist(), moments.tolist(), strict=True)]

@@ -39,13 +39,14 @@ def rows(page: Any) -> list[str]:
 
 
 def test_every_page_is_silent_and_asks_for_nothing(browser: Any, site: Path) -> None:
+    one = opened(browser, site / "index.html")
     for path in sorted(site.rglob("*.html")):
-        one = opened(browser, path)
+        one.go(path)
         assert one.page.title() != "caught"
         assert one.page.locator("img").count() == 0
-        one.page.close()
         assert one.complaints == []
         assert [url for url in one.requests if not url.startswith("data:")] == [path.as_uri()]
+    one.page.close()
 
 
 def test_every_link_is_followed(browser: Any, site: Path) -> None:
@@ -117,15 +118,16 @@ def test_filtering(browser: Any, site: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_overflows(browser: Any, site: Path, width: int, scheme: str) -> None:
+    viewport = {"width": width, "height": 800}
+    one = opened(browser, site / PAGES[0], viewport=viewport, color_scheme=scheme)
+    page = one.page
     for path in PAGES:
-        page = opened(
-            browser, site / path, viewport={"width": width, "height": 800}, color_scheme=scheme
-        ).page
+        one.go(site / path)
         assert page.evaluate("document.documentElement.scrollWidth") == width, path
         contrast = page.evaluate(CONTRAST.replace(' + " li', ' + " .mark, .retracted, li'))
         assert contrast
         assert {kind: found for kind, found in contrast.items() if found < 4.5} == {}, path
-        page.close()
+    page.close()
 
 
 def test_all_columns_can_be_seen_on_a_phone(browser: Any, site: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.evaluation.score_notes import tie_effects
 from cranfield.meta.of_collections.tracing import traced
 
 
@@ -29,3 +30,17 @@ def test_rows_know_their_judgments(measure: str) -> None:
     for judged, anew in ((found.judged, qrels), (found.restricted(kept), fewer)):
         values = cf.score(judged, measure)[measure].values
         assert values.tolist() == cf.evaluate(runs, anew, measure)[measure].values.tolist()
+
+
+def test_ties_have_grades() -> None:
+    """Ties move scores of traced runs as they move those of the same runs judged as usual."""
+    docs = [f"d{k}" for k in range(8)]
+    runs = {"x": {"q": dict.fromkeys(docs, 1.0), "r": dict.fromkeys(docs[2:], 2.0)}}
+    qrels = {"q": {d: k % 4 - 1 for k, d in enumerate(docs)}, "r": dict.fromkeys(docs, 1)}
+    usual = cf.evaluate(runs, qrels, ["ERR@3", "AP"])
+    judged = traced(runs, qrels).judged
+    effects = tie_effects(judged, cf.score(judged, ["ERR@3", "AP"]))
+    assert effects == tie_effects(usual.judged, usual.scores)
+    # The best order on q begins with grades 2, 2, 1 and the worst with -1, -1, 0; r has one grade.
+    best = 3 / 4 + 1 / 4 * 3 / 4 / 2 + 1 / 16 * 1 / 4 / 3
+    assert effects[0].effect == pytest.approx(best / 2)

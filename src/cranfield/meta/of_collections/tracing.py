@@ -141,10 +141,13 @@ def traced(
     topic[numbered.judgments.grade] = numbered.judgments.topic
     number = numbered.documents.grade
     grade = given.grades.astype(np.int64)
+    cell, rank, tied, first, size = numbered.ties
+    order = np.lexsort((-grade[tied], first, cell))
     judged = replace(
         numbered,
         documents=replace(numbered.documents, grade=grade[number], source=None),
         policies=chosen,
+        ties=np.stack([cell, rank, grade[tied], first, size])[:, order],
         views={},
     )
     made = TracedRuns(judged, number, topic, given.docs, grade)

@@ -73,7 +73,7 @@ def page() -> Iterator[str]:
         "# What each reader accepts",
         "",
         "Tables are read from files, from data frames (pandas, Polars, Arrow, DuckDB) and, unless"
-        " it says otherwise, from rows in memory. Columns are found by name. Case, blanks, hyphens, underscores, dots and colons"
+        " noted below, from rows in memory. Columns are found by name. Case, blanks, hyphens, underscores, dots and colons"
         " in names do not matter. A name means the same in every file and command.",
         "",
         "| rule | what happens |",
@@ -82,7 +82,7 @@ def page() -> Iterator[str]:
         " semicolons. A name before a semicolon wins over one after it: `doc_id` is read and"
         " `doc`, which may be a text, is not. Names of the same rank are refused with both names."
         " |",
-        "| A name stands twice | The table is refused, also if the column is not read. |",
+        "| Two columns have one name | The table is refused, also if the column is not read. |",
         "| A column is not read | One line says so: `columns not used: ...`. Nothing is said of"
         f" columns with one value in all rows, of texts that describe a row ({names(PLAIN)}) and of other names of a column that is"
         " read. |",

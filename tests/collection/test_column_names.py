@@ -136,7 +136,7 @@ def test_columns_that_change_what_rows_mean(schema: Schema) -> None:
 def test_labels_that_were_discarded() -> None:
     rows = {"worker": ["w", "v"], "doc": ["a", "a"], "grade": [1, 0]}
     frame = pl.DataFrame({**rows, "status": ["done", "discarded"]})
-    with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may be a status"):
+    with pytest.raises(cf.InputError, match="'status' .'done', 'discarded'. may give the status"):
         cf.assess.read_labels(frame)
     assert len(cf.assess.read_labels(frame.drop("status"))) == 2
 

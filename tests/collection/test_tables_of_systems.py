@@ -447,5 +447,5 @@ def test_predictions_of_mteb(as_file: bool, tmp_path: Path) -> None:
     several = cf.read_runs(data({"de": {"test": run}, "en": {"dev": run, "test": run}}))
     names = ["org/model de test", "org/model en dev", "org/model en test"]
     assert [one.name for one in several] == names
-    with pytest.raises(cf.InputError, match="expected one run, got runs by the names of systems"):
+    with pytest.raises(cf.InputError, match="expected one run, got a mapping of systems"):
         cf.read_run(data({"default": {"test": run}}))

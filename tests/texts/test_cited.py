@@ -150,7 +150,7 @@ def test_wrong_rows_are_named(
 
 def test_support_that_is_true_or_false_is_read_with_a_warning() -> None:
     rows = [{"topic": "q", "sentence": k, "citation": "d", "support": k < 3} for k in (1, 2, 3)]
-    with pytest.warns(CranfieldWarning, match="degrees of support are true and false; true is"):
+    with pytest.warns(CranfieldWarning, match="degrees of support are Boolean"):
         assert read_citations(rows).support.tolist() == [1, 1, 0]
 
 

@@ -153,5 +153,5 @@ def test_a_name_that_is_not_used_is_refused(tmp_path: Path) -> None:
         ),
     )
     for read in reads:
-        with pytest.raises(PolicyError, match="expected no name of a system"):
+        with pytest.raises(PolicyError, match="expected no name"):
             read()

@@ -173,7 +173,7 @@ def compare(
     if not any(name.startswith("exact") for one in found.values() for name in one.details):
         tell_without_effect(("exact",), "the test leaves no choice between p-values")
     if comparing.exact and all(CORRECTIONS[one.correction].random for one in found.values()):
-        warn("--exact is about raw p-values: the correction draws samples for all pairs")
+        warn("--exact applies to raw p-values only: adjusted ones are estimated by resampling")
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():

@@ -89,7 +89,7 @@ def evaluate(
 
 
 def _warn_of_gaps(scores: Mapping[str, Scores]) -> None:
-    """Warn of systems whose means are over other topics than those of others."""
+    """Warn if systems are summarised over different topics."""
     import numpy as np
 
     for name, one in scores.items():

@@ -88,7 +88,7 @@ def _depends_on_grades(measure: Measure) -> bool:
 
 
 def _extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
-    """Yield the runs with ties in the best order, by falling grades, then in its reverse."""
+    """Yield the runs with tied documents by falling grade (best), then by rising grade (worst)."""
     cell, rank, grade, first, size = judged.ties
     rows = judged.documents
     keys = rows.cell << 32 | rows.rank
@@ -110,7 +110,7 @@ def _extreme_orders(judged: JudgedRuns) -> Iterator[JudgedRuns]:
             new_keys & 0xFFFFFFFF,
             grades,
             rows.shape,
-            # Documents that were below the depth come from no row.
+            # Documents from below the depth have no source row.
             source=None if (sources < 0).any() else (rows, sources),
         )
         yield replace(judged, documents=documents, ties=NO_TIES, views={})

@@ -174,8 +174,8 @@ def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
         raise InputError("a query number is written in two ways", source=source)
     if (first := min(keys["number"])) > 1:
         warn(
-            f"{source}: numbers of queries are their positions in the session, and all sessions"
-            f" begin with {first} or later",
+            f"{source}: query numbers are read as positions in the session, and no session begins"
+            f" before {first}; if they are ids, number the queries of each session from 1",
             stacklevel=3,
         )
     results = _coded(frame, keys, names, systems)

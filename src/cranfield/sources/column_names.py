@@ -168,7 +168,7 @@ SUMMARIES = frozenset(
         *("std", "stdev", "sd", "variance"),
     }
 )
-"""Names of rows and columns that sum up others, spelt as `schemas.spelt` does."""
+"""Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""
 
 PLAIN = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"

@@ -76,9 +76,8 @@ class Columns:
             values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 some = some_of(map(quoted, values), 3)
-                a = "an" if kind[0] in "aeiou" else "a"
                 raise InputError(
-                    f"column {quoted(self.names[k])} ({some}) may be {a} {kind} of rows, which a"
+                    f"column {quoted(self.names[k])} ({some}) may give the {kind} of rows, which a"
                     f" {schema.kind} does not take into account: {_SETTLED[kind]}",
                     source=self.source,
                 )
@@ -118,8 +117,8 @@ _SETTLED = {
     "weight": "give rows of equal weight, and remove the column",
     "support": "call it support, or remove it",
     "currency": "give amounts of one currency, and remove the column",
-    "experiment": "give the rows of one experiment",
-    "exposure": "give the rows that count, and remove the column",
+    "experiment": "keep the rows of one experiment, and remove the column",
+    "exposure": "keep the rows of exposed units, and remove the column",
     "event": "keep the rows of clicks, and remove the column",
     "judge": "give a table for each judge",
 }
@@ -351,13 +350,13 @@ def _refuse_repeated(names: Iterable[Any], source: str) -> None:
     """Refuse a name that two columns have."""
     named = [str(name) for name in names if name]
     for name in named:
-        # A number twice is no name: what lacks is the head, which is said of the columns.
+        # Equal numbers mean that the header is missing, which the check of columns reports.
         if named.count(name) > 1 and not is_number(name):
             raise InputError(f"has two columns {quoted(name)}", source=source)
 
 
 def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFrame) -> None:
-    """Refuse a row with fewer cells than the head, and rows that a stray quote swallows."""
+    """Refuse rows with too few cells, and rows that an unbalanced quote merges."""
     reader = csv.reader(
         io.StringIO(decoded(raw, source), newline=""), delimiter=separator, strict=True
     )
@@ -371,7 +370,9 @@ def _refuse_other_rows(raw: bytes, source: str, separator: str, frame: pl.DataFr
                 reason = f"expected {frame.width} cells as in the head, got {cells}"
                 raise InputError(reason, source=source, line=reader.line_num)
     if rows > frame.height:
-        reason = f"is no proper table: of {counted(rows, 'row')}, quotes leave {frame.height}"
+        reason = (
+            f"expected {counted(rows, 'row')}, got {frame.height}: an unbalanced quote merges lines"
+        )
         raise InputError(reason, source=source)
 
 

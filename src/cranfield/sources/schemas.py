@@ -25,8 +25,7 @@ AS_USUAL: Mapping[str, str] = MappingProxyType({})
 """Columns have their usual names."""
 
 NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
-"""Columns with a name that pandas or Polars made for an index or a second one; the first may have
-none."""
+"""Names that pandas or Polars give to an index or to a second column; an index may have none."""
 
 
 def spelt(name: object) -> str:
@@ -249,7 +248,7 @@ def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
 
 
 def between_tabs(line: str, widths: Collection[int]) -> list[str]:
-    """Return the fields between tabs if there is one of some numbers of them, else none."""
+    """Split a line at tabs if the number of fields is one of the widths, else return no fields."""
     for text in (line.strip(), line) if "\t" in line else ():
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) in widths:

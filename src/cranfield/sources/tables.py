@@ -77,11 +77,11 @@ def _cell(cells: Cells, row: int) -> Any:
 
 
 _WRITTEN_GAPS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
-"""How programs write that there is no value."""
+"""Texts that other programs write for a missing value."""
 
 
 def _warn_of_written_gaps(cells: pl.Series, name: str, source: str) -> None:
-    """Warn of missing values that another program wrote as text, and that are read as such."""
+    """Warn of missing values that are written out as text, and read as text."""
     if cells.dtype == pl.String and (rows := cells.is_in(_WRITTEN_GAPS)).any():
         texts = some_of(map(quoted, cells.filter(rows).unique(maintain_order=True)), 3)
         number = counted(int(rows.sum()), "row")

@@ -17,7 +17,7 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 def decoded(raw: bytes, source: str, first_line: int = 1) -> str:
     try:
-        # A mark may stand there twice, where files were converted or joined.
+        # Files that were converted or joined may begin with two byte order marks.
         return raw.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first_line

@@ -121,7 +121,7 @@ def truths_as_grades(cells: Cells, what: str = "grades") -> Cells:
     made = [_truth(cell) for cell in listed]
     if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
         return cells
-    warn(f"{what} are true and false; true is read as 1, false as 0", stacklevel=6)
+    warn(f"{what} are Boolean; true is read as 1, false as 0", stacklevel=6)
     return made
 
 

@@ -149,7 +149,7 @@ def test_unread_columns_of_long_tables() -> None:
     rows = {"topic": ["1", "1"], "system": ["a", "b"], "score": [0.5, 1.0]}
     with pytest.warns(cf.CranfieldWarning, match="a table: columns not used: 'fold', 'p_value'$"):
         cf.read_scores(pl.DataFrame({**rows, "fold": [1, 2], "p_value": [0.1, 0.2]}))
-    with pytest.raises(InputError, match="column 'status' .'ok', 'failed'. may be a status"):
+    with pytest.raises(InputError, match="column 'status' .'ok', 'failed'. may give the status"):
         cf.read_scores(pl.DataFrame({**rows, "status": ["ok", "failed"]}))
     assert cf.read_scores(pl.DataFrame({**rows, "fold": [1, 1]})).systems == ("a", "b")
 
@@ -157,7 +157,7 @@ def test_unread_columns_of_long_tables() -> None:
 @pytest.mark.parametrize("name", ["fold", "bm25_rank", "P-Value", "a_std", "mean", "seed"])
 def test_statistics_are_no_systems(name: str) -> None:
     table = {"topic": ["1", "2"], "a": [0.5, 1.0], name: [1, 2]}
-    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'; remove"):
+    with pytest.warns(cf.CranfieldWarning, match=f"read as systems: '{name}'"):
         assert cf.read_scores(pl.DataFrame(table)).systems == ("a", name)
     # Systems may be called like that.
     systems = {"topic": ["1", "2"], "lambda_rank": [0.5, 0.75], "stdin": [0.5, 1], "folded": [1, 2]}

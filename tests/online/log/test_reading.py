@@ -177,7 +177,7 @@ PAGES_TEXT = "page,query,time\n1,cats,2026-01-01T10:00:00Z\n2,dogs,2026-01-01T11
         ("", "page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
         ("", "rank\n1\n", "clicks.csv: has no page column"),
         ("", "\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
-        ("", 'page,rank, "x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv: is no proper table: of 2 rows"),
+        ("", 'page,rank, "x,y\n1,1,2,3\n1,2,2,3\n', "clicks.csv: expected 2 rows, got 0"),
         ("", "page,rank,x\n1,1\n2,1,2,\n", "clicks.csv:2: expected 3 cells as in the head, got 2"),
     ],
 )

@@ -121,10 +121,14 @@ def labelled(
         if names is not None or axis is not None:
             raise PolicyError("names and axis are for arrays, got a data frame, which has names")
         spellings = {name: spelt(name) for name in columns}
-        odd = [n for n, one in spellings.items() if one in SUMMARIES or NO_NAME.fullmatch(one)]
-        if odd:
-            listed = some_of(map(quoted, odd), 5)
-            warn(f"a table: read as assessors: {listed}; remove those that are not", stacklevel=3)
+        doubtful = [
+            name
+            for name, spelling in spellings.items()
+            if spelling in SUMMARIES or NO_NAME.fullmatch(spelling)
+        ]
+        if doubtful:
+            listed = some_of(map(quoted, doubtful), 5)
+            warn(f"columns read as assessors: {listed}; remove those of no assessor", stacklevel=3)
         return _of_ratings(ratings, topics, grades, columns, 1)
     if isinstance(given, (np.ndarray, list)) and not _has_rows(given):
         return _of_ratings(given, topics, grades, names, axis)

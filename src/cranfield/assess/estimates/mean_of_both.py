@@ -54,8 +54,8 @@ def corrected_mean(
     given.
 
     If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
-    is an extension of our own of that of Agresti and Coull (1998) to residuals: z^2 pseudo-labels
-    are added, a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the
+    is our own extension of that of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are
+    added, a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the
     highest grade of humans and judge. Its width is not 0 if the sample has no error of the judge.
     Other labels have the t interval with n - 1 degrees of freedom; if humans and judge differ on
     fewer than 8 labels, and on less than half, that of the human labels alone, with a note. If such

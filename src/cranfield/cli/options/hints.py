@@ -20,7 +20,7 @@ _OF_READERS = frozenset(
     | {"max_grade", "topics_with_grade"}
     | {"numbers", "separator", "subtopics", "system", "ungraded"}
 )
-"""Arguments of reading and judging; advice on one that a command does not have is no use there."""
+"""Arguments of reading and judging; messages of a command name only those that it has."""
 
 _BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
 _AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}

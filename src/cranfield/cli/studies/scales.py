@@ -68,7 +68,7 @@ def scales(
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
     if not graded:
-        refuse_given(("max_grade",), "requires --graded: else the highest grade is 1")
+        refuse_given(("max_grade",), "requires --graded; without it grades are 0 and 1")
     refuse_given(OF_DOCUMENTS, "does not go with all runs of a length")
     options.check_table(meta.ScaleStudy)
     # The least that can be asked for: before files are read, which takes a while.

@@ -16,15 +16,15 @@ OF_LINES = frozenset({"text", "trec", "ntcir"})
 """Formats of runs that may have a header."""
 
 DUPLICATES = {
-    "error": "a document twice in one topic is refused",
-    "first": "the first one in the input is kept",
-    "last": "the last one in the input is kept",
-    "best": "the one with the highest score or grade is kept, of equal ones the first",
+    "error": "refuse duplicate documents of a topic",
+    "first": "keep the first in the input",
+    "last": "keep the last in the input",
+    "best": "keep the document with the highest score or grade, the first in the input if tied",
 }
-"""The policies for a document that stands twice in one topic."""
+"""Policies for duplicate documents of a topic."""
 
 UNGRADED = {
-    "error": "a row without a grade is refused",
-    "drop": "a document without a grade is not judged",
+    "error": "refuse rows without a grade",
+    "drop": "skip rows without a grade; their documents are not judged",
 }
-"""The policies for rows of judgments without a grade."""
+"""Policies for rows of judgments without a grade."""

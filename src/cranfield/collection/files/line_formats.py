@@ -88,7 +88,7 @@ def _layout_of_line(line: str, kind: str, separator: str) -> Layout | None:
     if kind == "run":
         short, whole = len(cells) == 3 and has_value(2), len(cells) >= 6 and has_value(4)
         return SHORT_RUN if short else RUN if whole else None
-    # By tabs, a line of four columns may lack its document.
+    # In a line of four columns between tabs, the document may be empty.
     lacks = separator != "blank" and len(by_tabs) == 4 and not by_tabs[2]
     short = len(cells) == 3 and has_value(2) and cells[1] not in Q0 and not lacks
     return SHORT_QRELS if short else QRELS if len(cells) == 4 and has_value(3) else None

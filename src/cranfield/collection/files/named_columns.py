@@ -123,7 +123,7 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
     """Make columns of what each topic has: {document: value}, or a list of documents."""
     systems = all(isinstance(one, Mapping) for one in data.values())
     if value == "score" and systems and any(map(_holds_runs, data.values())):
-        raise InputError("expected one run, got runs by the names of systems", source=source)
+        raise InputError("expected one run, got a mapping of systems to runs", source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     rising: list[bool] = []
     ranks: list[int] = []
@@ -138,13 +138,13 @@ def _by_topic(value: str, data: Mapping[Any, Any], source: str) -> dict[str, lis
         columns["doc"].extend(docs)
         columns[value].extend(values)
     if rising and all(rising):
-        # Ranks or distances seem to be scores: the order of documents contradicts them.
+        # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
     return columns
 
 
 def _rise(values: Sequence[Any], by_rank: bool) -> bool:
-    """Tell whether values rise, or are ranks where the order of documents means nothing."""
+    """Return True if values rise down a list, or are ranks in a mapping of documents."""
     if by_rank:
         return list(values) == [*range(1, len(values) + 1)] and len(values) > 2
     numbers = [number for one in values if (number := finite(one)) is not None]

@@ -255,7 +255,7 @@ class JudgedRuns(Scorable):
         intents = self.annotations.intents
         if intents is None:
             raise MeasureError(
-                f"{name} needs judgments by subtopic, and these have none;"
+                f"{name} needs judgments by subtopic, and the judgments have none;"
                 " subtopics=True reads the iteration column of judgments as the subtopic"
             )
         return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))

@@ -216,14 +216,17 @@ def _tell_strangers(judged: JudgedRuns) -> None:
 
 
 def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
-    """Warn of files of groups and aspects in which no retrieved document is."""
+    """Warn of files of groups and aspects that share no document with the runs."""
     beside = judged.annotations
     rows = {name: one.documents for name, one in beside.aspects.items()}
     if beside.groups is not None:
         rows["groups"] = beside.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            warn(f"{Source.of(source).name}: has no document that was retrieved", stacklevel=3)
+            warn(
+                f"{Source.of(source).name}: none of its documents is in the runs; do ids differ?",
+                stacklevel=3,
+            )
 
 
 @dataclass(frozen=True, eq=False)

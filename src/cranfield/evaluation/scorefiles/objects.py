@@ -74,14 +74,14 @@ def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if turned and not any(map(_TOPIC.fullmatch, inner)):
         read, topics = (some_of(map(quoted, names), 3) for names in (systems, inner))
         warn(
-            f"{source.name}: {read} are read as systems, and {topics} as topics; expected"
-            " {system: {topic: score}}"
+            f"{source.name}: expected {{system: {{topic: score}}}}; {read} look like topics, but"
+            f" are read as systems, and {topics} as topics"
         )
     return part_of(_from_systems(systems))
 
 
 _TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
-"""Names that are rather those of topics than those of systems."""
+"""Names that look like ids of topics rather than names of systems."""
 
 
 def _is_our_json(data: Mapping[Any, Any]) -> bool:

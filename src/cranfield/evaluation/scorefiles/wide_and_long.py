@@ -195,16 +195,17 @@ _NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
 
 
 def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
-    """Warn of columns that are read as systems, and have names of statistics or of numbers."""
-    odd = [
+    """Warn of columns that are read as systems although their names look like statistics."""
+    doubtful = [
         quoted(name)
         for k in columns
         if spelt(name := table.names[k]) in SUMMARIES
         or _STATISTIC.fullmatch(name)
         or (_NUMBER_OF.fullmatch(name) and not _fractions(table, k))
     ]
-    if odd:
-        warn(f"{table.source.name}: read as systems: {some_of(odd, 5)}; remove those that are not")
+    if doubtful:
+        listed = some_of(doubtful, 5)
+        warn(f"{table.source.name}: columns read as systems: {listed}; remove those of no system")
 
 
 def _fractions(table: ScoreTable, k: int) -> bool:

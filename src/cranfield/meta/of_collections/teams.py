@@ -109,7 +109,9 @@ def _by_system(table: Table) -> dict[str, str | None]:
         if system is None and team is None:
             continue  # An empty line
         if system is None or team is None:
-            raise table.wrong(row, f"has no {'system' if system is None else 'team'}")
+            raise table.wrong(
+                row, f"expected a {'system' if system is None else 'team'}, got an empty cell"
+            )
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams

@@ -74,7 +74,7 @@ class TestChoice:
 
     @property
     def draws(self) -> bool:
-        """Whether the test or its correction draws random samples."""
+        """True if the test or its correction draws random samples."""
         return self.info.random or CORRECTIONS[self.correction or ""].random
 
     @property

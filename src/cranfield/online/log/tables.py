@@ -26,8 +26,9 @@ from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import Cells
 
 
-def _schema(kind: str, *columns: Column, more: tuple[str, ...] = ()) -> Schema:
-    decisive = ("status", "count", "weight", *more)
+def _schema(
+    kind: str, *columns: Column, decisive: tuple[str, ...] = ("status", "count", "weight")
+) -> Schema:
     return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
 
 
@@ -67,7 +68,7 @@ CLICKS = _schema(
     _COUNTED,
     _DWELL,
     _CENSORED,
-    more=("event",),
+    decisive=("status", "count", "weight", "event"),
 )
 FLAT = _schema(
     "table of shown results",
@@ -149,7 +150,7 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) ->
 
 
 def is_blank_file(data: Any) -> bool:
-    """Tell whether this is a file of JSON lines without any; CSV has a head at least."""
+    """Return True for a file of JSON lines without a line; an empty CSV file has a header."""
     if not isinstance(data, (str, PathLike)):
         return False
     source = Source(fspath(data))

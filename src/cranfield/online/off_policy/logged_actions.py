@@ -111,17 +111,17 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     frame = table.frame.select(table.names)
     _check_chances(table, "propensity", zero=False)
     _check_chances(table, "chance", zero=True)
-    if len(below := (table.frame["position"] < 0).arg_true()):
-        row = int(below[0])
-        raise table.wrong(row, f"position must be at least 0, got {table.frame['position'][row]}")
-    position = frame["position"] if "position" in table.names else pl.Series([None])
-    if not position.is_null().all():
-        table.refuse(position.is_null(), lambda row: "has no position")
-    if "page" not in table.names:
-        return frame.with_row_index("list"), table.source, ()
-    if "position" not in table.names:
+    by_page, position = "page" in table.names, table.frame["position"]
+    if by_page and "position" not in table.names:
         raise InputError("lists, by page, need a column position", source=table.source)
-    table.refuse(position.is_null(), lambda row: "has no position")
+    table.refuse(
+        (position < 0).fill_null(value=False),
+        lambda row: f"position must be at least 0, got {row['position']}",
+    )
+    if by_page or not position.is_null().all():
+        table.refuse(position.is_null(), lambda row: "has no position")
+    if not by_page:
+        return frame.with_row_index("list"), table.source, ()
     table.refuse(
         ~_first(frame, ["page", "position"]),
         lambda row: f"position {row['position']} is there twice in page {quoted(row['page'])}",

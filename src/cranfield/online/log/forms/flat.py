@@ -71,7 +71,7 @@ def _number(table: Table, shown: pl.Series) -> pl.Series | None:
         if missing:
             # An empty cell is how joined tables say that there was no click.
             empty = f"{counted(missing, 'row')} without a number of clicks"
-            warn(f"{table.source}: {empty}; taken for no click", stacklevel=4)
+            warn(f"{table.source}: {empty}; read as no click", stacklevel=4)
         return clicks.fill_null(0)
     if known["click_time"].any():
         return known["click_time"].cast(pl.Int64)

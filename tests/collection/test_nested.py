@@ -182,6 +182,13 @@ def test_an_array_is_no_grade(grade: Any) -> None:
         cf.read_qrels({"q": {"a": 1, "b": grade}})
 
 
+@pytest.mark.parametrize("score", [True, np.True_])
+def test_a_truth_value_is_no_score(score: Any) -> None:
+    for scores in ({"a": 2.0, "b": score}, {"a": 2, "b": score}, {"a": 2.0, "b": 1, "c": score}):
+        with pytest.raises(cf.InputError, match=f"row {len(scores)}: score 'True'"):
+            cf.read_run({"q": scores})
+
+
 @settings(max_examples=50)
 @given(_runs(), _judgments(), st.sampled_from([*TIES]), st.sampled_from([None, 2]))
 def test_what_is_judged(

@@ -230,6 +230,7 @@ identifiers = st.text(
 tables = st.dictionaries(st.tuples(identifiers, identifiers), finite, min_size=1, max_size=12)
 
 
+@pytest.mark.filterwarnings("ignore:.* read as text, not as missing")
 @given(tables)
 def test_written_runs_are_read_back(table: dict[tuple[str, str], float]) -> None:
     import tempfile

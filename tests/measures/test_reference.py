@@ -274,6 +274,7 @@ def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list
             )
 
 
+@pytest.mark.filterwarnings("ignore:.* read as text, not as missing")
 @pytest.mark.parametrize("ties", ["trec", "trec_eval-9", "id-ascending"])
 @given(
     scores=st.dictionaries(

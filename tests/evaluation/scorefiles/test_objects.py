@@ -95,7 +95,7 @@ def test_a_measure_in_each_topic(tmp_path: Path) -> None:
 @pytest.mark.parametrize("topics", [("q1", "q2"), ("401", "402"), ("Topic 1", "Topic 2")])
 def test_topics_where_systems_are_wanted(topics: tuple[str, str]) -> None:
     data = {topic: {"bm25": 0.5, "dense": 0.25} for topic in topics}
-    with pytest.warns(cf.CranfieldWarning, match=f"'{topics[0]}', '{topics[1]}' are read as syst"):
+    with pytest.warns(cf.CranfieldWarning, match=f"'{topics[0]}', '{topics[1]}' look like"):
         cf.read_scores(data)
     cf.read_scores({"bm25": dict.fromkeys(topics, 0.5)})
     cf.read_scores({"1": dict.fromkeys(topics, 0.5)})

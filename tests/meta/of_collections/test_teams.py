@@ -63,9 +63,13 @@ def test_each_system_is_its_own_team_by_default() -> None:
         (
             pl.DataFrame({"run": [*SYSTEMS, "x"], "team": [*"aab", " "]}),
             InputError,
-            "row 4: has no",
+            "row 4: expected a team",
         ),
-        (pl.DataFrame({"run": [*SYSTEMS, None], "team": [*"aabb"]}), InputError, "row 4: has no"),
+        (
+            pl.DataFrame({"run": [*SYSTEMS, None], "team": [*"aabb"]}),
+            InputError,
+            "row 4: expected a system",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(teams: Any, error: type[Exception], message: str) -> None:

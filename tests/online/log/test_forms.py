@@ -220,11 +220,11 @@ def test_json_lines_whose_fields_come_late(tmp_path: Path) -> None:
         {"page": k, "query": "q", "doc": f"d{k}", "rank": 1} for k in range(3000)
     ]
     rows.append({"page": 3000, "query": 4, "doc": "x", "rank": 1, "team": "A", "clicked": True})
-    with pytest.warns(CranfieldWarning, match="3,000 rows without a number of clicks; taken for"):
+    with pytest.warns(CranfieldWarning, match="3,000 rows without a number of clicks; read as"):
         log = cf.online.read_log(lines(tmp_path / "flat.jsonl", rows))
     assert log.results["team"].drop_nulls().to_list() == ["A"]
     assert log.clicks.height == 1
-    with pytest.warns(CranfieldWarning, match="3,000 rows without a number of clicks; taken for"):
+    with pytest.warns(CranfieldWarning, match="3,000 rows without a number of clicks; read as"):
         assert_frame_equal(log.results, cf.online.read_log(rows).results)
     assert isinstance(log.results.schema["team"], pl.String)
 

@@ -121,7 +121,7 @@ def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_empty_number_of_clicks_is_none_with_a_warning(number: int) -> None:
     flat = {"page": [1, 1], "query": ["cats"] * 2, "doc": ["a", "b"], "clicks": [None, number]}
-    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks; taken for no "):
+    with pytest.warns(CranfieldWarning, match="1 row without a number of clicks; read as no "):
         assert cf.online.read_log(flat).shown["clicks"].to_list() == [0, number]
 
 

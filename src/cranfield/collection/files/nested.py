@@ -27,6 +27,8 @@ _BLANKS = " \t\n\r\v\f"
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose keys and values are those that they show; a subclass may show others."""
 
+_TRUTHS: frozenset[Any] = frozenset({bool, np.bool_})
+
 _INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_})
 """Types of grades; NumPy would also take an array of no dimension for the integer in it."""
 
@@ -146,10 +148,12 @@ def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
     except Exception:
         # Whatever a value does when it is asked to be an array.
         return None
-    if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8:
+    types = {*map(type, given)}
+    # NumPy takes a truth value among numbers for 1 or 0.
+    if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8 or types & _TRUTHS:
         return None
     exact = kind.types is None or (
-        {*map(type, given)} <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
+        types <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
     )
     return numbers if exact and numbers.shape == (len(given),) else None
 

@@ -114,10 +114,9 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     by_page, position = "page" in table.names, table.frame["position"]
     if by_page and "position" not in table.names:
         raise InputError("lists, by page, need a column position", source=table.source)
-    table.refuse(
-        (position < 0).fill_null(value=False),
-        lambda row: f"position must be at least 0, got {row['position']}",
-    )
+    if len(below := (position < 0).arg_true()):
+        row = int(below[0])
+        raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if by_page or not position.is_null().all():
         table.refuse(position.is_null(), lambda row: "has no position")
     if not by_page:

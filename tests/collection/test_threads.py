@@ -73,13 +73,14 @@ def _by_line(path: Path) -> Any:
         data = data.replace(b"\r", b"\n")
     # The first line says whether there are three columns or six.
     layout = layout_of(Source(str(path)), "text", "run")[1] or RUN
-    text = (b"\n" + data).split(b"\n" + mark)[0][1:]
+    before = (b"\n" + data).split(b"\n" + mark)[0]
+    text = before[1:]
     try:
         frame, numbers, _ = read_lines(text, layout, source="x", first_line=1)
     except cf.InputError as error:
         return error.reason, error.line
     if len(text) < len(data):
-        return "byte order mark", text.count(b"\n") + (2 if text else 1)
+        return "byte order mark", before.count(b"\n") + 1
     return frame.select("topic", "doc").rows(), numbers.tolist()
 
 
@@ -89,6 +90,7 @@ def _by_line(path: Path) -> Any:
 @example(text="1 Q0\n" + "1 Q0 é 1 2 t\n" * 9, cut=False, mark=False, latin=True)
 @example(text="1 Q0 d 1 2 t\n" * 2, cut=False, mark=False, latin=False)
 @example(text="1 Q0 d 1 2 t\r1 Q0 e 1 2 t\r", cut=False, mark=True, latin=False)
+@example(text="\n\ufeff \n", cut=False, mark=False, latin=False)
 @example(text="x\x01 0.5\n", cut=False, mark=False, latin=False)
 @example(text="1 Q0 d 1 2 t\nx^2 Q0 d 1 2 t\n", cut=False, mark=False, latin=False)
 @example(text="1\t Q0 d 1 2 t\n1 Q0 e 1 2\n1 Q0 f 1 nan t\n", cut=True, mark=False, latin=False)

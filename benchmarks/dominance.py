@@ -20,7 +20,7 @@ CASES = ("129x50", "129x500", "30x6980", "129x6980")
 
 def measured(case: str) -> dict[str, float]:
     """Compare all pairs of a case."""
-    from cranfield.scales.statements.dominance import dominance
+    from cranfield.scales.admissible import dominance
 
     systems, topics = map(int, case.split("x"))
     rng = np.random.default_rng(0)

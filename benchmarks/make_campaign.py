@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import cranfield as cf
-from cranfield.campaign.results.kept_scores import KeptScores
-from cranfield.campaign.results.scoring import KeptRuns, Scoring
-from cranfield.campaign.rules.times import utc_text
-from cranfield.campaign.store import objects
+from cranfield.campaign.results.scoring import KeptRuns, KeptScores, Scoring
+from cranfield.campaign.rules.task_rules import utc_text
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Submission, Team
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.evaluation.evaluation import score
@@ -76,7 +75,7 @@ def made(folder: Path, runs: int, topics: int, seed: int = 7) -> None:
 def put(folder: Path, data: bytes) -> tuple[str, int]:
     """Keep an object without waiting for the disk."""
     sha256 = hashlib.sha256(data).hexdigest()
-    path = objects.path(folder, sha256)
+    path = records.path(folder, sha256)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_bytes(data)
     return sha256, len(data)

@@ -56,7 +56,7 @@ def splits(data: Path) -> str:
     whole, by_shard = random_scores()
     sizes = [5, 10, 25, 50, 125]
     study = split_topics(whole, MODELS, by_shard=by_shard, sizes=sizes, repeats=100, jobs=2)
-    return f"AA of anova-2 at 125: {study.table('AA')['125'][1]:.1f}"
+    return f"AA of anova-2 at 125: {study.outcomes('AA')['125'][1]:.1f}"
 
 
 def trec8(data: Path) -> str:
@@ -75,7 +75,7 @@ def trec8(data: Path) -> str:
         repeats=100,
         jobs=2,
     )
-    return f"{len(runs)} runs; AA of anova-2 at 25: {study.table('AA')['25'][1]:.1f}"
+    return f"{len(runs)} runs; AA of anova-2 at 25: {study.outcomes('AA')['25'][1]:.1f}"
 
 
 def asl(data: Path) -> str:

@@ -56,7 +56,7 @@ def drawn(case: Case) -> np.ndarray:
 
 def measured(name: str) -> dict[str, object]:
     """Make the image of a case, count its values and rank its runs."""
-    from cranfield.scales.images.making import image
+    from cranfield.scales.images.values import image
 
     case = CASES[name]
     runs = drawn(case)

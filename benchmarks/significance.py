@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cranfield as cf
-from cranfield.significance.corrections.randomised import max_t_pvalues, randomised_tukey
+from cranfield.significance.corrections.resampled import max_t_pvalues, randomised_tukey
 from cranfield.significance.corrections.studentised import distribution, studentised_range_sf
+from cranfield.significance.differences import all_pairs
 from cranfield.significance.models.anova import three_way
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import all_pairs
-from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.registry import Options
 
 TOPICS, SYSTEMS = 50, 129
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2

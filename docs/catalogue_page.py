@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from cranfield.cli.measures import KINDS, Entry, entries, families, findings
-from cranfield.measures.catalogue.battery import battery
-from cranfield.measures.catalogue.findings import PROPERTIES, Finding
+from measure_properties.battery import battery
+from measure_properties.findings import PROPERTIES, Finding
+from measure_properties.properties import properties, representative
+
+from cranfield.cli.measures import KINDS, Entry, entries, families
 
 MARKS = {True: "yes", False: "–", None: "?"}
 
@@ -135,6 +137,14 @@ def meanings() -> Iterator[str]:
         yield f"| {title} | {meaning} | {source} |"
 
 
+def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
+    """Return the form that represents a measure and its properties; None for measures of texts."""
+    made = None if one.kind == KINDS[2] else representative(one.info.name)
+    if made is None:
+        return one.info.name, None
+    return str(made), properties(made).findings
+
+
 def properties_of(one: Entry) -> list[str]:
     """Write the section with the properties of one measure, with examples."""
     form, found = findings(one)
@@ -159,8 +169,8 @@ def properties_of(one: Entry) -> list[str]:
     return [*lines, ""]
 
 
-def _by_intent(found: dict[str, Finding] | object) -> bool:
-    return bool(found["intents"].holds)  # type: ignore[index]
+def _by_intent(found: Mapping[str, Finding]) -> bool:
+    return bool(found["intents"].holds)
 
 
 def described(text: str) -> list[str]:

@@ -1,11 +1,11 @@
 """Run the examples of the documentation and compare what they print with what the pages show.
 
-    python docs/check_examples.py [PAGE...]
+    python docs/check_examples.py [--update] [PAGE...]
 
 Python sessions (`pycon`) go through doctest. Commands (`console`) go through the shell; a call of
 `cranfield` at the start goes through its main function, which saves starting Python again. Each page
 runs from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything
-differs.
+differs. With `--update` the pages get the new output, to be reviewed with `git diff`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,17 +48,40 @@ def blocks(page: str) -> Iterator[Block]:
         yield Block(found[2], text, page.count("\n", 0, found.start()) + 2)
 
 
-def check_session(block: Block, name: str, names: dict[str, Any]) -> tuple[int, int]:
+class Recorder(doctest.DocTestRunner):
+    """Runs a session and records the output of examples that print something else."""
+
+    def __init__(self) -> None:
+        super().__init__(optionflags=FLAGS)
+        self.differences: list[tuple[str, str]] = []
+
+    def report_failure(self, out: Any, test: doctest.DocTest, example: Any, got: str) -> None:
+        """Record the example as it is written, with its expected and its new output."""
+        super().report_failure(out, test, example, got)
+        indent = " " * example.indent
+        blank = got.replace("\n\n", "\n<BLANKLINE>\n")
+        self.differences.append((example.want, textwrap.indent(blank, indent)))
+
+
+Differences = list[tuple[str, str]]
+"""The expected and the new output of each example that prints something else."""
+
+
+def check_session(block: Block, name: str, names: dict[str, Any]) -> tuple[Differences, int]:
     """Run a Python session; names live on to the page's next session."""
     test = doctest.DocTestParser().get_doctest(block.text, names, name, name, block.line - 1)
-    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, clear_globs=False)
+    runner = Recorder()
+    result = runner.run(test, clear_globs=False)
     names.update(test.globs)
-    return result.failed, result.attempted
+    # An example that raises has no new output.
+    raised = result.failed - len(runner.differences)
+    return [*runner.differences, *[("", "")] * raised], result.attempted
 
 
-def check_commands(block: Block, name: str) -> tuple[int, int]:
+def check_commands(block: Block, name: str) -> tuple[Differences, int]:
     """Run commands; what they print on either stream comes below them."""
-    failed = attempted = 0
+    differences: Differences = []
+    attempted = 0
     parts = re.split(r"(?m)^\$ ", block.text)
     for part in parts[1:]:
         lines = part.splitlines(keepends=True)
@@ -71,9 +95,9 @@ def check_commands(block: Block, name: str) -> tuple[int, int]:
         got = output_of(command)
         attempted += 1
         if not doctest.OutputChecker().check_output(want, got, FLAGS):
-            failed += 1
+            differences.append((want, got))
             print(f"{name}, near line {block.line}:\n$ {command}\nexpected:\n{want}\ngot:\n{got}")
-    return failed, attempted
+    return differences, attempted
 
 
 def output_of(command: str) -> str:
@@ -131,31 +155,37 @@ def output_of_main(words: list[str], *, together: bool) -> tuple[str, str, int]:
     return out.getvalue(), "" if together else err.getvalue(), status
 
 
-def check_page(path: Path) -> tuple[int, int]:
-    """Run one page."""
+def check_page(path: Path, *, update: bool) -> tuple[int, int]:
+    """Run one page; return the numbers of examples that differ and of all examples."""
     names: dict[str, Any] = {"__name__": "__main__"}
     failed = attempted = 0
+    page = new = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(DOCS / "examples", folder, dirs_exist_ok=True)
         with contextlib.chdir(folder):
-            for block in blocks(path.read_text(encoding="utf-8")):
+            for block in blocks(page):
                 if block.kind == "pycon":
-                    counts = check_session(block, path.name, names)
+                    differences, count = check_session(block, path.name, names)
                 else:
-                    counts = check_commands(block, path.name)
-                failed += counts[0]
-                attempted += counts[1]
+                    differences, count = check_commands(block, path.name)
+                failed += len(differences)
+                attempted += count
+                for want, got in differences:
+                    new = new.replace(want, got, 1) if want else new
+    if update and new != page:
+        path.write_text(new, encoding="utf-8")
     return failed, attempted
 
 
-def main(pages: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the pages given, or all."""
     # What is shown depends on the width of the terminal and on its colours.
     os.environ.update(COLUMNS="100", NO_COLOR="1", PYTHONUTF8="1")
+    update = "--update" in arguments
+    pages = [Path(name) for name in arguments if name != "--update"]
     failed = attempted = 0
-    every = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("tasks/*.md"))]
-    for path in map(Path, pages) if pages else every:
-        counts = check_page(path.resolve())
+    for path in pages or [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("tasks/*.md"))]:
+        counts = check_page(path.resolve(), update=update)
         failed += counts[0]
         attempted += counts[1]
     print(f"documentation: {attempted} examples, {failed} failed")

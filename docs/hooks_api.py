@@ -12,6 +12,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from navigation import section
 
+from cranfield.result import Result
+
 ROOMS = {
     "cranfield": "The names of everyday work: `import cranfield as cf`.",
     "cranfield.collection": "What is read: [reading](../reading.md), [judging](../judging.md).",
@@ -29,6 +31,7 @@ ROOMS = {
     "cranfield.meta": "Studies of [tests](../testing-tests.md), [measures](../testing-measures.md),"
     " [collections](../testing-collections.md) and [reproductions](../reproducing.md).",
     "cranfield.charts": "What they look like: [gallery](../gallery.md).",
+    "cranfield.result": "What every result has in common.",
     "cranfield.tabular": "What they look like: [tables](../tables.md).",
 }
 """Rooms with public names, and where their guide is; a name is documented in the first that has it.
@@ -63,7 +66,27 @@ def page(room: str, guide: str) -> Iterator[str]:
         if room == "cranfield" or not any(thing is other for _, other in documented(root())):
             # Its own place in the code is what can be found without running it.
             home = f"{inspect.getmodule(thing).__name__}.{thing.__qualname__}"  # type: ignore[union-attr]
-            yield from (f"::: {home}", "    options:", f"      heading: {room}.{name}", "")
+            yield from (f"::: {home}", "    options:", f"      heading: {room}.{name}")
+            if inspect.isclass(thing) and issubclass(thing, Result) and room != "cranfield.result":
+                # What all results have is documented once.
+                yield "      inherited_members: false"
+                yield from ("", *columns(thing))
+            yield ""
+
+
+def columns(result: type[Result]) -> Iterator[str]:
+    """Write the declared columns of a class of results as Markdown tables."""
+    for table, declared in result.declared().items():
+        title = f"Columns of the table `{table}`" if len(result.declared()) > 1 else "Columns"
+        yield from (f"**{title}**", "", "| column | |", "| --- | --- |")
+        for name, column in declared.items():
+            key = " *(key)*" if column.key else ""
+            yield f"| `{name}`{key} | {column.about.replace('|', chr(92) + '|')} |"
+        yield ""
+    yield (
+        "All results have the methods of [`cranfield.result.Result`](result.md):"
+        " `print`, `to_polars`, `to_csv`, `to_json`, `to_latex`, ..."
+    )
 
 
 def root() -> ModuleType:

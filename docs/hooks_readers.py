@@ -10,8 +10,7 @@ from mkdocs.structure.files import File, Files
 from navigation import section
 
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX
-from cranfield.sources.column_names import DECISIVE, PLAIN
-from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import DECISIVE, PLAIN, Schema
 
 PAGE = "readers.md"
 
@@ -21,36 +20,35 @@ READERS = {
     "Judgments": ("cranfield.collection.files.named_columns:QRELS", "reading.md"),
     "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),
     "Groups of documents": ("cranfield.collection.document_tables:_GROUPS", "fairness.md"),
-    "Intents": ("cranfield.collection.intents.probabilities:_INTENTS", "diversity.md"),
-    "Shards": ("cranfield.collection.shards.sharding:_SHARDS", "testing-tests.md"),
-    "Documents of a collection": ("cranfield.collection.shards.sharding:_DOCUMENTS", ""),
-    "Labels of people": ("cranfield.assess.labels.columns:LABELS", "labels.md"),
-    "Gold grades": ("cranfield.assess.labels.gold:_ITEMS", "labels.md"),
+    "Intents": ("cranfield.collection.intents:_INTENTS", "diversity.md"),
+    "Shards": ("cranfield.collection.shards:_SHARDS", "testing-tests.md"),
+    "Documents of a collection": ("cranfield.collection.shards:_DOCUMENTS", ""),
+    "Labels of people": ("cranfield.assess.labels.reading:LABELS", "labels.md"),
+    "Gold grades": ("cranfield.assess.labels.reading:_ITEMS", "labels.md"),
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
-    "Families of judges": ("cranfield.assess.judges.families:_FAMILIES", "llm-judges.md"),
-    "Teams": ("cranfield.meta.of_collections.teams:_TEAMS", "testing-collections.md"),
-    "Preferences": ("cranfield.meta.of_measures.preferences:_PREFERENCES", "testing-measures.md"),
+    "Families of judges": ("cranfield.assess.judges.kin:_FAMILIES", "llm-judges.md"),
+    "Teams": ("cranfield.meta.of_collections.rankings:_TEAMS", "testing-collections.md"),
+    "Preferences": ("cranfield.meta.of_measures.predictive:_PREFERENCES", "testing-measures.md"),
     "Answers": ("cranfield.texts.answers:ANSWERS", "answers.md"),
     "Nuggets": ("cranfield.texts.gold:NUGGETS", "answers.md"),
     "Citations": ("cranfield.texts.citations:_CITATIONS", "answers.md"),
     "Texts and references": ("cranfield.texts.summaries:_TEXTS", "answers.md"),
-    "Sessions": ("cranfield.sessions.columns:_SESSIONS", "sessions.md"),
-    "Clicks of sessions": ("cranfield.sessions.columns:CLICKS", "sessions.md"),
-    "Topics of sessions": ("cranfield.sessions.columns:TOPICS", "sessions.md"),
-    "Logs: pages": ("cranfield.online.log.tables:PAGES", "logs.md"),
-    "Logs: results": ("cranfield.online.log.tables:RESULTS", "logs.md"),
-    "Logs: clicks": ("cranfield.online.log.tables:CLICKS", "logs.md"),
-    "Logs: one table of shown results": ("cranfield.online.log.tables:FLAT", "logs.md"),
+    "Sessions": ("cranfield.sessions.reading:_SESSIONS", "sessions.md"),
+    "Clicks of sessions": ("cranfield.sessions.reading:CLICK_COLUMNS", "sessions.md"),
+    "Topics of sessions": ("cranfield.sessions.reading:TOPICS", "sessions.md"),
+    "Logs: pages": ("cranfield.online.log.cells:PAGES", "logs.md"),
+    "Logs: results": ("cranfield.online.log.cells:RESULTS", "logs.md"),
+    "Logs: clicks": ("cranfield.online.log.cells:CLICKS", "logs.md"),
+    "Logs: one table of shown results": ("cranfield.online.log.cells:FLAT", "logs.md"),
     "Labels of pages": ("cranfield.online.measures.measuring:LABELS", "online-measures.md"),
-    "Pages to interleave": ("cranfield.online.interleaving.of_runs:_PAGES", "interleaving.md"),
-    "Logged actions": ("cranfield.online.off_policy.logged_actions:ACTIONS", "off-policy.md"),
-    "Policies": ("cranfield.online.off_policy.logged_actions:POLICY", "off-policy.md"),
-    "Boards": ("cranfield.campaign.results.entries:_BOARD", "campaign-results.md"),
+    "Pages to interleave": ("cranfield.online.interleaving.interleaver:_PAGES", "interleaving.md"),
+    "Logged actions": ("cranfield.online.off_policy.policy_value:ACTIONS", "off-policy.md"),
+    "Policies": ("cranfield.online.off_policy.policy_value:POLICY", "off-policy.md"),
+    "Boards": ("cranfield.campaign.results.history:_BOARD", "campaign-results.md"),
     "Tables of runs to submit": (
-        "cranfield.campaign.submitting.archive_table:_TABLE",
+        "cranfield.campaign.submitting.archive:_TABLE",
         "campaigns.md",
     ),
-    "Means of trec_eval": ("cranfield.bridges.trec_eval.z_scores:_MEANS", "bridges.md"),
 }
 """Where each schema is declared, and the page of its guide."""
 

@@ -6,7 +6,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-from cranfield.reporting.references.works import entries
+from cranfield.reporting.references import entries
 
 PLACE = "<!-- references -->"
 """Where the list goes."""

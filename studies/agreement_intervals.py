@@ -26,8 +26,7 @@ import numpy as np
 from numpy.random import Generator
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import coefficient
-from cranfield.assess.agreement.intervals import jackknife, percentiles
+from cranfield.assess.agreement.coefficients import coefficient, jackknife, percentiles
 from cranfield.assess.agreement.tables import Tables, of_joint, two_assessors
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream

@@ -23,14 +23,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
-from cranfield.assess.agreement import laws
-from cranfield.assess.agreement.intervals import jackknife
+from cranfield.assess.agreement import coefficients
+from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import of_joint
 from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated
-from cranfield.assess.judges.beside import Scale
-from cranfield.assess.judges.calibration import calibration
-from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, statistics
-from cranfield.assess.judges.scoring import by_all
+from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
+from cranfield.assess.judges.rankings import by_all
+from cranfield.assess.judges.reading import Scale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
 from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of, row, rows
@@ -189,7 +188,7 @@ def judges(folder: Path, samples: int) -> None:
     counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
     of_all = statistics(Scale(0, 3), "ordinal")
-    of_all["overlap(rel=2)"] = lambda tables: laws.overlap(tables.cut(2))
+    of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.cut(2))
     truth = {name: law(of_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()}
     shares = {*SHARES, "overlap(rel=2)"}
     calibrated = np.stack([calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])

@@ -25,8 +25,8 @@ from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs
+from cranfield.significance.differences import Pairs
+from cranfield.significance.registry import Options
 
 SIZES = (10, 25, 50)
 SHAPES = ("normal", "skewed", "discrete")

@@ -30,7 +30,7 @@ from pathlib import Path
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
-from cranfield.campaign.store.verification import REPAIRED
+from cranfield.campaign.store.whole_folder import REPAIRED
 
 RUNS, TEAMS, LIMIT = 500, 20, 22
 MEAN = 0.5
@@ -175,7 +175,7 @@ def killed(folder: Path, kills: int, seed: int) -> int:
         print(f"  {what:10} {times:5}")
     left += sum(one.kind == REPAIRED for one in last.findings)
     print(f"the rest of {RUNS} runs each without a kill: {ended:.0f} s")
-    print(f"left over, and removed: {left}; at the end {last.summary()}")
+    print(f"left over, and removed: {left}; at the end {last.heading()[0]}")
     wrong.extend(asked(folder, place))
     print(f"{len(wrong)} things wrong", *wrong[:20], sep="\n  ")
     return len(wrong)

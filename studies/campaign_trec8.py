@@ -18,8 +18,8 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.assess import Pool
-from cranfield.campaign.results.pooling import pool, pooled_runs
-from cranfield.campaign.store.objects import path
+from cranfield.campaign.results.stored_inputs import pool, pooled_runs
+from cranfield.campaign.store.records import path
 from cranfield.campaign.submitting.teams import add_team
 from cranfield.scores import Scores
 

@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
-from cranfield.online.experiments.always_valid import always_valid
-from cranfield.online.experiments.effects import Effects
-from cranfield.online.experiments.metrics import Placed, arm_means
-from cranfield.online.experiments.moments import Moments
+from cranfield.online.experiments.estimates import Effects, always_valid
+from cranfield.online.experiments.metrics import Moments, Placed, arm_means
 from cranfield.online.experiments.replays import moments_of_two
-from cranfield.online.experiments.sample_ratio import FEW, chi_square
-from cranfield.significance.difference_by_error import t_pvalue, t_quantile
-from cranfield.significance.tests.binomial import binomial_pvalues
+from cranfield.online.experiments.report import FEW, chi_square
+from cranfield.significance.differences import t_pvalue, t_quantile
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 
 Floats = NDArray[np.float64]
 

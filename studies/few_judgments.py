@@ -31,9 +31,8 @@ from scipy.special import ndtr
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
-from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated
-from cranfield.assess.estimates.by_topic import Topics
-from cranfield.assess.estimates.worth_of_documents import worth
+from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated, worth
+from cranfield.assess.estimates.corrected import Topics
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.collection.qrels import Qrels

@@ -16,12 +16,11 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import discriminative_power
-from cranfield.reporting.charts.of_scales.distribution import distribution_chart
-from cranfield.reporting.charts.of_scales.hasse import hasse_chart
-from cranfield.reporting.charts.of_scales.spacing import spacing_chart
-from cranfield.reporting.charts.of_scores.box import box_plot
-from cranfield.reporting.charts.of_scores.recall import precision_recall
-from cranfield.reporting.charts.of_studies.asl import asl_chart
+from cranfield.reporting.charts.hasse import hasse_chart
+from cranfield.reporting.charts.of_scales import distribution_chart, spacing_chart
+from cranfield.reporting.charts.of_studies import asl_chart
+from cranfield.reporting.charts.of_systems import box_plot
+from cranfield.reporting.charts.recall import precision_recall
 
 LARGEST = 170_000
 """Bytes of an SVG."""

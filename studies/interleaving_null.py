@@ -17,7 +17,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream, uniforms
 from cranfield.online import interleave, preference_by_credits, simulated_user
-from cranfield.significance.tests.binomial import binomial_pvalues
+from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.tabular import from_frame
 
 EXPERIMENTS = 10_000

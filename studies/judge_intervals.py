@@ -18,9 +18,9 @@ import polars as pl
 from scipy.stats import norm
 
 import cranfield as cf
-from cranfield.assess.agreement.intervals import jackknife, percentiles
-from cranfield.assess.judges.calibration import calibration
-from cranfield.assess.judges.scoring import by_all
+from cranfield.assess.agreement.coefficients import jackknife, percentiles
+from cranfield.assess.judges.comparison import calibration
+from cranfield.assess.judges.rankings import by_all
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap

@@ -20,9 +20,8 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.meta import split_topics
-from cranfield.meta.study import findings
 from cranfield.reporting.tables import topics_table
-from cranfield.reporting.text.studies import written
+from cranfield.result import together
 
 HOSTILE = (
     *(r"under_score", r"100%", r"a&b", r"#1", r"{curly}", r"back\slash", r"~tilde^hat"),
@@ -79,7 +78,7 @@ def document() -> str:
             caption="Many systems", label="tab:long", long=True
         ),
         topics_table({"AP": scores(HOSTILE[:4], 6, 5)}).to_latex(caption=True),
-        written(findings(split_topics(few, ["t", "anova-2"], sizes=[5], repeats=5)), "latex"),
+        together(split_topics(few, ["t", "anova-2"], sizes=[5], repeats=5)).write("latex"),
         r"See \ref{tab:baseline}, \ref{tab:groups} and \ref{tab:long}.",
     ]
     return PREAMBLE + "\\clearpage\n".join(f"{one}\n" for one in parts) + "\\end{document}\n"

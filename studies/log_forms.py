@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 import cranfield as cf
-from cranfield.online.log.writing import FORMATS
+from cranfield.online.log.query_log import FORMATS
 
 MEASURES = [
     *(

@@ -17,9 +17,9 @@ import numpy as np
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs
-from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.differences import Pairs
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.registry import Options
 
 SEED, ALPHA = 20261122, 0.05
 TOPICS, PAIRS, SAMPLES = 50, 200, 1000

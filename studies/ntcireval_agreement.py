@@ -207,7 +207,7 @@ def by_intent_files(
     folder: Path, name: str, judged: cf.JudgedRuns, forms: Mapping[str, str], cells: Cells
 ) -> None:
     """Values of every intent by itself, and of the topics."""
-    from cranfield.collection.intents.by_intent import by_intent
+    from cranfield.collection.judged.judged_runs import by_intent
 
     [view] = (part.judged for part in by_intent(judged, "the study"))
     for ending in ("nevIA", "nevPQ"):

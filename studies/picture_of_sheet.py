@@ -15,8 +15,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import cranfield as cf
-from cranfield.campaign.results.sheets.making import Known, make_sheets, measures_of
-from cranfield.campaign.results.sheets.page import sheet_page
+from cranfield.campaign.results.sheet_files import sheet_page
+from cranfield.campaign.results.sheet_making import Known, make_sheets, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import leave_one_out, pooling, stability
-from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
-from cranfield.reporting.charts.of_studies.pooling import pooling_chart
-from cranfield.reporting.charts.of_studies.stability import stability_chart
+from cranfield.reporting.charts.of_studies import (
+    leave_one_out_chart,
+    pooling_chart,
+    stability_chart,
+)
 
 
 def stable() -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import discriminative_power
-from cranfield.reporting.charts.of_studies.asl import asl_chart
+from cranfield.reporting.charts.of_studies import asl_chart
 
 
 def asl() -> Any:

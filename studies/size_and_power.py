@@ -42,21 +42,23 @@ import cranfield as cf
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
-from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.parts import blocks, run_parts
+from cranfield.meta.work import blocks, fingerprint, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
-from cranfield.significance.corrections.bootstrap_tukey import PooledErrors, maxima, pvalues_of
 from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.corrections.resampled import (
+    CentredPairs,
+    PooledErrors,
+    maxima,
+    pvalues_of,
+    step_down,
+)
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.difference_by_error import ratio
+from cranfield.significance.differences import Pairs, all_pairs, ratio
 from cranfield.significance.models.anova import two_way_model
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.simulation.resampled import Resampled
-from cranfield.significance.simulation.simulator import Simulator, fit_simulator
-from cranfield.significance.tests.student_t import t_test
+from cranfield.significance.pairwise.means import t_test
+from cranfield.significance.registry import Options
+from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
 TESTS = (
     "anova-2+tukey",

@@ -21,7 +21,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.significance.models.anova import two_way
-from cranfield.significance.models.sphericity import epsilons
+from cranfield.significance.models.anova_table import epsilons
 from studies.size_and_power import populations
 
 SEED, ALPHA = 20261122, 0.05

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cranfield.evaluation.of_runs import evaluate
 from cranfield.meta import false_alarms, split_topics
-from cranfield.meta.of_tests.split_study import SplitStudy
+from cranfield.meta.of_tests.splits import SplitStudy
 
 SIZES = (5, 10, 25)
 MODELS = {
@@ -76,9 +76,9 @@ def side_by_side(study: SplitStudy, what: str) -> str:
     """Write one table of the paper, ours first."""
     pairs = study.groups["all systems"] * (study.groups["all systems"] - 1) // 2
     if what == "overlap":
-        frame = study.table("overlap", second="anova-3", sets="1-1")
+        frame = study.outcomes("overlap", second="anova-3", sets="1-1")
     else:
-        frame = study.table(what)
+        frame = study.outcomes(what)
     lines = ["| | " + " | ".join(f"{size} topics" for size in SIZES) + " |", "| --- |" * 1]
     lines[1] += " --- |" * len(SIZES)
     for test, theirs in PAPER[what].items():
@@ -96,7 +96,7 @@ def side_by_side(study: SplitStudy, what: str) -> str:
 def consistency(study: SplitStudy, size: int) -> str:
     """Write table 6 for one size, ours only: the paper has it for 125 topics."""
     names = ("AA", "AD", "MA", "MD", "bias")
-    tables = {name: study.table(name)[str(size)] for name in names}
+    tables = {name: study.outcomes(name)[str(size)] for name in names}
     lines = ["| | AA | AD | MA | MD | bias |", "| --- | --- | --- | --- | --- | --- |"]
     for k, test in enumerate(study.tests):
         counts = " | ".join(f"{tables[name][k]:.1f}" for name in names[:-1])

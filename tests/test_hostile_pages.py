@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.escape import plain
+from cranfield.base.text import plain
 from cranfield.campaign.publishing.site.writing import write_site_of
-from cranfield.campaign.results.sheets.overview import overview_of
-from cranfield.campaign.results.sheets.overview_page import overview_page
-from studies.attack.reports import texts
+from cranfield.campaign.results.overview import overview_of, overview_page
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made
+from tests.hostile_texts import hostile_texts
 from tests.reporting.page.opening import Opened, opened
 
 pytestmark = pytest.mark.filterwarnings(
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 # Blanks around ids do not count: texts differ by more, and none is blank.
-TEXTS = [*{text.strip(): text for text in texts(11) if text.strip()}.values()]
+TEXTS = [*{text.strip(): text for text in hostile_texts(11) if text.strip()}.values()]
 TOGETHER = 50
 PARTS = range(0, len(TEXTS), TOGETHER)
 

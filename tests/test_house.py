@@ -1,17 +1,20 @@
-"""The order of the house: no circles of imports, small folders, names that tell modules apart."""
+"""The order of the house: no circles of imports, and names that do not hide others."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+import inspect
+import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "src/cranfield"
-MOST_MODULES = 15
 
 
 def name_of(path: Path) -> str:
@@ -41,33 +44,35 @@ def test_no_circle_of_imports() -> None:
         raise AssertionError(f"a circle of imports: {' <- '.join(error.args[1])}") from None
 
 
-def test_folders_are_small() -> None:
-    folders = defaultdict(list)
-    for path in MODULES.values():
-        folders[path.parent].append(path.name)
-    full = {str(folder): len(names) for folder, names in folders.items()}
-    assert {folder: size for folder, size in full.items() if size > MOST_MODULES} == {}
+def test_no_string_names_a_module_of_a_higher_layer() -> None:
+    """The contract of layers reads imports; a module loaded by its name would pass it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = project["tool"]["importlinter"]["contracts"]
+    layer_of = {
+        package: k
+        for k, layer in enumerate(contract["layers"])
+        for package in layer.replace(" ", "").split("|")
+    }
+
+    def layer(name: str) -> int | None:
+        return layer_of.get(".".join(name.split(".")[:2]))
+
+    higher = []
+    for module, path in MODULES.items():
+        below = layer(module)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in MODULES and below is not None:
+                above = layer(node.value)
+                if above is not None and above < below:
+                    higher.append(f"{module}: {node.value}")
+    assert not higher
 
 
-def alike(name: str) -> str:
-    """What near twins have in common: case, underscores and a plural make no other name."""
-    return name.lower().replace("_", "").removesuffix("s")
+ROOMS = sorted({name.split(".")[1] for name in MODULES if name.count(".") > 1})
 
 
-def test_no_near_twins() -> None:
-    """Modules and folders that stand side by side have names of their own."""
-    seen: dict[tuple[Path, str], str] = {}
-    for name, path in MODULES.items():
-        if name == "cranfield":
-            continue
-        own = path.parent if path.name == "__init__.py" else path
-        key = (own.parent, alias := alike(own.stem))
-        assert key not in seen, f"{name} and {seen[key]} have nearly the same name {alias}"
-        seen[key] = name
-
-
-def test_no_module_hides_a_name_of_the_measures() -> None:
-    import cranfield.measures as measures
-
-    hidden = [name for name in measures.__all__ if (PACKAGE / "measures" / f"{name}.py").exists()]
-    assert not hidden
+@pytest.mark.parametrize("package", ["", *(f".{name}" for name in ROOMS)])
+def test_no_module_hides_a_public_name(package: str) -> None:
+    room = import_module(f"cranfield{package}")
+    public = [name for name in getattr(room, "__all__", ()) if f"{room.__name__}.{name}" in MODULES]
+    assert all(inspect.ismodule(getattr(room, name)) for name in public), public

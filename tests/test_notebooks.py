@@ -20,10 +20,9 @@ from cranfield.meta.of_measures.correlations import correlate
 from cranfield.meta.of_measures.discriminative import discriminative_power
 from cranfield.meta.of_measures.predictive import predictive_power
 from cranfield.meta.of_measures.swap_method import swap_method
-from cranfield.meta.of_topics.extrapolation import extrapolate
-from cranfield.meta.of_topics.generalizability import generalizability
-from cranfield.meta.of_topics.resampling import stability
-from cranfield.meta.reproduction.of_runs import reproduce
+from cranfield.meta.of_topics.extrapolation import extrapolate, generalizability
+from cranfield.meta.of_topics.sample_study import stability
+from cranfield.meta.reproduction import reproduce
 from cranfield.significance import check_assumptions, compare_bayes
 from cranfield.tabular import Cell, Table, frame_html
 

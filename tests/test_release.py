@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from release.conda_recipe import line_of, recipe_of
 from release.metadata_hook import CustomMetadataHook
@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 def test_the_recipe_needs_what_the_project_needs(tmp_path: Path) -> None:
     sdist = tmp_path / "cranfield-1.2.3.tar.gz"
     sdist.write_bytes(b"x")
-    recipe = YAML(typ="safe").load(recipe_of(sdist))
+    recipe = yaml.safe_load(recipe_of(sdist))
     assert recipe["context"]["version"] == "1.2.3"
     assert recipe["source"]["sha256"] == hashlib.sha256(b"x").hexdigest()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

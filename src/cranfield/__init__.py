@@ -3,6 +3,14 @@
 The public names stand in `__init__.pyi`; each loads its module when it is first used.
 """
 
-from cranfield.base.border import attach_public
+from functools import partial
+from importlib import import_module
 
-__getattr__, __dir__, __all__ = attach_public(__name__, __file__)
+import lazy_loader
+
+from cranfield.base import showing
+
+showing.LOADERS["charts"] = partial(import_module, "cranfield.reporting.charts.catalogue")
+showing.LOADERS["prose"] = partial(import_module, "cranfield.reporting.prose")
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

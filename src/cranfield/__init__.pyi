@@ -32,29 +32,29 @@ from .collection.files.reading import read_qrels as read_qrels, read_run as read
 from .collection.files.writing import write_qrels as write_qrels, write_run as write_run
 from .collection.judged.judged_runs import JudgedRuns as JudgedRuns
 from .collection.judged.judging import judge as judge
-from .collection.judged.policies import Policies as Policies
+from .collection.policies import Policies as Policies
 from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
-from .collection.shards.sharding import read_shards as read_shards
-from .collection.shards.sharding import random_shards as random_shards
+from .collection.shards import read_shards as read_shards
+from .collection.shards import random_shards as random_shards
 from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
-from .evaluation.of_sessions import evaluate_sessions as evaluate_sessions
+from .evaluation.of_runs import evaluate_sessions as evaluate_sessions
 from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
-from .measures.defining import define as define
+from .measures.base import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report
-from .reporting.references.citing import cite as cite
-from .reporting.tables.results_table import table as table
-from .reporting.tables.of_studies import study_tables as study_tables
-from .scales.images.making import image as image
+from .reporting.references import cite as cite
+from .reporting.tables import table as table
+from .reporting.tables import study_tables as study_tables
+from .scales.images.values import image as image
 from .scales.interval_scaled import interval as interval
-from .scales.statements.meaningful import meaning as meaning
-from .scales.verdicts.scale_of import scale_of as scale_of
+from .scales.meaningful import meaning as meaning
+from .scales.finding_scales import scale_of as scale_of
 from .scores import Scores as Scores
 from .sessions import read_sessions as read_sessions
 from .significance.comparison.compare import compare as compare

@@ -10,8 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.border import close_border
-from cranfield.base.showing import Hinting
 from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
@@ -22,7 +20,7 @@ _DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Collection(Hinting):
+class Collection:
     """Judgments, runs, and what is known of them.
 
     Attributes
@@ -90,9 +88,6 @@ def trec_covid() -> Collection:
     runs = Runs([(run["tag"], by_run[run["tag"]]) for run in about["runs"]])
     qrels = read_qrels(table.filter(pl.col("run").is_null()).select("topic", "doc", "grade"))
     return Collection(about["name"], qrels, runs, about)
-
-
-close_border(__name__, ["trec_covid"])
 
 
 def __dir__() -> list[str]:

@@ -10,18 +10,18 @@ import cranfield
 from cranfield import significance
 from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
-from cranfield.collection.intents.probabilities import read_intents
-from cranfield.collection.judged.policies import PRESETS
+from cranfield.collection.intents import read_intents
+from cranfield.collection.policies import PRESETS
 from cranfield.measures.base import REGISTRY, measure
-from cranfield.measures.catalogue.battery_judged import scores as battery_scores
-from cranfield.measures.catalogue.properties import catalogue, properties
 from cranfield.measures.families import KINDS
+from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.sessions import click_u
-from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
-from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
+from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
 from cranfield.reporting.page.report_page import report
+from docs.measure_properties.battery_judged import scores as battery_scores
+from docs.measure_properties.properties import catalogue, properties
 
 PACKAGE = Path(cranfield.__file__).resolve().parent
 ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.result import Result, TableResult
 from studies.behaviour import homes
 
 HEAVY = {
@@ -39,6 +40,12 @@ NEVER = {
 packages that may be missing."""
 
 STUDY = {"name", "source", "keys", "heading", "frames", "tables", "about", "side_by_side"}
+
+OF_EVERY_RESULT = {name for name in vars(Result) if not name.startswith("_")} - {
+    "to_polars",
+    "verdict",
+}
+"""What every result has, and what follows from its data frames and its heading."""
 
 SINCE = {
     "PairwiseComparison": {
@@ -194,8 +201,12 @@ def _show_object(
     if depth == 0 and hasattr(value, "_repr_html_"):
         _text(str(value._repr_html_()), deeper + "html ", lines)
     own = {one.name for one in fields(value)} if is_dataclass(value) else set()
+    if isinstance(value, TableResult):
+        own |= {name.replace(" ", "_") for name in value.rows.columns}
     for name in sorted({*dir(kind), *own, *getattr(value, "__dict__", {})}):
         if name.startswith("_") or name in NEVER or name in SINCE.get(kind.__name__, ()):
+            continue
+        if isinstance(value, Result) and name in OF_EVERY_RESULT:
             continue
         try:
             found = getattr(value, name)

@@ -36,7 +36,7 @@ def test_everything_is_dealt(
 ) -> None:
     given = frame(sizes)
     dealt = sheets(given, assessors=assessors, overlap=overlap, by=by, arranged=arranged, seed=seed)
-    times = Counter(dealt.frame.select("topic", "doc").rows())
+    times = Counter(dealt.rows.select("topic", "doc").rows())
     assert set(times) == set(given.rows())
     for topic, size in sizes.items():
         several = [n for (of, _), n in times.items() if of == topic and n > 1]
@@ -75,7 +75,7 @@ def test_a_topic_is_dealt_as_if_it_were_alone() -> None:
 
 def test_some_of_the_assessors() -> None:
     dealt = sheets(frame({"q": 30}), assessors=["x", "y", "z"], overlap=0.5, each=2)
-    times = Counter(dealt.frame["doc"])
+    times = Counter(dealt.rows["doc"])
     assert Counter(times.values()) == {1: 15, 2: 15}
     assert dealt.repeated == 15
     assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 for several)"

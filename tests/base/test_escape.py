@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, MeasureError
-from cranfield.base.escape import html, latex, markdown, one_line, plain
+from cranfield.base.text import html, latex, markdown, one_line, plain
 
 NASTY = (
     st.text(alphabet=st.sampled_from("\\{}$&#_%~^<>|`'\",-*[]()!?=+@.: ab17\n\x1b†§é")) | st.text()

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.base.digests import file_sha256
 from cranfield.base.errors import InputError
-from cranfield.base.whole_files import whole_file
+from cranfield.base.files import file_sha256, whole_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 

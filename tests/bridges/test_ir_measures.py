@@ -13,8 +13,8 @@ import pytest
 import cranfield as cf
 from cranfield.bridges.ir_measures import measure, provider, put_first, take_away
 from cranfield.measures import REGISTRY
-from cranfield.measures.catalogue.properties import representative
 from cranfield.measures.families import KINDS
+from docs.measure_properties.properties import representative
 
 
 def made(topics: int = 6, size: int = 30) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -40,8 +40,6 @@ READERS = {
     "pool {run}": "run",
     "pool a.run --judged {qrels} --next 1": "qrels",
     "judges {qrels} j.txt": "qrels",
-    "trec_eval q.txt {run}": "run",
-    "trec_eval {qrels} a.run": "qrels",
     "sessions {qrels} s.csv": "qrels",
     "online interleave {run} b.run --impressions 2": "run",
     "online train log.csv --model DBN --tied grade --qrels {qrels}": "qrels",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.campaign.checks import together
 
 from .running import cranfield
 
@@ -190,3 +192,22 @@ def test_files_in_each_others_place(kind: str, tmp_path: Path) -> None:
     # One alone in the wrong place is said, too, and the others are not.
     said = lines(tmp_path, qrels, qrels, run, status=1)
     assert [line for line in said if "[place]" in line] == [swapped]
+
+
+def test_a_file_is_read_as_the_other_kind_only_if_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged, scored = '{"1": {"a": 1}}', '{"1": {"a": 0.5}}'
+    write(tmp_path, **{"qrels.json": judged, "run.json": scored, "bad.csv": "topic,doc\n1,a\n"})
+    said = lines(tmp_path, "run.json", "qrels.json", status=1)
+    assert [line for line in said if "[place]" in line] == [
+        "run.json: looks like a run, where the judgments are to be [place]"
+    ]
+    said = lines(tmp_path, "qrels.json", "bad.csv", status=1)
+    assert not any("[place]" in line for line in said)
+
+    def refuse(*given: Any, **options: Any) -> bool:
+        raise AssertionError("read as the other kind")
+
+    monkeypatch.setattr(together, "can_be_read", refuse)
+    lines(tmp_path, "qrels.json", "run.json")

@@ -8,8 +8,7 @@ import click
 import pytest
 
 from cranfield.cli.main import COMMANDS, app
-from cranfield.cli.options.command_group import CommandGroup
-from cranfield.cli.options.declaring import Option, command, option
+from cranfield.cli.options.declaring import CommandGroup, Option, command, option
 from tests.cli.running import cranfield
 
 

@@ -229,7 +229,6 @@ BASES = {
     " --original-advanced b.run --baseline b.run --advanced c.run -m AP",
     "study scales": f"study scales {TWO} -m AP --cutoffs 2,3",
     "study tests": f"study tests {TWO} -m AP --sizes 2 {FEW}",
-    "trec_eval": "trec_eval q.txt a.run",
 }
 
 
@@ -435,7 +434,6 @@ measures --family: --family diversity
 measures --json: --json
 measures --long: --long
 measures --needs: --needs lengths
-measures --properties: measures>measures AP :: --properties
 online assign --check: --check
 online assign --hash: --hash growthbook-2
 online assign --layer: --layer x
@@ -712,21 +710,11 @@ study tests --shard-map: --shard-map shards.csv
 study tests --shards: --shards 2
 study tests --subtopics: q.txt>two.q --duplicates first :: --no-subtopics
 study tests --ties: --format json :: --ties id-ascending
-trec_eval --Judged_docs_only: -J
-trec_eval --Max_retrieved_per_topic: -M 2
-trec_eval --Rel_info_format: -R prefs
-trec_eval --Zscore: -q :: -Z z.txt
-trec_eval --complete_rel_info_wanted: -c
-trec_eval --level_for_rel: -l 2
-trec_eval --measure: --measure map
-trec_eval --nosummary: -q :: -n
-trec_eval --query_eval_wanted: -q
 """
 """Words that give an option to one command, a line for each way."""
 TO_FAIL = {
     ("compare", "--strict"),
     ("study reproduction", "--plot"),
-    ("trec_eval", "--Rel_info_format"),
 }
 """Options that fail by purpose, whose message does not name them."""
 

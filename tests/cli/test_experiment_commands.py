@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.stats import fisher_exact, ttest_ind
 
-from cranfield.online.log.simulated import simulated_log
+from cranfield.online.log.reading import simulated_log
 from tests.cli.running import cranfield
 
 USERS = str(Path(__file__).parents[1] / "data" / "online" / "users.csv")

@@ -8,8 +8,7 @@ import click
 import pytest
 
 import cranfield as cf
-from cranfield.cli.options.declaring import command, option
-from cranfield.cli.options.hints import as_options
+from cranfield.cli.options.declaring import as_options, command, option
 from tests.cli.running import cranfield
 
 TWICE = "q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n"
@@ -46,18 +45,6 @@ def test_options_of_the_command(hint: str, said: str) -> None:
     assert as_options(hint, None) == hint
 
 
-def test_options_of_another_command(tmp_path: Path) -> None:
-    """What a command cannot do is told as the option of the one that can."""
-    (tmp_path / "twice.run").write_text(TWICE)
-    (tmp_path / "qrels").write_text("q1 0 a 1\n")
-    err = cranfield(tmp_path, "trec_eval", "qrels", "twice.run", status=2)[1]
-    assert "; cranfield evaluate --duplicates first keeps the first one" in err
-    (tmp_path / "judge").write_text("q1 0 a 7\n")
-    err = cranfield(tmp_path, "report", "qrels", "twice.run", "--duplicates", "first", "--judges",
-                    "judge", status=2)[1]  # fmt: skip
-    assert "; --cut takes it for the nearest one, cranfield judges --scale ... names" in err
-
-
 def test_the_format_of_what_is_read(tmp_path: Path) -> None:
     """It is --input-format, beside the --format of what is written."""
     (tmp_path / "a.csv").write_text("q1 Q0 a 1 2 t\n")
@@ -90,8 +77,7 @@ def test_a_document_twice(tmp_path: Path) -> None:
 
 
 def test_advice_on_judging_where_there_is_no_such_option() -> None:
-    from cranfield.cli.evaluate import evaluate
-    from cranfield.cli.runs.fuse import fuse
+    from cranfield.cli.evaluate import evaluate, fuse
 
     text = "ERR: grades are 0 to 3; an option such as max_grade=3 fixes it"
     assert as_options(text, evaluate).endswith("; an option such as --max-grade 3 fixes it")

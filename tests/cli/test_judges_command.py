@@ -83,7 +83,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     )
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
     assert "note: odd: 1 grade off the scale 0 to 2 cut" in out
-    assert "missing: pairs that people judged and the judge did not" in out
+    assert "missing: number of documents that people judged and the judge did not" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
     assert "kappa 0|12345" in out
 
@@ -97,7 +97,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         ),
         (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
         (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
-        (["fine.txt", "--table", "kin"], "there is no table 'kin'"),
+        (["fine.txt", "--table", "kin"], "unknown table 'kin'"),
         (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
@@ -140,7 +140,9 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
     out, err = cranfield(llmjudge, *arguments, *asked, "--format", form)
     assert "Olz-gpt4o" in out and err == ""
     if form == "text":
-        assert "P@5 by Olz-gpt4o, corrected: " in out and "95% limits, each by itself" in out
+        assert (
+            "P@5 by Olz-gpt4o, corrected: " in out and "95% confidence interval of each mean" in out
+        )
         assert "Kendall" not in out
     if form == "json":
         found = json.loads(out)
@@ -162,7 +164,7 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
         (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
         (
             ["--own-runs", "--correct", "topic", "--table", "rankings"],
-            "there is no table 'rankings'",
+            "unknown table 'rankings'",
         ),
     ],
 )

@@ -9,8 +9,6 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures.base import REGISTRY
-from cranfield.measures.catalogue.findings import PROPERTIES
-from cranfield.measures.catalogue.properties import properties
 from cranfield.measures.families import KINDS
 from tests.cli.running import cranfield
 
@@ -83,49 +81,6 @@ def test_json(tmp_path: Path) -> None:
     assert by_name["Sharp"]["parameters"]["gamma"]["default"] == "0.5"
     assert by_name["RougeN"]["kind"] == "measure of texts"
     assert by_name["nDCG"]["formula"] == cf.measures.nDCG.info.formula
-    assert "properties" not in by_name["AP"]
-
-
-def test_properties(tmp_path: Path) -> None:
-    out, _ = cranfield(tmp_path, "measures", "ERR", "--properties")
-    assert "properties, computed for ERR" in out
-    assert "normalised                   no: relevant: 1; the best ranking, 1, scores 0.125" in out
-    out, _ = cranfield(tmp_path, "measures", "TRisk", "--properties")
-    assert "are not computed: a score of TRisk" in out
-    out, _ = cranfield(tmp_path, "measures", "SSharp", "--properties")
-    assert "properties are computed for measures of rankings only" in out
-    (found,) = json.loads(cranfield(tmp_path, "measures", "AP", "--properties", "--json")[0])
-    assert list(found["properties"]) == ["of", *PROPERTIES]
-    assert found["properties"]["recall"]["holds"] is True
-
-
-@pytest.mark.parametrize(
-    ("text", "computed"),
-    [
-        ("IA(ERR@10)", "IA(ERR@10)"),
-        ("RBP(p=0.5)@10", "RBP(p=0.5)@10"),
-        ("nDCG(gains='exponential')@10", "nDCG(gains='exponential')@10"),
-        ("D#-nDCG@10", "Sharp(D(nDCG@10))"),
-        ("EU(RBP(p=0.9))", "EU(RBP(p=0.9))"),
-        ("interval(RR@2)", "interval(RR@2)"),
-        ("ndcg_cut_10", "nDCG@10"),
-        ("IPrec@0.5", "IPrec@0.5"),
-        # The system and the group are those of the rankings that properties are computed from.
-        ("URisk(AP(rel=2), baseline='mine')", "URisk(AP(rel=2), baseline='base')"),
-        ("DP(protected='young')@3", "DP(protected='y')@3"),
-    ],
-)
-def test_properties_of_a_measure_with_parameters(tmp_path: Path, text: str, computed: str) -> None:
-    (found,) = json.loads(cranfield(tmp_path, "measures", text, "--properties", "--json")[0])
-    expected = properties(computed)
-    assert found["properties"].pop("of") == computed
-    assert found["properties"] == {
-        name: {"holds": one.holds, "example": one.example, "compared": one.compared}
-        for name, one in expected.findings.items()
-    }
-    out, _ = cranfield(tmp_path, "measures", text, "--properties")
-    assert f"properties, computed for {computed}\n" in out
-    assert f"normalised                   {expected['normalised']}\n" in out
 
 
 def test_a_measure_with_parameters_is_described_as_it_was_named(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
         ("--model DBN --over UBM", "of which it is one"),
         ("--measure P@1", "--measure goes with --qrels"),
         ("-o log.csv", "is a file that is read"),
-        ("--table gain", "no table 'gain'"),
+        ("--table gain", "unknown table 'gain'"),
         ("--model GCTR --qrels qrels.txt", "say nothing of documents"),
         ("--held-out nowhere.csv", "nowhere.csv: cannot be read"),
         ("--model DBN(gamma=2) -o m.json", "gamma"),

@@ -33,11 +33,7 @@ EVERY = [pytest.param(*one, id=one[1].command_path) for one in commands()]
 each_command = pytest.mark.parametrize(("command", "context"), EVERY)
 
 
-# The letters of this one are trec_eval's.
-LETTERED = [one for one in EVERY if one.id != "cranfield trec_eval"]
-
-
-@pytest.mark.parametrize(("command", "context"), LETTERED)
+@each_command
 def test_a_letter_means_one_thing(command: Command, context: click.Context) -> None:
     letters = []
     for one in command.params:

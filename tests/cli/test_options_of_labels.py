@@ -107,8 +107,8 @@ def test_options_reach_judgments_by_name(tmp_path: Path, suffix: str) -> None:
                 read_labels({"ann": data}, **options | {name: value})
     more = ("--columns", "grade=points", "--missing", "drop", "--repeats", "last")
     out, _ = cranfield(tmp_path, "labels", f"ann={path.name}", *more)
-    assert "Labels(2 labels of 2 pairs by 1 worker" in out
-    assert "ann: 1 label without a grade left out" in out
+    assert "2 labels of 2 pairs by 1 worker" in out
+    assert "ann: 1 label without a grade excluded" in out
 
 
 def test_options_reach_judgments_in_lines(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_sheet_of_a_pool_is_read_back(judged: Path, form: str) -> None:
     out, _ = cranfield(judged, "pool", "a.run", "--next", "1", "--judged", sheet)
     assert out == "q2 0 a\n"
     out, _ = cranfield(judged, "labels", f"ann={sheet}", "--missing", "drop")
-    assert "Labels(1 label of 1 pair by 1 worker" in out
+    assert "1 label of 1 pair by 1 worker" in out
 
 
 Reader = Callable[..., Any]
@@ -427,7 +427,7 @@ def test_labels_without_a_topic_by_name(tmp_path: Path) -> None:
     _, err = cranfield(tmp_path, "labels", *files, status=2)
     assert "--columns doc=... says which it is" in err
     out, _ = cranfield(tmp_path, "labels", *files, "--columns", "doc=id")
-    assert "Labels(4 labels of 2 pairs by 2 workers" in out
+    assert "4 labels of 2 pairs by 2 workers" in out
 
 
 def test_a_column_for_each_worker_has_a_way(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.cli.plot import BY_STUDY, IN_PYTHON
+from cranfield.cli.report import BY_STUDY, IN_PYTHON
 from cranfield.reporting.charts.catalogue import BY_COMMAND, CHARTS
 from tests.cli.running import cranfield
 

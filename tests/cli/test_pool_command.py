@@ -36,7 +36,7 @@ def test_reports(campaign: Path) -> None:
     values = rows.filter(rule="RecallTest")["value"].to_list()
     assert values == [one.verdicts()[0].value for one in said.values()]
     out, _ = cranfield(campaign, "pool", "s?.run", *args)
-    assert "which is no p-value" in out
+    assert "which is not a p-value" in out
 
 
 def test_a_budget_beyond_all_numbers_is_the_whole_pool(campaign: Path) -> None:
@@ -106,7 +106,7 @@ def test_samples(campaign: Path) -> None:
     cranfield(campaign, *by_depth, "--judged", "qrels.txt", "--format", "xqrels", "-o", "s.xqrels")
     strata = cf.assess.sample(pool, "strata", strata={2: 1.0, 10: 3})
     back = cf.read_qrels(campaign / "s.xqrels", format="xqrels")
-    assert back.to_polars().equals(strata.to_qrels(campaign / "qrels.txt", "stratum").to_polars())
+    assert back.to_polars().equals(strata.to_qrels(campaign / "qrels.txt", ["stratum"]).to_polars())
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_samples(campaign: Path) -> None:
         ("--format trec", "this is written as"),
         ("--format prels", "this is written as"),
         ("--next 2 --table topics", "--table is for reports"),
-        ("--table systems", "there is no table 'systems'"),
+        ("--table systems", "unknown table 'systems'"),
         ("--arranged id", "--arranged goes with --next or --budget or --unjudged or --sample"),
         ("--next 2 --assessors a,a", "or different names"),
         ("--next 2 --assessors 2 --overlap 2", "overlap must be a share from 0 to 1"),

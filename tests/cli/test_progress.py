@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cranfield.cli.options.progress import progress_bar, progress_of, saying_that_it_works
+from cranfield.cli.options.output import progress_bar, progress_of, saying_that_it_works
 
 
 class Terminal(io.StringIO):
@@ -39,7 +39,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.cli.options.progress.SILENT", 0.05)
+    monkeypatch.setattr("cranfield.cli.options.output.SILENT", 0.05)
     monkeypatch.setattr("sys.stderr", shown := Terminal())
     with saying_that_it_works():
         time.sleep(0.5)
@@ -64,7 +64,7 @@ def test_short_work_and_files_are_silent(monkeypatch: pytest.MonkeyPatch) -> Non
     with saying_that_it_works():
         pass
     assert shown.getvalue() == ""
-    monkeypatch.setattr("cranfield.cli.options.progress.SILENT", 0.01)
+    monkeypatch.setattr("cranfield.cli.options.output.SILENT", 0.01)
     monkeypatch.setattr("sys.stderr", silent := io.StringIO())
     with saying_that_it_works():
         time.sleep(0.1)

@@ -13,10 +13,10 @@ import pytest
 
 import cranfield.meta
 from cranfield.cli.main import app
-from cranfield.cli.online.assign import HASHES
-from cranfield.cli.studies.study_options import StudyOption
-from cranfield.meta.work.options import declared
-from cranfield.online.experiments.design import hashing
+from cranfield.cli.online_experiments import HASHES
+from cranfield.cli.study_options import StudyOption
+from cranfield.meta.study_options import declared
+from cranfield.online.experiments import design
 
 HEAVY = ("numpy", "polars", "scipy", "altair", "joblib", "rich", "narwhals")
 
@@ -109,4 +109,4 @@ def test_options_are_those_of_the_study(option: StudyOption) -> None:
 
 
 def test_names_are_those_of_what_they_name() -> None:
-    assert tuple(hashing.HASHES) == HASHES
+    assert tuple(design.HASHES) == HASHES

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.cli.studies.study_options import folder_name
+from cranfield.cli.study_options import folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
 from tests.cli.running import cranfield
@@ -53,10 +53,12 @@ def test_everything(scores: Path) -> None:
     least = [one["difference"] for one in found["differences"] if one["measure"] == "fair"]
     assert least == swaps.smallest()["difference"].to_list()
     [pair] = found["correlations"]
-    assert pair["overall"] == pytest.approx(1.0) and found["coefficient"] == "tau-ap"
+    assert pair["overall"] == pytest.approx(1.0)
+    facts = {one["study"]: one for one in found["studies"]}
+    assert facts["correlations"]["coefficient"] == "tau-ap"
     [concordant] = found["concordance"]
     assert (concordant["first"], concordant["second"]) == ("sharp", "fair")
-    assert concordant["compared"] == 12 * 6 and found["gold"] == ["blurred"]
+    assert concordant["compared"] == 12 * 6 and facts["concordance"]["gold"] == ["blurred"]
     assert [one["preferences"] for one in found["preferences"]] == [2, 2]
     assert found["versus"][0]["first only"] + found["versus"][0]["second only"] <= 2
 
@@ -99,7 +101,8 @@ def test_runs_and_gold_measures(folder: Path) -> None:
     out, _ = cranfield(folder, *start, *more)
     found = json.loads(out)
     assert [one["measure"] for one in found["differences"]] == ["AP(rel=2)", "RR(rel=2)"]
-    assert found["gold"] == ["P(rel=2)@1"] and found["sizes"] == [1]
+    facts = {one["study"]: one for one in found["studies"]}
+    assert facts["concordance"]["gold"] == ["P(rel=2)@1"] and facts["swaps"]["sizes"] == [1]
 
 
 def test_missing_scores(scores: Path, tmp_path: Path) -> None:
@@ -126,6 +129,7 @@ def test_missing_scores(scores: Path, tmp_path: Path) -> None:
         plain = START[:3] + (whole,) + START[4:]
         found, expected = json.loads(out), json.loads(cranfield(tmp_path, *plain, *more)[0])
         assert found.pop("left out or filled in") == [note]
+        assert note in found.pop("notes") and note not in expected.pop("notes", ())
         assert found == expected
         text, _ = cranfield(tmp_path, *START, "--missing", missing)
         assert f"\nnote: {note}\n" in text
@@ -143,7 +147,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
         (("--gold", "none"), "there is no 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
-        (("--table", "none"), "there is no table 'none'"),
+        (("--table", "none"), "unknown table 'none'"),
         (("--depth", "3"), "--depth is for judging runs"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
     ):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.meta import pooling
-from cranfield.reporting.text.studies import WRITERS
+from cranfield.result import WRITERS
 from tests.cli.running import cranfield
 from tests.cli.test_study_collection import RUNS, close
 
@@ -71,7 +71,7 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--methods", "deep"), "there is no method 'deep'"),
         (("--methods", "RRF(k=x)"), "RRF"),
         (("--budgets", "0"), "--budgets is given twice, and takes one value"),
-        (("--table", "pools"), "there is no table 'pools'"),
+        (("--table", "pools"), "unknown table 'pools'"),
         (("--unjudged", "condensed"), "--unjudged is --lists here"),
         (("--test", "anova-3"), "needs scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),

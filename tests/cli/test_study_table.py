@@ -42,9 +42,9 @@ def test_tables_that_are_named_are_those_that_there_are(campaign: Path, name: st
     (campaign / "people.csv").write_text("".join(f"{','.join(row)}\n" for row in rows))
     kind, *rest = COMMANDS[name]
     command = ("study", kind, *rest, *QUICK[kind])
-    with mock.patch("cranfield.cli.studies.study_options.progress_bar", side_effect=AssertionError):
+    with mock.patch("cranfield.cli.study_options.progress_bar", side_effect=AssertionError):
         _, err = cranfield(campaign, *command, "--table", "none", status=2)
-    start = "cranfield: error: there is no table 'none'; there are "
+    start = "cranfield: error: unknown table 'none'; expected one of: "
     assert err.startswith(start)
     named = err.removeprefix(start).rstrip("\n").split(", ")
     found = json.loads(cranfield(campaign, *command, "--format", "json")[0])
@@ -57,4 +57,4 @@ def test_tables_that_are_named_are_those_that_there_are(campaign: Path, name: st
 @pytest.mark.parametrize("kind", ["tests", "measures", "collection"])
 def test_nothing_is_read_for_a_table_that_there_is_not(tmp_path: Path, kind: str) -> None:
     _, err = cranfield(tmp_path, "study", kind, "no", "such", "--table", "none", status=2)
-    assert "there is no table 'none'" in err
+    assert "unknown table 'none'" in err

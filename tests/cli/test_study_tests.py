@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics
-from cranfield.reporting.text.studies import WRITERS
+from cranfield.result import WRITERS
 from tests.cli.running import cranfield
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
@@ -35,7 +35,7 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
         teams=campaign / "teams.csv",
     )
     assert list(study.groups) == ["all systems", "t0", "t1", "t2"]
-    assert found["groups"] == study.groups
+    assert found["studies"][0]["groups"] == study.groups
     own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "undone")
     keys = own.columns
     assert [[row[key] for key in keys] for row in found["agreement"]] == [
@@ -47,7 +47,8 @@ def test_it_is_what_the_library_says(campaign: Path) -> None:
 
 def test_shards(campaign: Path) -> None:
     out, _ = cranfield(campaign, *RUN_FILES, "--shards", "2", "--format", "json")
-    assert json.loads(out)["tests"] == ["anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f"]
+    [study] = json.loads(out)["studies"]
+    assert study["tests"] == ["anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f"]
 
 
 def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
@@ -64,7 +65,7 @@ def test_formats(campaign: Path) -> None:
         assert out.strip(), form
     text, _ = cranfield(campaign, *SCORES, "--false-alarms", "3", "-t", "t", "-t", "md2f")
     assert "two disjoint sets of 3, 6 topics, 5 repeats; alpha 0.05, seed 0" in text
-    assert "False alarms: among 4 systems made equal" in text
+    assert "false alarms among 4 systems made equal" in text
     frame, _ = cranfield(campaign, *SCORES, "--table", "agreement", "--format", "csv")
     assert pl.read_csv(frame.encode())["size"].unique().sort().to_list() == [3, 6]
 

@@ -11,8 +11,8 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
-from cranfield.collection.intents.by_intent import by_intent
-from cranfield.collection.intents.probabilities import read_intents
+from cranfield.collection.intents import read_intents
+from cranfield.collection.judged.judged_runs import by_intent
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}

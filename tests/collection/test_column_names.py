@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.sources.column_names import DECISIVE, GROUPS
 from cranfield.sources.columns import Columns
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.schemas import DECISIVE, GROUPS, Column, Schema, spelt
 
 
 def all_schemas() -> dict[str, Schema]:

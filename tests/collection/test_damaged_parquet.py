@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import cranfield as cf
-from cranfield.sources.panics import quiet_panics
-from studies.attack import parquet
+from cranfield.sources.parquet import quiet_panics
+from tests.collection import damaged_parquet as parquet
 
 TABLE = pl.DataFrame({"topic": ["1", "1"], "doc": ["a", "b"], "score": [2.5, 1.5]})
 
@@ -90,7 +90,7 @@ def test_what_others_print_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lists_of_documents(tmp_path: Path) -> None:
-    from cranfield.campaign.checks.documents import outside
+    from cranfield.campaign.checks.checking import outside
 
     path = tmp_path / "docs.parquet"
     path.write_bytes(written())

@@ -17,8 +17,8 @@ import pytest
 import cranfield as cf
 from cranfield.collection.document_tables import read_lengths
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.sources.archives import is_url, path_of, shown
 from cranfield.sources.chunks import Source
-from cranfield.sources.remote import is_url, path_of, shown
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -119,7 +119,7 @@ def test_coverage() -> None:
     row = coverage.systems[0]
     assert (row.retrieved, row.unjudged, row.unjudged_10) == (6, 2, 2)
     assert (row.missing, row.extra, row.tied) == (("3",), ("9",), 2)
-    notes = coverage.notes()
+    notes = coverage.notes
     assert notes[0] == "system 'run' has no results for some judged topics (1: '3')"
     assert notes[1] == "system 'run' has results for topics without judgments (1: '9')"
     assert "more than 20% unjudged" in notes[2]

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection import pairs
-from cranfield.collection.files.nested import ListedQrels, ListedRun
-from cranfield.collection.judged.policies import TIES
+from cranfield.collection.files.named_columns import ListedQrels, ListedRun
+from cranfield.collection.policies import TIES
 
 
 class Other(Mapping[Any, Any]):
@@ -187,6 +187,20 @@ def test_a_truth_value_is_no_score(score: Any) -> None:
     for scores in ({"a": 2.0, "b": score}, {"a": 2, "b": score}, {"a": 2.0, "b": 1, "c": score}):
         with pytest.raises(cf.InputError, match=f"row {len(scores)}: score 'True'"):
             cf.read_run({"q": scores})
+
+
+def test_an_array_without_dimensions_is_no_list() -> None:
+    run = {"q": {"a": np.array(1.5), "b": 1.0}}
+    assert cf.read_run(run).scores.tolist() == [1.5, 1.0]
+    assert cf.evaluate(run, {"q": {"b": 1}}, "RR")["RR"].values.tolist() == [[0.5]]
+    with pytest.raises(cf.InputError):
+        cf.read_run({"q": np.array(1.5)})
+
+
+def test_a_run_without_documents() -> None:
+    assert cf.evaluate({"p": {}}, {"p": {"a": 1}}, "AP")["AP"].values.tolist() == [[0.0]]
+    many = {"p": {f"d{k}": k for k in range(40)}}
+    assert cf.evaluate({"p": {}}, many, "AP")["AP"].values.tolist() == [[0.0]]
 
 
 @settings(max_examples=50)

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Indices
-from cranfield.base.threads import at_most
-from cranfield.collection import words
-from cranfield.collection.decimals import numbers, whole_numbers
+from cranfield.base.parallel import at_most
+from cranfield.collection import keys as words
+from cranfield.collection.files.line_formats import numbers, whole_numbers
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.keys import all_differ
-from cranfield.collection.packed import PackedRun
-from cranfield.collection.run import Run
+from cranfield.collection.run import PackedRun, Run
 from cranfield.sources import chunks
 from cranfield.sources.values import integer_in, is_number
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cranfield.collection.judged.judgments import Judgments
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.rows import Judgments, Rows
 
 SHAPE = (3, 2)
 

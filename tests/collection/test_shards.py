@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2_contingency
 
 import cranfield as cf
-from cranfield.collection.shards import siphash as module
-from cranfield.collection.shards.sharding import (
+from cranfield.collection import shards as module
+from cranfield.collection.shards import (
     RandomShards,
     as_sharding,
     random_shards,
     read_shards,
+    siphash,
 )
-from cranfield.collection.shards.siphash import siphash
 
 MASK = 2**64 - 1
 AUTHORS_KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)

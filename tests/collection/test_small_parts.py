@@ -8,15 +8,14 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.collection.files.ntcir import recognised
-from cranfield.collection.intents.by_intent import by_intent
-from cranfield.collection.judged.equivalence_classes import by_class
-from cranfield.collection.judged.policies import policies
+from cranfield.collection.files.line_formats import recognised
+from cranfield.collection.judged.judged_runs import by_class, by_intent
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.judged.segments import places, ratio, scan
+from cranfield.collection.judged.rows import places, ratio, scan
 from cranfield.collection.keys import TopicCoder
+from cranfield.collection.policies import policies
 from cranfield.collection.qrels import topic_order
-from cranfield.collection.shards.siphash import siphash
+from cranfield.collection.shards import siphash
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import absent, finite, integer_in, is_number

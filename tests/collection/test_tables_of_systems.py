@@ -315,7 +315,7 @@ def test_runs_that_cannot_be_read_are_skipped_and_told(backend: str, tmp_path: P
     assert said[-1] == "1 of 3 runs skipped"
     assert ev.systems == ("a", "c")
     assert "b.run:1" in ev["AP"].settings["skipped runs"][0]
-    assert "1 of 3 runs skipped" in ev.coverage.notes()[-1]
+    assert "1 of 3 runs skipped" in ev.coverage.notes[-1]
     (tmp_path / "a.run").unlink()
     (tmp_path / "c.run").unlink()
     with (

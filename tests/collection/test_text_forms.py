@@ -20,7 +20,6 @@ COMMANDS = {
     "fuse": ("fuse", "RUN", "other.run"),
     "pool": ("pool", "RUN", "other.run"),
     "interleave": ("online", "interleave", "RUN", "other.run", "--impressions", "2"),
-    "trec_eval": ("trec_eval", "q.txt", "RUN"),
     "check": ("check", "q.txt", "RUN"),
 }
 """Commands that read a run."""
@@ -29,7 +28,6 @@ OF_QRELS = {
     "evaluate": ("evaluate", "QRELS", "other.run", "-m", "RR"),
     "compare": ("compare", "QRELS", "other.run", "RUN", "-m", "RR"),
     "pool": ("pool", "other.run", "--judged", "QRELS"),
-    "trec_eval": ("trec_eval", "QRELS", "other.run"),
     "check": ("check", "QRELS", "other.run"),
 }
 """Commands that read judgments."""
@@ -274,7 +272,6 @@ def test_measures_without_intents_say_that_the_highest_grade_counts(folder: Path
         assert cf.evaluate(run, path, "AP")["AP"].values.tolist() == [[0.5]]
     _, err = cranfield(folder, "evaluate", "div.txt", "other.run", "--no-subtopics", status=2)
     assert "judged twice" in err
-    assert "judged twice" in cranfield(folder, "trec_eval", "div.txt", "other.run", status=2)[1]
 
 
 # Several files.

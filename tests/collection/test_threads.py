@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.threads import as_they_come, at_most, in_threads, own_threads
+from cranfield.base.parallel import as_they_come, at_most, in_threads, own_threads
+from cranfield.collection.files.blank_separated import _Column
 from cranfield.collection.files.layouts import RUN, read_lines
 from cranfield.collection.files.line_formats import layout_of
-from cranfield.collection.files.parts import _Column
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
 
@@ -87,6 +87,7 @@ def _by_line(path: Path) -> Any:
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=_TEXT, cut=st.booleans(), mark=st.booleans(), latin=st.booleans())
 @example(text="1 1 1 \n", cut=False, mark=False, latin=False)
+@example(text="\n1 1 1 \n", cut=False, mark=False, latin=False)
 @example(text="1 Q0\n" + "1 Q0 é 1 2 t\n" * 9, cut=False, mark=False, latin=True)
 @example(text="1 Q0 d 1 2 t\n" * 2, cut=False, mark=False, latin=False)
 @example(text="1 Q0 d 1 2 t\r1 Q0 e 1 2 t\r", cut=False, mark=True, latin=False)
@@ -205,7 +206,7 @@ def test_pools_do_not_multiply() -> None:
 def test_a_column_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
-    monkeypatch.setattr("cranfield.collection.files.parts._BLOCK", 8)
+    monkeypatch.setattr("cranfield.collection.files.blank_separated._BLOCK", 8)
     for sizes in ([5], [0, 5], [8, 8], [3, 9, 30, 1], [0, 0]):
         column, parts, start = _Column(), [], 0
         for size in sizes:

@@ -70,7 +70,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(1).integers(0, 5, (2, 7, 40))
     whole = kendall_tau(x, y)
     for size in (1, 100, 5000):
-        monkeypatch.setattr("cranfield.correlation.things.BLOCK", size)
+        monkeypatch.setattr("cranfield.correlation.tau.BLOCK", size)
         np.testing.assert_array_equal(kendall_tau(x, y), whole)
 
 

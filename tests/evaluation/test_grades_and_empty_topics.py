@@ -77,9 +77,9 @@ def test_one_judgment_of_a_higher_grade_is_reported_or_fixed(measure: str) -> No
     assert [one.settings["grades"].split(" (")[0] for one in scores] == ["0 to 3", "0 to 1"]
     fixed = [cf.evaluate(RUN, qrels, measure, max_grade=4) for qrels in (QRELS, without)]
     assert fixed[0][measure].values[1, 0] == fixed[1][measure].values[1, 0]
-    assert "max_grade" not in " ".join(fixed[0].notes())
+    assert "max_grade" not in " ".join(fixed[0].notes)
     assert fixed[0][measure].settings["max_grade"] == 4
-    assert any("0 to 3" in note for note in cf.evaluate(RUN, QRELS, measure).notes())
+    assert any("0 to 3" in note for note in cf.evaluate(RUN, QRELS, measure).notes)
 
 
 def test_the_highest_grade_is_the_one_that_is_given() -> None:
@@ -124,12 +124,12 @@ def test_topics_without_a_relevant_document(
 ) -> None:
     run = {**RUN, "q1": {"a": 3.0, "c": 2.0, "b": 1.0}} if level == 1 else RUN
     ev = cf.evaluate(run, QRELS, measure)
-    [note] = [one for one in ev.notes() if "or higher" in one]
+    [note] = [one for one in ev.notes if "or higher" in one]
     assert note.startswith(f"{number} of 3 topics")
     assert f"grade {level}" in note
     left = cf.evaluate(run, QRELS, measure, topics_with_grade=level)
     assert len(left.topics) == 3 - number
-    assert not any("or higher" in one for one in left.notes())
+    assert not any("or higher" in one for one in left.notes)
     assert left[measure].values.tolist() == ev[measure].values[: 3 - number].tolist()
     if mean is not None:
         assert left[measure].overall()[0] == pytest.approx(mean)
@@ -137,7 +137,7 @@ def test_topics_without_a_relevant_document(
 
 @pytest.mark.parametrize("measure", ["NumRel", "NumRet", "Judged@10"])
 def test_no_note_where_no_number_is_affected(measure: str) -> None:
-    assert not any("or higher" in one for one in cf.evaluate(RUN, QRELS, measure).notes())
+    assert not any("or higher" in one for one in cf.evaluate(RUN, QRELS, measure).notes)
 
 
 def test_topics_with_a_grade_go_with_all_ways_of_evaluating(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any, get_args
 import pytest
 
 import cranfield as cf
-from cranfield.collection.judged import policies
-from cranfield.evaluation.judging_options import Judging, OfSessions
+from cranfield.collection import policies
+from cranfield.evaluation.of_runs import Judging, OfSessions
 
 
 @pytest.mark.parametrize("name", policies.CHOICES)
@@ -54,7 +54,7 @@ def test_options_of_sessions_have_names() -> None:
         rows, {"t": {"b": 1, "a": -1}}, "P@2", **given, negative="unjudged"
     )
     assert found["P@2"].values.tolist() == [[0.5]]
-    with pytest.raises(cf.PolicyError, match="nagative"):
+    with pytest.raises(TypeError, match="nagative"):
         cf.evaluate_sessions(  # type: ignore[call-arg]
             rows, {"t": {"b": 1}}, "P@2", **given, nagative="unjudged"
         )

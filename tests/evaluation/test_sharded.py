@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.shards.sharding import random_shards
+from cranfield.collection.shards import random_shards
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.of_runs import evaluate, score_samplings
 

@@ -12,8 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.evaluation.evaluation import score
-from cranfield.evaluation.score_notes import BY_DOCUMENT, tie_effects
+from cranfield.evaluation.evaluation import BY_DOCUMENT, score, tie_effects
 from cranfield.measures.base import REGISTRY
 from tests.cli.running import cranfield
 
@@ -95,15 +94,15 @@ def test_an_order_without_ties_has_no_effect(tmp_path: Any, ties: Any) -> None:
     lines = "".join(f"q 0 d{k} {k} 0.5 flat\n" for k in range(1, 9))
     (tmp_path / "flat.run").write_text(lines)
     qrels = {"q": {f"d{k}": int(k == 8) for k in range(1, 9)}}
-    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10", ties=ties).notes() == []
-    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10").notes()
+    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10", ties=ties).notes == []
+    assert cf.evaluate(tmp_path / "flat.run", qrels, "RR@10").notes
 
 
 def test_ties_below_the_cutoff_or_of_one_grade_have_no_effect() -> None:
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 0.5, "f": 0.5}}
     qrels = {"q": {"a": 0, "b": 1, "c": 0, "d": 0, "e": 1, "f": 0}}
-    assert cf.evaluate(run, qrels, ["RR@4", "P@3"]).notes() == []
-    [note] = cf.evaluate(run, qrels, ["P@5"]).notes()
+    assert cf.evaluate(run, qrels, ["RR@4", "P@3"]).notes == []
+    [note] = cf.evaluate(run, qrels, ["P@5"]).notes
     assert "P@5" in note
     assert "0.2" in note
     assert "67%" in note

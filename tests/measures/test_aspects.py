@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.aspects.compatibility
-import cranfield.measures.aspects.multi_aspect
+import cranfield.measures.aspects
 from cranfield.base.errors import MeasureError
 from cranfield.measures import CAM, MM, RBP, RR, parse_measure
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.aspects.compatibility
+import cranfield.measures.aspects
 
 IR_MEASURES = {
     ("UPrrf93-wt-r5", 0.8): (0.5403073491641547, 0.5801259355441211, 0.743502580179015),

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.ranked.equivalence
+import cranfield.measures.wrapping
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.equivalence_classes import by_class
+from cranfield.collection.judged.judged_runs import by_class
 from cranfield.measures import AP, Classes, P
 from tests import reference as ref
 from tests.measures.test_ntcir import equal, names

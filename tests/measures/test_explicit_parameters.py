@@ -10,7 +10,7 @@ import cranfield as cf
 from cranfield.measures import AP
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.grammar import parse_measures
-from cranfield.measures.trec_eval_names import trec_name
+from cranfield.measures.other_names import trec_name
 from tests.cli.running import cranfield
 
 WITH_REL = [name for name, kind in REGISTRY.items() if "rel" in kind.parameters]

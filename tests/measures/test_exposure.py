@@ -13,8 +13,7 @@ from scipy.spatial.distance import jensenshannon
 
 import cranfield as cf
 import cranfield.measures.fairness.attention
-import cranfield.measures.fairness.expected_exposure
-import cranfield.measures.fairness.exposure_ratios
+import cranfield.measures.fairness.exposure
 from cranfield.base.errors import MeasureError
 from cranfield.measures.fairness.attention import amortised_inequity
 from tests.measures.fairness_cases import GROUPS, Case, cases

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 import cranfield.measures.ranked.average_precision
-import cranfield.measures.ranked.preference
+import cranfield.measures.ranked.incomplete
 from cranfield.base.errors import MeasureError
 from tests import reference as ref
 from tests.measures import graded_reference as graded

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield.measures.fairness.pair_fairness
-import cranfield.measures.fairness.prefix_fairness  # noqa: F401
+import cranfield.measures.fairness.parity  # noqa: F401
 from cranfield.base.errors import MeasureError
-from cranfield.measures.fairness.prefix_fairness import minima
+from cranfield.measures.fairness.parity import minima
 from tests.measures.fairness_cases import Case, cases
 
 NAMES = ("rND", "rKL", "rRD")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.collection.intents import by_intent
-from cranfield.measures.diversity import global_gain
+from cranfield.collection.judged import judged_runs
+from cranfield.measures import global_gain
 
 MEASURES = (
     *("IA(nDCG@5)", "IA(Bpref)", "IA(RBP(p=0.8, judged_only=True))", "IA(Q(rel=2))", "IA(TBG)"),
@@ -71,7 +71,7 @@ def test_parts(
 ) -> None:
     given = collection(intents)
     whole = whole_scores(intents, *options.items())
-    monkeypatch.setattr(by_intent, "BLOCK", block)
+    monkeypatch.setattr(judged_runs, "BLOCK", block)
     monkeypatch.setattr(global_gain, "BLOCK", block)
-    assert len([*by_intent.by_intent(cf.judge(**given, **options), "mine")]) > 1
+    assert len([*judged_runs.by_intent(cf.judge(**given, **options), "mine")]) > 1
     assert scores(given, **options) == whole

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.evaluation.scorefiles.cells import are_measures
 from cranfield.measures.families import ALIASES
-from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
 from tests.conftest import ROOT
 
 FOUND = json.loads((ROOT / "tests/data/other_tools.json").read_text())
@@ -84,7 +84,6 @@ def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
         ("rbp.95", "RBP(p=0.95)"),
         ("rbp@95", "RBP or RBP(gains='graded', p=0.9)"),
         ("RBP@0.8", "a cutoff is a whole number, not 0.8; did you mean RBP(p=0.8)?"),
-        ("rouge2", "did you mean RougeN(n=2)?"),
         ("precision", "P needs a cutoff, such as P@10"),
         ("sdcg@10", "'sdcg' may be SDCG or sDCG"),
         ("gap", "'gap' may be GAP or gAP"),

@@ -17,17 +17,18 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import REGISTRY, Info, Measure
-from cranfield.measures.catalogue.battery import GRADES, battery
-from cranfield.measures.catalogue.battery_judged import scores
-from cranfield.measures.catalogue.findings import PROPERTIES
-from cranfield.measures.catalogue.properties import (
+from cranfield.measures.families import KINDS
+from cranfield.measures.grammar import parse_measure
+from cranfield.scales.runs import depends_on_recall_base
+from docs.measure_properties.battery import GRADES, battery
+from docs.measure_properties.battery_judged import scores
+from docs.measure_properties.findings import PROPERTIES
+from docs.measure_properties.properties import (
     _Computing,
     catalogue,
     properties,
     representative,
 )
-from cranfield.measures.families import KINDS
-from cranfield.measures.grammar import parse_measure
 
 CATALOGUE = {name: made for name, made in catalogue().items() if made is not None}
 
@@ -171,6 +172,13 @@ def test_properties_are_computed_of_all_but_those_named(measure: Measure) -> Non
     why = NOT_COMPUTED.get(measure.name, "")
     assert why in properties(measure).reason
     assert bool(properties(measure).reason) is bool(why)
+
+
+@ALL
+def test_dependence_on_the_recall_base_is_that_of_the_battery(measure: Measure) -> None:
+    """Also for measures that read more than grades, which few documents stand for."""
+    holds = properties(measure)["recall"].holds
+    assert depends_on_recall_base(measure) is (holds is not False)
 
 
 @ALL

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.diversity.intent_aware import IntentAware
+from cranfield.measures.novelty import IntentAware
 
 QRELS = {f"t{i}": {"a": 1, "b": 1, "c": 1} for i in range(6)}
 

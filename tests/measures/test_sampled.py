@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cranfield as cf
-import cranfield.measures.ranked.sampled  # noqa: F401
+import cranfield.measures.ranked.incomplete  # noqa: F401
 from cranfield.base.errors import MeasureError
 from tests import reference as ref
 

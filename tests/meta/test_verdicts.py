@@ -13,8 +13,8 @@ import pytest
 
 import cranfield as cf
 from cranfield import meta
-from cranfield.meta.study import STUDIES, Study, findings
-from cranfield.reporting.text.studies import plain_text
+from cranfield.meta.study import STUDIES
+from cranfield.result import Result, together
 
 COVID = cf.bundled.trec_covid()
 RUNS = list(COVID.runs[:6])
@@ -30,7 +30,7 @@ PREFERRED = pl.DataFrame(
     }
 )
 
-STUDIED: dict[str, Callable[[], Study]] = {
+STUDIED: dict[str, Callable[[], Result]] = {
     "scales": lambda: meta.study_scales(JUDGED, ["P", "RBP(p=0.8)", "DCG"], cutoffs=[5]),
     "power-of-tests": lambda: meta.power_of_tests(SCORED["AP"], ["anova-2", "t"], repeats=20),
     "predictive-power": lambda: meta.predictive_power(SCORED, PREFERRED),
@@ -49,16 +49,16 @@ STUDIED: dict[str, Callable[[], Study]] = {
 
 
 @cache
-def studied(name: str) -> Study:
+def studied(name: str) -> Result:
     return STUDIED[name]()
 
 
 @pytest.fixture(scope="module", params=STUDIED)
-def study(request: pytest.FixtureRequest) -> Study:
+def study(request: pytest.FixtureRequest) -> Result:
     return studied(request.param)
 
 
-def test_it_comes_first_and_has_two_or_three_sentences(study: Study) -> None:
+def test_it_comes_first_and_has_two_or_three_sentences(study: Result) -> None:
     assert isinstance(study, getattr(meta, STUDIES[study.name]))
     assert 2 <= len(study.verdict) <= 3
     said = " ".join(study.verdict)
@@ -66,10 +66,10 @@ def test_it_comes_first_and_has_two_or_three_sentences(study: Study) -> None:
         r"\b(nan|None|inf|null)\b|(?<!to )\b1 (systems|topics|pairs|repeats)\b", said
     )
     assert all(line[-1] == "." for line in study.verdict)
-    assert plain_text(findings(study)).startswith(said)
+    assert together(study).write("text").startswith(said)
 
 
-def _has(study: Study, *parts: str) -> None:
+def _has(study: Result, *parts: str) -> None:
     said = " ".join(study.verdict)
     for part in parts:
         assert part in said, (part, said)
@@ -113,7 +113,7 @@ def test_predictive_power() -> None:
     assert [name for name in right if right[name] == least] == ["RR"]
 
 
-def _said(study: Study) -> str:
+def _said(study: Result) -> str:
     return " ".join(study.verdict)
 
 
@@ -248,7 +248,7 @@ def test_interleaving() -> None:
 
 EQUAL = cf.read_scores({name: {"1": 0.2, "2": 0.4, "3": 0.3} for name in ("x", "y")})
 TWO = cf.read_scores({"x": {"1": 0.2, "2": 0.4, "3": 0.1}, "y": {"1": 0.4, "2": 0.5, "3": 0.4}})
-SMALL: dict[str, Callable[[], Study]] = {
+SMALL: dict[str, Callable[[], Result]] = {
     "power": lambda: meta.power_of_tests(TWO, ["t"], population="resampled", sizes=[3], repeats=1),
     "power, equal": lambda: meta.power_of_tests(
         EQUAL, ["sign"], population="resampled", sizes=[2], repeats=1

@@ -12,9 +12,11 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import LeaveOneOut, Pooling, Stability, leave_one_out, pooling, stability
-from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
-from cranfield.reporting.charts.of_studies.pooling import pooling_chart
-from cranfield.reporting.charts.of_studies.stability import stability_chart
+from cranfield.reporting.charts.of_studies import (
+    leave_one_out_chart,
+    pooling_chart,
+    stability_chart,
+)
 
 RUNS = {
     "a1": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},

@@ -11,7 +11,7 @@ import pytest
 
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
-from cranfield.reporting.charts.of_studies.asl import asl_chart, thinned
+from cranfield.reporting.charts.of_studies import asl_chart, thinned
 
 
 def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> DiscriminativePower:

@@ -21,9 +21,9 @@ from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
 from cranfield.meta import split_topics, study_scales
-from cranfield.meta.study import STUDIES, Study, result_of
-from cranfield.reporting.references.citing import RESULTS
-from cranfield.reporting.references.works import cited_in, entries
+from cranfield.meta.study import STUDIES, result_of
+from cranfield.reporting.references import RESULTS, cited_in, entries
+from cranfield.result import Result
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.texts import read_citations
 from tests.conftest import ROOT
@@ -230,7 +230,8 @@ def test_sources_of_all_other_declarations() -> None:
         for value in vars(importlib.import_module(module.name)).values():
             declared = [value, *(value.values() if isinstance(value, dict) else ())]
             for one in declared:
-                source = vars(one).get("source") if hasattr(one, "__dict__") else None
+                own = vars(one) if hasattr(one, "__dict__") else {}
+                source = own.get("source") or own.get("reference")
                 if isinstance(source, str):
                     sources.add(source)
     assert len(sources) > 50
@@ -245,7 +246,7 @@ def test_sources_of_corrections_and_studies() -> None:
     texts = [
         *(one.source for one in CORRECTIONS.values()),
         *(source for _, source in RESULTS.values()),
-        *(result_of(name).source for name in STUDIES),
+        *(result_of(name).reference for name in STUDIES),
     ]
     for source in texts:
         found, missing = cited_in(source)
@@ -375,4 +376,4 @@ def test_entry_of_the_library_agrees_with_its_file() -> None:
 def test_every_study_has_a_result() -> None:
     results = {name: result_of(name) for name in STUDIES}
     assert {name: kind.name for name, kind in results.items()} == {name: name for name in STUDIES}
-    assert set(results.values()) == set(Study.__subclasses__())
+    assert set(results.values()) == {kind for kind in Result.__subclasses__() if kind.reference}

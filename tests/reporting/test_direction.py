@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.reporting.tables.scores_table import evaluation_table
-from cranfield.reporting.text import comparison_formats as formats
-from cranfield.reporting.text.terminal import systems_table
-from cranfield.scales.statements.meaningful import Meaning, meaning
+from cranfield.reporting import comparison_formats as formats
+from cranfield.reporting.tables import evaluation_table
+from cranfield.reporting.terminal import systems_table
+from cranfield.scales.meaningful import Meaning, meaning
 
 FAST: dict[str, Any] = {"resamples": 199}
 
@@ -59,7 +59,7 @@ def compared(scores: Mapping[str, cf.Scores], **options: Any) -> dict[str, Meani
 
 def text_of(scores: Mapping[str, cf.Scores], **options: Any) -> str:
     margin = options.pop("margin", None)
-    return formats.plain_text(compared(scores, **options), margin)
+    return formats.comparison_text(compared(scores, **options), margin)
 
 
 TEXTS: dict[str, Callable[[Mapping[str, cf.Scores]], str]] = {
@@ -68,7 +68,7 @@ TEXTS: dict[str, Callable[[Mapping[str, cf.Scores]], str]] = {
     "margin": lambda scores: text_of(scores, baseline="b", margin="0.3"),
     "percentage": lambda scores: text_of(scores, margin="30%"),
     "friedman": lambda scores: text_of(scores, test="friedman"),
-    "csv": lambda scores: formats.csv_text(compared(scores)).replace("true", "false"),
+    "csv": lambda scores: formats.comparison_csv(compared(scores)).replace("true", "false"),
     "letters": lambda scores: str(formats.marked_table(compared(scores), "groups")),
     "symbols": lambda scores: str(formats.marked_table(compared(scores, baseline="c"), "symbols")),
     "latex": lambda scores: cf.compare(scores["gain"], **FAST).to_latex(),
@@ -145,5 +145,5 @@ def test_report(tmp_path: Path) -> None:
 
 
 def test_json_says_the_direction() -> None:
-    found = formats.json_text(compared({"gain": mirrored(drawn(5))}))
+    found = formats.comparison_json(compared({"gain": mirrored(drawn(5))}))
     assert '"lower is better": true' in found

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.reporting.text.comparison_formats import plain_text
-from cranfield.reporting.text.interval_bars import WIDTH, bars, with_bars
+from cranfield.reporting.comparison_formats import WIDTH, bars, comparison_text, with_bars
 
 
 @given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5))
@@ -35,7 +34,7 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "ERR@10"])
     found = {name: cf.meaning(cf.compare(ev[name])) for name in ("nDCG@10", "ERR@10")}
-    text = plain_text(found, anova=True)
+    text = comparison_text(found, anova=True)
     lines = text.splitlines()
     assert lines[0].startswith("Of 4 systems, ")
     table, said = with_bars(found["nDCG@10"].comparison)
@@ -52,5 +51,5 @@ def test_no_bars_where_limits_hold_for_single_pairs() -> None:
     scores = {"a": [0.1, 0.4, 0.3, 0.2], "b": [0.2, 0.4, 0.6, 0.3], "c": [0.5, 0.4, 0.7, 0.8]}
     found = cf.compare(scores, test="t", correction="none")
     assert with_bars(found)[1] == "" or "bars" in with_bars(found)[1]
-    text = plain_text({"": cf.meaning(found)})
+    text = comparison_text({"": cf.meaning(found)})
     assert "on these scores" in text

@@ -15,9 +15,9 @@ from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
-from cranfield.scales.forms.eligible import beyond_grades
+from cranfield.scales.finding_scales import scale_of
+from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.runs import as_measure
-from cranfield.scales.verdicts.scale_of import scale_of
 
 CUTOFFS = (1, 2, 3, 5)
 GRADES = (1, 2, 3)

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import AP, RBP, RR, P
-from cranfield.scales.orders.difference_axioms import DifferenceReport, difference_axioms
-from cranfield.scales.orders.total_orders import natural_distance, rbto, sbto, sbto_runs, sbto_top
+from cranfield.scales.orders import (
+    DifferenceReport,
+    difference_axioms,
+    natural_distance,
+    rbto,
+    sbto,
+    sbto_runs,
+    sbto_top,
+)
 from cranfield.scales.runs import all_runs, score_runs
 
 ALL = {"i": True, "ii": True, "iii": True, "iv": True}

@@ -16,11 +16,11 @@ from cranfield.measures import parse_measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
 from cranfield.scales import interval, scale_over_topics, score_runs
-from cranfield.scales.forms.eligible import beyond_grades, beyond_length
-from cranfield.scales.images import making
-from cranfield.scales.images.making import image
+from cranfield.scales.finding_scales import scale_of
+from cranfield.scales.forms.form import beyond_grades, beyond_length
+from cranfield.scales.images import values
+from cranfield.scales.images.values import image
 from cranfield.scales.runs import as_measure
-from cranfield.scales.verdicts.scale_of import scale_of
 
 GIVEN = {
     "IPrec": "IPrec@0.5",
@@ -82,7 +82,7 @@ QRELS = {"q": {"a": 1, "b": 2, "c": 0}}
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Measures without a form are not scored on a million runs here.
-    monkeypatch.setattr(making, "MOST_ENUMERATED", 2**10)
+    monkeypatch.setattr(values, "MOST_ENUMERATED", 2**10)
     five, ten = at(text, 5), at(text, 10)
     refused = tried(lambda: scale_of(five, 5))
     # Values of many digits take a second to list.

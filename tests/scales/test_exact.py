@@ -19,15 +19,14 @@ from cranfield.measures import (
     nDCG,
     parse_measure,
 )
-from cranfield.scales.forms.exact_numbers import Irrational
+from cranfield.scales import verdicts
+from cranfield.scales.finding_scales import scale_of, scale_over_topics
 from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.form import Irrational
 from cranfield.scales.forms.measure_forms import FORMS, form
-from cranfield.scales.images.making import image
-from cranfield.scales.orders.total_orders import induced
+from cranfield.scales.images.values import image
+from cranfield.scales.orders import induced
 from cranfield.scales.runs import all_runs, as_measure, score_runs
-from cranfield.scales.verdicts import run_set
-from cranfield.scales.verdicts.over_topics import scale_over_topics
-from cranfield.scales.verdicts.scale_of import scale_of
 
 INTERVAL = Scale.INTERVAL
 
@@ -152,7 +151,7 @@ def test_images_and_scales_agree(
     assert (found.own.scale is INTERVAL) == values.gaps().equispaced
     own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
-    monkeypatch.setattr(run_set, "LISTED", 1)
+    monkeypatch.setattr(verdicts, "LISTED", 1)
     proved = scale_of(text, length, grades).own
     assert not proved.decided or proved.scale is found.own.scale
 

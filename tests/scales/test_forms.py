@@ -15,15 +15,12 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.exact_numbers import ONE, approximate, root, scaled
-from cranfield.scales.forms.form import Additive, Step
-from cranfield.scales.forms.independent_parts import split
+from cranfield.scales.forms.form import ONE, Additive, Step, approximate, root, scaled
 from cranfield.scales.forms.measure_forms import FORMS, form
-from cranfield.scales.forms.stateful import Cascade
-from cranfield.scales.forms.walk import Walk
-from cranfield.scales.images.counting import count_pairs
-from cranfield.scales.images.making import image
+from cranfield.scales.forms.stateful import Cascade, Walk, split
+from cranfield.scales.images.representation import count_pairs
 from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.values import image
 from cranfield.scales.runs import all_runs, score_runs
 
 TEXTS = [

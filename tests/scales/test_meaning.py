@@ -12,11 +12,10 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
+from cranfield.scales.admissible import dominance
+from cranfield.scales.meaningful import MEANINGFUL, NOT_INVARIANT, decisions_kept, meaning
 from cranfield.scales.runs import score_runs
-from cranfield.scales.statements.decisions import decisions_kept
-from cranfield.scales.statements.dominance import dominance
-from cranfield.scales.statements.meaningful import MEANINGFUL, NOT_INVARIANT, meaning
-from cranfield.significance.pairs import all_pairs
+from cranfield.significance.differences import all_pairs
 
 
 def scores_of(values: np.ndarray, **more: object) -> cf.Scores:

@@ -17,8 +17,15 @@ from hypothesis import strategies as st
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import AP, DCG, RR, P, SetE
-from cranfield.scales.orders.partial_order import at_or_below
-from cranfield.scales.orders.total_orders import (
+from cranfield.scales.admissible import (
+    STATISTICS,
+    admitted_statistics,
+    admitted_tests,
+    allows,
+    needed_for,
+)
+from cranfield.scales.orders import (
+    at_or_below,
     induced,
     natural_distance,
     rbto,
@@ -29,14 +36,7 @@ from cranfield.scales.orders.total_orders import (
     sbto_top,
 )
 from cranfield.scales.runs import all_runs
-from cranfield.scales.statements.admissible import (
-    STATISTICS,
-    admitted_statistics,
-    admitted_tests,
-    allows,
-    needed_for,
-)
-from cranfield.significance.tests.catalogue import TESTS
+from cranfield.significance.pairwise.catalogue import TESTS
 
 SIZES = [(1, 1), (2, 1), (7, 1), (1, 4), (2, 2), (4, 2), (3, 3), (3, 5)]
 

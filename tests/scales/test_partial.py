@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import AP, DCG, ERR, RBP, RR, Measure, P, R, SetF, gP, gR, nDCG, nERR
-from cranfield.scales.orders.partial_order import at_or_below, covers, levels, order_matrix
-from cranfield.scales.orders.total_orders import rbto, sbto
+from cranfield.scales.orders import at_or_below, covers, levels, order_matrix, rbto, sbto
 from cranfield.scales.runs import all_runs, score_runs
 
 SIZES = [(1, 1), (2, 1), (4, 1), (7, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (2, 5)]

@@ -25,12 +25,12 @@ from cranfield.scales import (
     rbto_runs,
     scale_over_topics,
     score_runs,
+    verdicts,
 )
-from cranfield.scales.images.making import image
-from cranfield.scales.statements.dominance import dominance
-from cranfield.scales.statements.meaningful import meaning
-from cranfield.scales.verdicts import verdicts
-from cranfield.scales.verdicts.scale_of import scale_of
+from cranfield.scales.admissible import dominance
+from cranfield.scales.finding_scales import scale_of
+from cranfield.scales.images.values import image
+from cranfield.scales.meaningful import meaning
 
 ONE = {"q": {"a": 1.0}}
 
@@ -105,7 +105,7 @@ TABLE: Any = [[1, 2]]
         (lambda: image("P@5").rank("0.2"), "scores are numbers, not '0.2'"),
         (lambda: image("P@5").rank(NONE), "scores are numbers, not 'None'"),
         (lambda: image("P@5").rank(RAGGED), "scores are numbers"),
-        (lambda: image("P@5").rank(1j), "a number, or numbers, not a complex"),
+        (lambda: image("P@5").rank(1j), "scores are numbers, not .1j."),
         (lambda: image("P@5").rank([10**400]), "scores are numbers"),
         (lambda: image("P@5").share("x"), "ranks are numbers, not 'x'"),
         (lambda: image("P@5").share(NONE), "ranks are numbers"),

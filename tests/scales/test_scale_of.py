@@ -34,15 +34,19 @@ from cranfield.measures import (
     nERR,
     parse_measure,
 )
+from cranfield.scales import finding_scales, verdicts
+from cranfield.scales.finding_scales import (
+    evenly_spaced,
+    prove_rank_based,
+    prove_set_based,
+    scale_of,
+    scale_over_topics,
+)
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.orders.total_orders import rbto, sbto
+from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import score_runs
-from cranfield.scales.verdicts import deciding, run_set
-from cranfield.scales.verdicts.over_topics import scale_over_topics
-from cranfield.scales.verdicts.proofs import evenly_spaced, prove_rank_based, prove_set_based
-from cranfield.scales.verdicts.scale_of import scale_of
-from cranfield.scales.verdicts.verdicts import Verdict
+from cranfield.scales.verdicts import Verdict
 
 INTERVAL, ORDINAL = Scale.INTERVAL, Scale.ORDINAL
 FLAT = DCG(discount="max(1,log10(rank))")
@@ -222,7 +226,10 @@ def check_witness(
             assert scores[0] > scores[1] + 1e-11
 
 
-ORDERS: dict[str, Callable[..., Any]] = {deciding.SET_BASED: sbto, deciding.RANK_BASED: rbto}
+ORDERS: dict[str, Callable[..., Any]] = {
+    finding_scales.SET_BASED: sbto,
+    finding_scales.RANK_BASED: rbto,
+}
 TEXTS = ["P@5", "R@2", "SetF", "SetE", "AP", "RR", "ERR", "nERR", "DCG", "nDCG@3", "gP@4", "gR@3"]
 TEXTS += ["RBP(p=0.25)", "RBP(p=0.5)", "RBP(gains='graded', p=0.25)", "RBP(gains='graded', p=0.3)"]
 TEXTS += ["DCG(discount='max(1,log3(rank))')", "DCG(gains='exponential')", "RBP(rel=2, p=0.5)"]
@@ -242,7 +249,7 @@ def test_proofs_agree_with_looking_at_all_runs(
         assert verdict.decided
         check_witness(verdict, measure, grades, ORDERS)
         assert verdict.order in str(full)
-    monkeypatch.setattr(run_set, "LISTED", 1)
+    monkeypatch.setattr(verdicts, "LISTED", 1)
     quick = scale_of(measure, length, grades)
     for one, other in zip(
         (quick.own, quick.set_based, quick.rank_based),
@@ -334,7 +341,7 @@ def test_recall_base_leaves_runs_out() -> None:
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
 def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     full = scale_of(AP, 4, 2, judgments=base)
-    monkeypatch.setattr(run_set, "LISTED", 1)
+    monkeypatch.setattr(verdicts, "LISTED", 1)
     quick = scale_of(AP, 4, 2, judgments=base)
     assert quick.runs == full.runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):

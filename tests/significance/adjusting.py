@@ -6,9 +6,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.significance import CORRECTIONS
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import Pairs
+from cranfield.significance.differences import Outcome, Pairs
+from cranfield.significance.registry import Options
 
 
 def adjusted(pvalues: Floats, correction: str) -> Floats:

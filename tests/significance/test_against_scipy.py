@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from cranfield.base.arrays import Floats
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import Pairs
-from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.differences import Outcome, Pairs
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.registry import Options
 from tests.significance.adjusting import adjusted
 
 SIDES = ("two-sided", "greater", "less")

@@ -11,18 +11,19 @@ import pytest
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.bootstrap_t import (
+from cranfield.significance.differences import Pairs, all_pairs
+from cranfield.significance.pairwise import bootstrap
+from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import (
     CONSTANT,
     RELATIVE,
     Centred,
+    count_reaching,
+    rank_of,
     studentised_limits,
 )
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.resampling import count_reaching, rank_of
-from cranfield.significance.tests import bootstrap_unpaired
-from cranfield.significance.tests.bootstrap_unpaired import unpaired_bootstrap_test
-from cranfield.significance.tests.catalogue import find_test
 
 SIDES = ("two-sided", "greater", "less")
 
@@ -262,7 +263,7 @@ def test_unpaired_limits_cover_the_difference() -> None:
     values = np.empty((n, 2 * number))
     values[:, ::2], values[:, 1::2] = rng.beta(0.5, 4, (n, number)), rng.beta(8, 8, (n, number))
     pairs = Pairs(values, 2 * np.arange(number), 2 * np.arange(number) + 1)
-    low, high = bootstrap_unpaired.welch_limits(pairs, Options(resamples=399), 0.95)
+    low, high = bootstrap.welch_limits(pairs, Options(resamples=399), 0.95)
     truth = 0.5 / 4.5 - 0.5
     assert 0.94 <= ((low <= truth) & (truth <= high)).mean() <= 0.98
 
@@ -282,7 +283,7 @@ def test_unpaired_limits_have_random_numbers_of_their_own(monkeypatch: pytest.Mo
         paths.append(path)
         return stream(seed, *path)
 
-    monkeypatch.setattr("cranfield.significance.tests.bootstrap_unpaired.stream", noted)
+    monkeypatch.setattr("cranfield.significance.pairwise.bootstrap.stream", noted)
     values = np.random.default_rng(0).random((9, 4))
     values[:3, 2] = values[:4, 3] = np.nan
     unpaired_bootstrap_test(all_pairs(values), Options(resamples=9, jobs=1)).interval(0.5)
@@ -296,9 +297,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     for seed in (4, 5):
         for columns in ((x, flat), (flat, x)):
             pairs = all_pairs(np.column_stack(columns))
-            low, high = bootstrap_unpaired.welch_limits(
-                pairs, Options(resamples=99, seed=seed), 0.9
-            )
+            low, high = bootstrap.welch_limits(pairs, Options(resamples=99, seed=seed), 0.9)
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))

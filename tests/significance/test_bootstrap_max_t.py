@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.bootstrap_t import topic_counts
-from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
+from cranfield.significance.corrections.resampled import CentredPairs, step_down
+from cranfield.significance.differences import Pairs, all_pairs
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import topic_counts
 
 Floats = np.ndarray
 

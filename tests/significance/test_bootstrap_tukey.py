@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance import rank_sets
-from cranfield.significance.bootstrap_t import topic_counts
+from cranfield.significance.resampling import topic_counts
 from tests.significance import reference_tukey_bootstrap as reference
 
 RESAMPLES = 199

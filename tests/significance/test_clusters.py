@@ -11,7 +11,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.clusters import by_cluster
+from cranfield.significance.prepare import by_cluster
 
 ONE = [0.3, 0.2, 0.5, 0.1, 0.4, 0.6, 0.3, 0.9, 0.7, 0.2, 0.4, 0.8]
 OTHER = [0.2, 0.2, 0.3, 0.2, 0.3, 0.5, 0.4, 0.6, 0.6, 0.1, 0.3, 0.5]
@@ -93,7 +93,6 @@ def test_scores_whose_squares_are_no_numbers() -> None:
     for asked in (
         lambda: by_cluster(large, str.upper),
         lambda: cf.significance.fit_simulator(large),
-        lambda: cf.significance.fit_bayes(large),
     ):
         with pytest.raises(CranfieldError, match="beyond 1e\\+100, whose squares are no numbers"):
             asked()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.comparison.groups import (
+from cranfield.significance.comparison.compared_pairs import (
     groups_of,
     letter,
     letters_of,
@@ -25,7 +25,8 @@ from cranfield.significance.comparison.groups import (
     shortened,
 )
 from cranfield.significance.comparison.result import decimals
-from cranfield.significance.tests.declaration import TestInfo
+from cranfield.significance.declaration import TestInfo
+from cranfield.tabular import as_cell
 
 FLAT = [
     name for name, test in TESTS.items() if test.info.shards != "needed" and not test.info.bound
@@ -188,7 +189,7 @@ def test_another_level_moves_limits_too(some: cf.Scores) -> None:
     assert table["significant"].all()
     assert table.height == found.count(0.5)
     wider = cf.compare(some, test="t", alpha=0.5).to_polars()
-    assert found.to_polars(0.5).equals(wider)
+    assert found.pairs_at(0.5).equals(wider)
 
 
 def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
@@ -200,7 +201,8 @@ def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
 
 def test_tiny_scores_keep_their_digits(some: cf.Scores) -> None:
     found = cf.compare(replace(some, values=some.values / 1e6))
-    shown = {line.split()[1] for line in str(found).splitlines()[-len(some.systems) :]}
+    [table] = found.tables()
+    shown = {as_cell(row[1]).text for row in table.rows}
     assert len(shown) == len(some.systems)
     assert not any(float(one) == 0 for one in shown)
 
@@ -446,13 +448,6 @@ def test_a_baseline_by_its_place(some: cf.Scores) -> None:
     assert cf.compare(numbered, baseline=0).baselines == ("1",)
 
 
-def test_the_old_name_of_the_matrix_of_p_values(some: cf.Scores) -> None:
-    found = cf.compare(some, test="t")
-    with pytest.warns(DeprecationWarning, match="pvalue_matrix"):
-        old = found.pvalues
-    np.testing.assert_array_equal(old, found.matrix(found.adjusted_pvalues))
-
-
 def test_baseline(some: cf.Scores) -> None:
     found = cf.compare(some, baseline="c")
     assert len(found) == 5
@@ -591,7 +586,7 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
 
 
 def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
-    from cranfield.reporting.text.comparison_formats import json_text
+    from cranfield.reporting.comparison_formats import comparison_json as json_text
 
     found = cf.compare(some, alternative="greater", baseline="a")
     assert "groups" not in found.ranking().columns

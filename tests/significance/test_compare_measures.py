@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import compare_measures
-from cranfield.significance.bootstrap_t import topic_counts
+from cranfield.significance.resampling import topic_counts
 from tests.significance import reference_tukey_bootstrap as reference
 
 

@@ -12,12 +12,12 @@ from scipy.stats import ncf, nct
 from cranfield import compare, evaluate
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.bundled import trec_covid
-from cranfield.significance.effects.noncentral import noncentrality
-from cranfield.significance.effects.of_factors import anova_effect_sizes
-from cranfield.significance.effects.standardised import (
+from cranfield.significance.effects import (
     KINDS,
+    anova_effect_sizes,
     bias_correction,
     effect_sizes,
+    noncentrality,
 )
 from cranfield.significance.models.anova_table import AnovaTable
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.corrections.randomised import max_t_pvalues
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, against, all_pairs
+from cranfield.significance.corrections.resampled import max_t_pvalues
+from cranfield.significance.differences import Pairs, against, all_pairs
+from cranfield.significance.registry import Options
 from cranfield.significance.resampling import random_signs
 
 Floats = np.ndarray

@@ -349,7 +349,7 @@ def test_wrong_scores() -> None:
         variance(scored(values), model="t")
     with pytest.raises(CranfieldError, match="a variance needs scores"):
         variance([])
-    with pytest.raises(PolicyError, match="from Scores, not str"):
+    with pytest.raises(PolicyError, match="scores: expected a list, got 'AP'"):
         variance("AP")  # type: ignore[arg-type]
     with pytest.raises(CranfieldError, match="two topics and two systems at least, not 1 and 3"):
         variance(scored(values[:1]))

@@ -10,9 +10,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.reporting.text.comparison_formats import as_dict
-from cranfield.significance.models.anova import two_way
-from cranfield.significance.models.factorial import factorial
+from cranfield.reporting.comparison_formats import as_dict
+from cranfield.significance.models.anova import factorial, two_way
 from cranfield.significance.models.random_topics import random_topics, random_topics_model
 
 
@@ -158,7 +157,7 @@ def test_comparison() -> None:
     assert "(Satterthwaite)" in str(found.anova)
     assert "estimated variances: topic 0.05357, topic:system 0.01096" in str(found.anova)
     table = json.loads(json.dumps(as_dict(found)))
-    assert table["anova notes"] == list(found.anova.notes)
+    assert table["anova notes"] == [*found.anova.notes, *found.anova.heading()[1:]]
     assert table["variances"]["Topic:System"] == pytest.approx(0.0109608, abs=1e-6)
     baseline = cf.compare(values, missing="available", baseline="1")
     assert baseline.correction == "bootstrap-tukey"

@@ -21,12 +21,11 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.bundled import trec_covid
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import all_pairs
-from cranfield.significance.tests import signs
-from cranfield.significance.tests.catalogue import find_test
-from cranfield.significance.tests.kth_smallest_sum import kth_sum
-from cranfield.significance.tests.rank_sum import RankSums, rank_sum_test, shift_limits
+from cranfield.significance.differences import all_pairs
+from cranfield.significance.pairwise import ranks as signs
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_limits
+from cranfield.significance.registry import Options
 
 KINDS = ("plain", "tenths", "halves", "spread")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.significance.corrections.tukey_dunnett import maximum_sf
+from cranfield.significance.corrections.studentised import maximum_sf
 from tests.significance import reference, reference_models
 from tests.significance.adjusting import adjusted
 

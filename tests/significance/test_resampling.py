@@ -151,8 +151,8 @@ def test_integers_lose_nothing_that_counts() -> None:
 def test_bootstrap_anova_fits_the_model_again() -> None:
     from cranfield.base.streams import stream
     from cranfield.significance.models.anova import two_way
-    from cranfield.significance.models.bootstrap_anova import Refits, with_interaction
-    from cranfield.significance.options import Options
+    from cranfield.significance.models.random_topics import Refits, with_interaction
+    from cranfield.significance.registry import Options
 
     rng = np.random.default_rng(6)
     options = Options(resamples=7, seed=5)

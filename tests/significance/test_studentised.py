@@ -8,10 +8,10 @@ from scipy import stats
 
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.studentised import (
+    maximum_sf,
     studentised_range_isf,
     studentised_range_sf,
 )
-from cranfield.significance.corrections.tukey_dunnett import maximum_sf
 
 DFS = (1.0, 2.0, 5.0, 9.0, 49.0, 196.0, 6272.0, np.inf)
 

@@ -11,7 +11,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import compare_measures, rank_sets
-from cranfield.significance.bootstrap_t import topic_counts
+from cranfield.significance.resampling import topic_counts
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.texts import judge_answers
-from cranfield.texts.columns import text_length
+from cranfield.texts.gold import text_length
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(missing and counted as 0|is 0 for every system|counted as empty)"

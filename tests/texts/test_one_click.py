@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.measures import SFlat, SMeasure, SSharp, TFlat, TMeasure
-from cranfield.measures.texts.one_click import minimal_output
+from cranfield.measures.texts.answers import minimal_output
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
-from cranfield.base.checks import check_choice, check_whole, numbers
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import (
+    PolicyError,
+    check_choice,
+    check_whole,
+    numbers,
+    quoted,
+)
 from cranfield.base.streams import stream_of
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
 from cranfield.collection.qrels import topic_order
+from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
-from cranfield.tabular.frames import Framed
 
 ARRANGED = ("judging", "id", "shuffled")
 FORMS = ("auto", "tsv", "jsonl", "trec")
@@ -32,23 +37,27 @@ _OF_ORDER, _OF_SHARES = 0, 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sheets(Framed):
-    """What assessors are to judge; made by :func:`sheets`.
+class Sheets(TableResult):
+    """Documents to judge by assessor, one sheet after the other; made by :func:`sheets`.
 
     Attributes
     ----------
     assessors
         Names of the assessors.
-    frame
-        A row for each document on each sheet, one sheet after the other: assessor, topic, doc.
     documents, repeated
-        Documents that are to be judged, and those of them that several assessors have.
+        Number of documents to judge, and of those that several assessors judge.
     arranged, seed
-        How the sheets are in order, and the seed of what is random.
+        Order of the documents of a sheet, and the seed of all draws.
     """
 
+    name: ClassVar[str] = "sheets"
+    columns: ClassVar[Columns] = {
+        "assessor": Column("Assessor who is to judge the document.", key=True),
+        "topic": Column("Topic of the document.", key=True),
+        "doc": Column("Document to judge.", key=True),
+    }
+
     assessors: tuple[str, ...]
-    frame: pl.DataFrame
     documents: int
     repeated: int
     arranged: str
@@ -57,7 +66,7 @@ class Sheets(Framed):
     def of(self, assessor: str) -> pl.DataFrame:
         """Return the sheet of an assessor: topic, doc."""
         check_choice("assessor", assessor, self.assessors)
-        return self.frame.filter(assessor=assessor).drop("assessor")
+        return self.rows.filter(assessor=assessor).drop("assessor")
 
     def write(self, path: str | PathLike[str], *, format: str = "auto") -> list[str]:
         """Write the sheets, each whole or not at all, and return the names of the files.
@@ -98,15 +107,12 @@ class Sheets(Framed):
                 write_table(rows.with_columns(grade=pl.lit(None, pl.Int32)), file, form)
         return files
 
-    def __repr__(self) -> str:
-        return (
-            f"Sheets({counted(self.documents, 'document')} for"
-            f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} for several)"
-        )
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row for each document on each sheet: assessor, topic, doc."""
-        return self.frame
+    def heading(self) -> list[str]:
+        """Return one line: the number of documents and assessors."""
+        return [
+            f"{counted(self.documents, 'document')} for"
+            f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} for several"
+        ]
 
 
 def sheets(
@@ -195,8 +201,8 @@ def sheets(
     rows = pl.concat(dealt).sort("assessor", "topic place", "place")
     named = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
     return Sheets(
-        names,
         rows.select(named, "topic", "doc"),
+        names,
         frame.height,
         rows.height - frame.height
         if several < 2

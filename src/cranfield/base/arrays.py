@@ -1,6 +1,7 @@
 """Types of arrays by what they hold, and values in order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] | None
+"""One label, labels, indices, or a mask; None is all of them."""
 
 TINY = 1e-200
 """What is nearer to 0 is 0 where values are rounded."""

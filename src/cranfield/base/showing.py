@@ -1,19 +1,15 @@
-"""What is found at a result: charts, `scores.plot.box()`, a paragraph, names that are near."""
+"""Charts and paragraphs of results, such as `scores.plot.box()`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cranfield.base.border import explained
-from cranfield.base.words import did_you_mean
+LOADERS: dict[str, Callable[[], Any]] = {}
+"""What loads the modules that draw charts and write prose, when the first one is requested.
 
-CATALOGUE = "cranfield.reporting.charts.catalogue"
-"""Where charts are declared; it is loaded only when a chart is asked for."""
-
-PARAGRAPH = "cranfield.reporting.prose.paragraph"
-"""Where paragraphs are written; loaded only when one is asked for."""
+They stand above this one, so that the package, which stands above all, sets them.
+"""
 
 
 class Plots:
@@ -40,47 +36,19 @@ class Plots:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        found: Callable[..., Any] = import_module(CATALOGUE).drawing(self._thing, name)
-        return explained(found, f"plot.{name}")
+        chart: Callable[..., Any] = LOADERS["charts"]().drawing(self._thing, name)
+        return chart
 
     def __dir__(self) -> list[str]:
-        return [*import_module(CATALOGUE).names_of(self._thing)]
+        return [*LOADERS["charts"]().names_of(self._thing)]
 
     def __repr__(self) -> str:
-        text: str = import_module(CATALOGUE).listed(self._thing)
+        text: str = LOADERS["charts"]().listed(self._thing)
         return text
 
 
-class Hinting:
-    """Something that names what it has where it is asked for what it has not.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> cf.Scores([[0.5]], ["q"], ["a"]).means()
-    Traceback (most recent call last):
-    AttributeError: 'Scores' object has no attribute 'means'; did you mean mean()?
-    """
-
-    # For type checkers, what it has not is not there.
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            kind = type(self)
-            # Protocols ask for private names, often, and go on without. What has failed, such as a
-            # property, says why once more.
-            if name.startswith("_") or hasattr(kind, name):
-                return object.__getattribute__(self, name)
-            said = f"{kind.__name__!r} object has no attribute {name!r}"
-            there = [one for one in dir(self) if not one.startswith("_")]
-            hint = did_you_mean(
-                name, there, 1, shown=lambda one: one + "()" * callable(getattr(kind, one, None))
-            )
-            raise AttributeError(f"{said}{hint}")
-
-
-class Plotted(Hinting):
-    """Something that charts can be drawn of."""
+class Plotted:
+    """Base class of what has charts."""
 
     @property
     def plot(self) -> Plots:
@@ -88,11 +56,11 @@ class Plotted(Hinting):
         return Plots(self)
 
 
-class Told:
-    """A result that can be told as a paragraph."""
+class WithProse:
+    """Base class of results that a paragraph can describe."""
 
     def prose(self, format: str = "text", margin: float | str | None = None) -> str:
-        """Return a paragraph for a paper: design, test, result, effect sizes, what it rests on.
+        """Return a paragraph for a paper: design, test, result, effect sizes and assumptions.
 
         Numbers are rounded to what their intervals support.
 
@@ -106,7 +74,7 @@ class Told:
         Raises
         ------
         PolicyError
-            For another format, or a margin that is none.
+            For an unknown format, or an invalid margin.
 
         Examples
         --------
@@ -115,5 +83,5 @@ class Told:
         >>> print(found.prose())  # doctest: +ELLIPSIS
         old was compared with new by their scores on 4 topics. The test was the paired t-test ...
         """
-        text: str = import_module(PARAGRAPH).prose(self, format, margin)
+        text: str = LOADERS["prose"]().prose(self, format, margin)
         return text

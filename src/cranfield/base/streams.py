@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator, Philox, SeedSequence, default_rng
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_whole
+from cranfield.base.errors import check_whole
 
 
 def stream(seed: int, *key: int) -> Generator:

@@ -16,7 +16,6 @@ from ir_measures.measures.base import Agg
 from ir_measures.providers import Evaluator, Provider
 from ir_measures.util import QrelsConverter, RunConverter
 
-from cranfield.base.border import close_border
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.files.reading import read_qrels
 from cranfield.evaluation.of_runs import evaluate
@@ -179,6 +178,3 @@ def _metrics(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[theirs.M
         values = evaluation[ours].values[:, 0]
         for topic, value in zip(evaluation.topics, values.tolist(), strict=True):
             yield theirs.Metric(query_id=topic, measure=one, value=value)
-
-
-close_border(__name__, ["measure", "put_first", "take_away"])

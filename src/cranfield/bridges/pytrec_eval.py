@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.base.border import close_border
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.measures.grammar import parse_measures
-from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE, trec_name
+from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE, trec_name
 
 if TYPE_CHECKING:
-    from cranfield.collection.judged.policies import Unjudged
+    from cranfield.collection.policies import Unjudged
     from cranfield.measures.base import Measure
 
 __all__ = [
@@ -299,6 +298,3 @@ def _split(name: str) -> tuple[str, list[str]]:
         if name.startswith(family) and (found := _PARAMETERS.fullmatch(name, len(family))):
             return family, found[1].split(",")
     raise MeasureError(f"unsupported measure {quoted(name)}")
-
-
-close_border(__name__, __all__)

@@ -5,7 +5,7 @@ from .campaign_folder import Campaign as Campaign, create as create, open as ope
 from .checks.checking import check_run as check_run
 from .checks.report import CheckReport as CheckReport, Fault as Fault
 from .results.history import History as History, history as history
-from .results.sheets.sheet import Sheet as Sheet
+from .results.sheet import Sheet as Sheet
 from .results.topic_statistics import (
     TopicStatistics as TopicStatistics,
     topic_statistics as topic_statistics,
@@ -13,4 +13,4 @@ from .results.topic_statistics import (
 from .rules.reading import read_rules as read_rules
 from .rules.task_rules import Rules as Rules, TaskRules as TaskRules
 from .store.records import Event as Event, Submission as Submission, Team as Team
-from .store.verification import Finding as Finding, Verification as Verification
+from .store.whole_folder import Finding as Finding, Verification as Verification

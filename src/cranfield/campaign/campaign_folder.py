@@ -1,22 +1,30 @@
-"""A campaign: one folder, and all that is done with it."""
+"""A campaign: one folder, with all that is done with it."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base.errors import InputError, check_several, quoted
+from cranfield.base.files import whole_file, whole_folder
+from cranfield.base.text import markdown
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.rules.keys import FILES
+from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
+from cranfield.campaign.rules.task_rules import Rules, TaskRules, shown
 
 if TYPE_CHECKING:
     from cranfield.assess import Pool
     from cranfield.campaign.checks.report import CheckReport
     from cranfield.campaign.publishing.releasing import Release
     from cranfield.campaign.results.leaderboard import Leaderboard
-    from cranfield.campaign.results.standing.result import Standing
+    from cranfield.campaign.results.standing import Standing
     from cranfield.campaign.store.records import Judgments, Submission, Team
-    from cranfield.campaign.store.verification import Verification
+    from cranfield.campaign.store.whole_folder import Verification
     from cranfield.campaign.submitting.archive import Outcome
     from cranfield.campaign.submitting.submit import Submitted
     from cranfield.evaluation.evaluation import Evaluation
@@ -117,9 +125,9 @@ class Campaign(Opened):
         **options: Any,
     ) -> tuple[Outcome, ...]:
         """Hand in the runs of a table, in its order; one that is refused stops no other."""
-        from cranfield.campaign.submitting.archive import submit_archive
-        from cranfield.campaign.submitting.archive_table import read_archive_table
-        from cranfield.campaign.submitting.declared import Declared
+        check_several("runs", runs)
+        from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
+        from cranfield.campaign.submitting.entering import Declared
 
         listed = read_archive_table(
             table, runs, self.rules, given=Declared(team), task=task, columns=columns
@@ -130,17 +138,18 @@ class Campaign(Opened):
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
         """Return submissions in order of arrival; those of all tasks where none is named."""
+        check_several("states", states)
         return self.registry.submissions(task, states)
 
     def withdraw(self, tag: str, reason: str) -> Submission:
         """Take a run back; it stays in the log."""
-        from cranfield.campaign.submitting.taking_back import withdraw
+        from cranfield.campaign.submitting.submit import withdraw
 
         return withdraw(self, tag, reason)
 
     def purge(self, tag: str, reason: str) -> Submission:
         """Remove the bytes of a run that was withdrawn, replaced or refused."""
-        from cranfield.campaign.submitting.taking_back import purge
+        from cranfield.campaign.submitting.submit import purge
 
         return purge(self, tag, reason)
 
@@ -150,7 +159,7 @@ class Campaign(Opened):
         self, qrels: PathName, task: str | None = None, *, version: str, note: str = ""
     ) -> Judgments:
         """Add a version of a task's judgments; versions never change."""
-        from cranfield.campaign.results.judgments import add_judgments
+        from cranfield.campaign.results.stored_inputs import add_judgments
 
         return add_judgments(self, qrels, task, version=version, note=note)
 
@@ -163,7 +172,8 @@ class Campaign(Opened):
         mark: bool = False,
     ) -> Pool:
         """Pool the accepted runs by the task's rules, without some; `mark` records the pool."""
-        from cranfield.campaign.results.pooling import pool
+        check_several("without", without)
+        from cranfield.campaign.results.stored_inputs import pool
 
         return pool(self, task, depth=depth, without=without, mark=mark)
 
@@ -175,6 +185,7 @@ class Campaign(Opened):
         judgments: str | None = None,
     ) -> Evaluation:
         """Score the accepted runs; what was scored before is read, not scored again."""
+        check_several("measures", measures)
         from cranfield.campaign.results.scoring import scored
 
         return scored(self, task, measures=measures, judgments=judgments)
@@ -188,19 +199,20 @@ class Campaign(Opened):
         alpha: float = 0.05,
     ) -> Leaderboard:
         """Score the accepted runs, and rank them by the first measure."""
+        check_several("measures", measures)
         from cranfield.campaign.results.leaderboard import board
 
         return board(self, task, measures=measures, judgments=judgments, alpha=alpha)
 
     def sheets(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
         """Write a sheet for each accepted run: HTML, text and JSON."""
-        from cranfield.campaign.results.sheets.writing import write_sheets
+        from cranfield.campaign.results.sheet_files import write_sheets
 
         return write_sheets(self, task, folder, **options)
 
     def overview(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
         """Write the overview of a task: the board, statistics of topics, charts, the report."""
-        from cranfield.campaign.results.sheets.overview import write_overview
+        from cranfield.campaign.results.overview import write_overview
 
         return write_overview(self, task, folder, **options)
 
@@ -208,7 +220,7 @@ class Campaign(Opened):
         self, team: str, path: PathName, task: str | None = None, *, judgments: str | None = None
     ) -> Path:
         """Write what one team gets: its own sheets, and nothing of others."""
-        from cranfield.campaign.results.sheets.packet import write_packet
+        from cranfield.campaign.results.sheet_files import write_packet
 
         return write_packet(self, team, path, task, judgments=judgments)
 
@@ -216,7 +228,7 @@ class Campaign(Opened):
         self, folder: PathName, task: str | None = None, *, judgments: str | None = None
     ) -> tuple[Path, ...]:
         """Write what each team gets, as archives."""
-        from cranfield.campaign.results.sheets.packet import write_packets
+        from cranfield.campaign.results.sheet_files import write_packets
 
         return write_packets(self, folder, task, judgments=judgments)
 
@@ -230,7 +242,7 @@ class Campaign(Opened):
         **options: Any,
     ) -> Standing:
         """Say where a new run stands: against the median, the best, and a baseline."""
-        from cranfield.campaign.results.standing.making import standing
+        from cranfield.campaign.results.standing import standing
 
         return standing(self, run, task, measure=measure, baseline=baseline, **options)
 
@@ -244,7 +256,7 @@ class Campaign(Opened):
 
     def retract(self, release: str, reason: str) -> None:
         """Retract a release: it stays, with a note beside it."""
-        from cranfield.campaign.publishing.retracting import retract
+        from cranfield.campaign.publishing.releasing import retract
 
         retract(self, release, reason)
 
@@ -256,13 +268,13 @@ class Campaign(Opened):
 
     def export(self, path: PathName) -> Path:
         """Write the registry as tables and the campaign's files as one archive."""
-        from cranfield.campaign.store.exporting import export
+        from cranfield.campaign.store.whole_folder import export
 
         return export(self, path)
 
     def verify(self, *, repair: bool = False) -> Verification:
-        """Verify every byte: registry, chain of events, objects, scores, releases."""
-        from cranfield.campaign.store.verifying import verify
+        """Verify every file: registry, chain of events, objects, scores, releases."""
+        from cranfield.campaign.store.whole_folder import verify
 
         return verify(self, repair=repair)
 
@@ -271,7 +283,7 @@ def create(
     folder: PathName, rules: PathName | None = None, *, actor: str | None = None
 ) -> Campaign:
     """Make a campaign's folder, with the rules given or with a commented example of them."""
-    from cranfield.campaign.store.creating import create_folder
+    from cranfield.campaign.store.whole_folder import create_folder
 
     create_folder(Path(folder), None if rules is None else Path(rules), actor)
     return Campaign(folder, actor=actor)
@@ -279,7 +291,91 @@ def create(
 
 def open(folder: PathName, *, actor: str | None = None) -> Campaign:
     """Open a campaign's folder."""
-    from cranfield.campaign.store.layout import check_folder
+    from cranfield.campaign.store.records import check_folder
 
     check_folder(Path(folder))
     return Campaign(folder, actor=actor)
+
+
+RULES = "rules.toml"
+README = "README.md"
+
+
+def pack(opened: Opened, folder: str | PathLike[str]) -> Path:
+    """Write a folder with the rules, and the lists of topics and documents that they name.
+
+    Whoever has it checks a run as the organisers will; what they alone know is whether a tag is
+    taken, how many runs a team has, and what time it is. Judgments, contacts and runs are not in
+    it, nor the keys of rules that are private. It is made whole or not at all.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    folder
+        The folder to make; an empty one may be there.
+
+    Raises
+    ------
+    PolicyError
+        If there is something of that name.
+    InputError
+        If a list cannot be read, or the folder cannot be made.
+    """
+    rules = opened.rules
+    check_rules(rules)
+    with whole_folder(folder) as building:
+        for name in sorted(
+            {name for task in rules.tasks.values() for name in _files(task, opened)}
+        ):
+            if name.casefold() in (RULES, README.casefold()):
+                raise InputError(
+                    f"{quoted(name)} is a name that the pack has a file of its own for",
+                    source=rules.source,
+                )
+            target = building / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(opened.folder / name, target)
+        _write(building / RULES, rules_text(rules, opened.folder))
+        packed = read_rules(building / RULES)
+        _write(building / README, _readme(rules, packed))
+    return Path(fspath(folder))
+
+
+def _files(task: TaskRules, opened: Opened) -> list[str]:
+    paths = [getattr(task, field) for field in FILES]
+    return [path.relative_to(opened.folder).as_posix() for path in paths if isinstance(path, Path)]
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as out:
+        out.write(text.encode())
+
+
+def _readme(rules: Rules, packed: Rules) -> str:
+    several = len(rules.tasks) > 1
+    lines = [
+        f"# {markdown(rules.title)}",
+        "",
+        *([rules.description, ""] if rules.description else []),
+    ]
+    lines += ["Check your runs before you hand them in:", "", "```console"]
+    for name in rules.tasks:
+        chosen = f" --task {name}" if several else ""
+        lines.append(f"$ cranfield campaign check YOUR.run --rules .{chosen}")
+    lines += [
+        "```",
+        "",
+        "It says all that is wrong, with the lines, as the organisers' check will.",
+    ]
+    lines += ["Only they know whether a tag is taken, and how many runs you have handed in.", ""]
+    for task in rules.tasks.values():
+        times = [("opens", task.opens), ("closes", task.closes)]
+        said = [f"{word} at {shown(time)}" for word, time in times if time is not None]
+        if said:
+            lines += [f"- `{task.name}` {', '.join(said)}"]
+    lines += [*([""] if lines[-1] else []), *([rules.consent, ""] if rules.consent else [])]
+    lines += ["| file | SHA-256 |", "|---|---|"]
+    lines += [f"| {markdown(name)} | `{digest}` |" for name, digest in sorted(packed.files.items())]
+    lines += ["", f"All of it together: `{rules_sha256(packed)}`."]
+    return "".join(f"{line}\n" for line in lines)

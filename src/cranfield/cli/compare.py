@@ -1,4 +1,4 @@
-"""`cranfield compare`: which systems differ."""
+"""`cranfield compare`: which systems differ; `demo` does it with the bundled runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, warn
-from cranfield.base.escape import plain
-from cranfield.cli.options.comparing import Comparing, comparing_options
-from cranfield.cli.options.conditions import tell_without_effect
-from cranfield.cli.options.declaring import command, in_group, option
+from cranfield.base.text import plain
+from cranfield.cli.options.declaring import command, in_group, option, tell_without_effect
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
 from cranfield.cli.options.output import (
     MARKUP,
@@ -21,15 +19,22 @@ from cranfield.cli.options.output import (
     with_options,
     write,
 )
-from cranfield.cli.options.scores import ScoreInput, scale_option, score_input
+from cranfield.cli.options.scores import (
+    Comparing,
+    ScoreInput,
+    comparing_options,
+    scale_option,
+    score_input,
+)
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
-    from cranfield.scales.statements.meaningful import Meaning
+    from cranfield.scales.meaningful import Meaning
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.several.joint_measures import JointComparison
+
 
 EPILOG = """\b
 Examples:
@@ -139,7 +144,7 @@ def compare(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
     """
-    from cranfield.scales.statements.meaningful import meaning
+    from cranfield.scales.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
     from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -196,7 +201,7 @@ def _written(
     printing: Printing,
 ) -> str:
     """Write the comparisons as a paragraph each, as tables, or for programs."""
-    from cranfield.reporting.text import comparison_formats
+    from cranfield.reporting import comparison_formats
 
     if anova and all(one.comparison.anova is None for one in meanings.values()):
         raise PolicyError("--anova requires a test by analysis of variance, such as anova-2")
@@ -204,14 +209,18 @@ def _written(
         return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
     marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
     if format in MARKUP:
-        made = comparison_formats.tables(meanings, margin, anova) if marked is None else [marked]
+        made = (
+            comparison_formats.comparison_tables(meanings, margin, anova)
+            if marked is None
+            else [marked]
+        )
         return printing.text(made, format)
     if marked is not None:
         return f"{marked}\n"
     writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
-        "text": partial(comparison_formats.plain_text, anova=anova),
-        "csv": comparison_formats.csv_text,
-        "json": comparison_formats.json_text,
+        "text": partial(comparison_formats.comparison_text, anova=anova),
+        "csv": comparison_formats.comparison_csv,
+        "json": comparison_formats.comparison_json,
     }
     return writers[format](meanings, margin)
 
@@ -219,13 +228,13 @@ def _written(
 def _boards(
     boards: Mapping[str, RankSets | JointComparison], format: str, prose: bool, printing: Printing
 ) -> str:
-    from cranfield.reporting.text.comparison_formats import board_text
+    from cranfield.reporting.comparison_formats import board_text
 
     if prose:
         # Without --ranks, which goes without a paragraph.
         return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
     if format in MARKUP:
-        return printing.text([one.table() for one in boards.values()], format)
+        return printing.text([one.as_table() for one in boards.values()], format)
     return board_text(boards, format)
 
 
@@ -233,7 +242,7 @@ def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[
     """Say which systems are worse than the baseline, or with a margin not shown to be no worse."""
     import numpy as np
 
-    from cranfield.significance.models.anova_table import shown_p
+    from cranfield.tabular import shown_p
 
     lines = []
     for name, one in found.items():
@@ -262,8 +271,7 @@ OWN = ("alpha", "missing", "resamples", "seed")
 def _ranks(
     scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
 ) -> dict[str, RankSets]:
-    from cranfield.significance.comparison.compare import compare
-    from cranfield.significance.comparison.system_ranks import rank_sets
+    from cranfield.significance.comparison.compare import compare, rank_sets
 
     of_test = ("test", "correction", "baseline", "statistic", "threshold")
     default = asked_for["alternative"] == "two-sided" and asked_for["exact"] is None
@@ -313,3 +321,62 @@ def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
     if format in {"csv", "json"}:
         raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))
+
+
+PAGE = "cranfield-demo.html"
+"""The report, in the folder where the command is called."""
+
+SHOWN = 10
+"""Systems in the table; the report has them all."""
+
+
+@command()
+def demo() -> None:
+    """Say which of the bundled systems of TREC-COVID round 5 differ, and what that means.
+
+    Ends with a report of it all, cranfield-demo.html, in the current folder.
+    """
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from cranfield.bundled import trec_covid
+    from cranfield.evaluation.of_runs import evaluate
+    from cranfield.reporting.comparison_formats import with_bars
+    from cranfield.reporting.page.report_page import report
+    from cranfield.reporting.summary import lead, test_sentence
+    from cranfield.reporting.terminal import rich_table, systems_table
+    from cranfield.scales.meaningful import meaning
+    from cranfield.significance.comparison.compare import compare
+    from cranfield.tabular import grid
+
+    collection = trec_covid()
+    measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
+    evaluation = evaluate(collection.runs, collection.qrels, measures)
+    console = Console()
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    say(
+        f"TREC-COVID round 5: {len(evaluation.systems)} systems of"
+        f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
+        f" {len(collection.qrels):,} judgments\n"
+    )
+    found = compare(evaluation[measures[0]])
+    said = meaning(found)
+    say(lead(found, measures[0]))
+    say(test_sentence(found))
+    say(
+        f"Of these {found.count()} pairs, {said.holds} keep the order of means however the scale is"
+        f" spaced; {measures[0]} is an {found.scores.scale} scale.\n"
+    )
+    ranking, bars = with_bars(found)
+    say(f"{grid(replace(ranking, rows=ranking.rows[:SHOWN]))}\n{bars}")
+    table = systems_table(evaluation)
+    console.print(rich_table(replace(table, rows=table.rows[:SHOWN])))
+    say(f"and {len(evaluation.systems) - SHOWN} more, with intervals and pairs, in the report")
+    for note in (*evaluation.notes, *found.notes):
+        say(f"note: {note}")
+    report(evaluation, PAGE, title=collection.name, command="cranfield demo")
+    console.print(f"\nThe report: {PAGE}", highlight=False)

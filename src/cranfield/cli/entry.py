@@ -19,7 +19,7 @@ def entry() -> None:
         # Before anything could begin, or while it ended.
         status = 130
     if "joblib.externals.loky.reusable_executor" in sys.modules:
-        from cranfield.base.backends import end_workers
+        from cranfield.base.parallel import end_workers
 
         end_workers()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`cranfield evaluate`: scores of runs."""
+"""Commands on runs: `evaluate`, `sessions`, `answers`, `check`, `fuse`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,50 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.words import some_of
-from cranfield.cli.options.declaring import command, option
-from cranfield.cli.options.judging import evaluated, judging_options, measures_option
+from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.text import some_of
+from cranfield.cli.options.declaring import (
+    READ,
+    as_options,
+    command,
+    in_group,
+    option,
+    tell_without_effect,
+)
+from cranfield.cli.options.judging import (
+    Reading,
+    evaluated,
+    judging_options,
+    max_grade_option,
+    measures_option,
+    numbers_option,
+    one_of,
+    reading_options,
+    rel_option,
+    separator_option,
+    skip_bad_runs,
+    wanted_measures,
+)
 from cranfield.cli.options.output import (
     FORMATS,
     Output,
     Printing,
+    gathered,
+    output_option,
     output_options,
+    progress_of,
     table_options,
     write,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
+from cranfield.collection.policies import CHOICES, DUPLICATES
+from cranfield.collection.policies import FORMATS as INPUT_FORMATS
+from cranfield.fusion.names import METHODS, NORMS
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
     from cranfield.scores import Scores
+
 
 EPILOG = """\b
 Examples:
@@ -66,7 +93,7 @@ def evaluate(
         if coverage or output.form in _LINES:
             option = "--coverage" if coverage else f"--format {output.form}"
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
-        from cranfield.scores.several_measures import aligned
+        from cranfield.scores.one_measure import aligned
 
         scores = source.scores(judging, every=True)
         _warn_of_gaps(scores)
@@ -81,7 +108,7 @@ def evaluate(
     else:
         output.write(evaluation, printing)
     if coverage:
-        from cranfield.reporting.text.terminal import coverage_table, drawn
+        from cranfield.reporting.terminal import coverage_table, drawn
 
         # The scores may be for another program; this is for the eye.
         table = coverage_table(evaluation.coverage)
@@ -107,7 +134,7 @@ def _lines(
     evaluation: Evaluation, output: Output, asked: Iterable[object], rel: int | None
 ) -> Iterator[str]:
     """Yield lines of the formats that only evaluations have, or that tell more of them."""
-    from cranfield.reporting.text import score_formats
+    from cranfield.reporting import score_formats
 
     by_topic = output.by_topic
     if output.form == "ir_measures":
@@ -116,14 +143,14 @@ def _lines(
     elif output.form == "prototext":
         yield from score_formats.prototext_lines(evaluation, places=output.places)
     elif output.form == "json":
-        yield score_formats.json_text(
+        yield score_formats.scores_json(
             evaluation,
             by_topic=by_topic,
             about={
                 "policies": evaluation.judged.policies.describe(),
                 **dict(evaluation.judged.annotations.settings),
             },
-            notes=evaluation.notes(),
+            notes=evaluation.notes,
         ).rstrip("\n")
     else:
         groups = {"all_trec", "official", "set"} & set(asked)
@@ -134,3 +161,347 @@ def _lines(
             relstring="all_trec" in groups,
             rel=1 if rel is None else rel,
         )
+
+
+SESSIONS_EPILOG = """\b
+Examples:
+  cranfield sessions qrels.txt sessions.xml -m nsDCG@10
+  cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
+  cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+  cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
+"""
+
+SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
+
+
+@command(
+    epilog=SESSIONS_EPILOG,
+    first="measure clicks session-topics depth duplicates"
+    " until-click rel by-session format output places",
+)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("sessions", metavar="SESSIONS", type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
+@measures_option(SESSIONS_DEFAULT)
+@option(
+    "--clicks", metavar="FILE", help="Clicks of a table: session, query, rank[, start].", type=READ
+)
+@option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
+@option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
+@one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
+@one_of(
+    "--run-duplicates",
+    DUPLICATES,
+    "Which of a document that is twice in one ranking of a RUN is kept, if any.",
+    "error",
+    stands_for="duplicates",
+    goes_with="RUN",
+)
+@skip_bad_runs
+@option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
+@option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
+@rel_option
+@max_grade_option
+@one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
+@one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
+@one_of(
+    "--ties",
+    CHOICES["ties"],
+    "With RUN: order of documents with equal scores.",
+    goes_with="RUN",
+)
+@output_options("session")
+@table_options
+def sessions(
+    qrels: str,
+    sessions: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    clicks: str | None,
+    session_topics: str | None,
+    run_duplicates: str,
+    bad_runs: str,
+    lengths: str | None,
+    rel: int | None,
+    ties: str | None,
+    output: Output,
+    printing: Printing,
+    **options: Any,
+) -> None:
+    """Score sessions of several queries.
+
+    QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
+    table of results: session, query, rank, doc, and perhaps topic and system. Each RUN answers the
+    query that each session of the log ends with. Measures of a ranking score the lists of a session
+    one after the other.
+    """
+    output.check()
+    wanted = wanted_measures(asked, rel)
+    if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    from cranfield import evaluate_sessions
+    from cranfield.sessions import read_sessions
+
+    read = read_sessions(sessions, clicks=clicks, topics=session_topics)
+    if runs:
+        read = read.followed_by(
+            runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
+        )
+    options = {name: value for name, value in options.items() if value is not None}
+    found = evaluate_sessions(read, qrels, wanted, lengths=lengths, **options)
+    found.warn()
+    needs = " ".join(one.info.needs for one in wanted) + (
+        " clicks" if options.get("until_click") else ""
+    )
+    unused = [name for name in ("clicks", "lengths") if name not in needs]
+    tell_without_effect(unused, "no requested measure uses it")
+    output.write(found, printing, unit="session")
+
+
+ANSWERS_EPILOG = """\b
+Examples:
+  cranfield answers --nuggets nuggets.csv answers.csv
+  cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
+  cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
+  cranfield answers --citations citations.csv --format csv -o scores.csv
+  cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
+"""
+
+DEFAULTS = {
+    "nuggets": ("NuggetRecall", "WRecall", "NuggetF", "SSharp"),
+    "assignments": ("AllScore", "VitalScore", "VitalScore(strict=True)"),
+    "citations": ("CitationPrecision", "CitationRecall", "CitationF"),
+    "references": ("RougeN(of='F')", "RougeN(n=2, of='F')", "RougeL"),
+}
+"""Measures of each kind of data, where none is named."""
+
+
+@command(
+    epilog=ANSWERS_EPILOG,
+    first="measure nuggets assignments citations references system by-topic format output places",
+)
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
+@option(
+    "--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.", type=READ
+)
+@option("--assignments", is_flag=True, help="ANSWERS are assignments of TREC RAG.")
+@option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
+@option(
+    "--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.", type=READ
+)
+@option(
+    "--measure",
+    "asked",
+    multiple=True,
+    help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
+)
+@option("--system", metavar="NAME", stands_for="name", help="The system, where a file names none.")
+@one_of(
+    "--tokeniser",
+    ("alphanumeric", "whitespace"),
+    "With --references: what a word is.",
+    goes_with="--references",
+)
+@output_options()
+@table_options
+def answers(
+    answers: tuple[str, ...],
+    nuggets: str | None,
+    assignments: bool,
+    citations: bool,
+    references: str | None,
+    asked: tuple[str, ...],
+    system: str | None,
+    tokeniser: str | None,
+    output: Output,
+    printing: Printing,
+) -> None:
+    """Score answers by nuggets or citations, and summaries by reference texts.
+
+    Say what the answers are with one of --nuggets, --assignments, --citations and --references.
+    Without -m, the usual measures of that kind are computed.
+    """
+    output.check()
+    kinds = {
+        "nuggets": nuggets is not None,
+        "assignments": assignments,
+        "citations": citations,
+        "references": references is not None,
+    }
+    chosen = [kind for kind, given in kinds.items() if given]
+    if len(chosen) != 1:
+        raise PolicyError(
+            "give one of --nuggets FILE, --assignments, --citations, --references FILE"
+            + (f", not {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
+        )
+    [kind] = chosen
+    files = [*answers, *[one for one in (nuggets, references) if one is not None]]
+    if files.count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    from cranfield import evaluate_answers
+    from cranfield.measures import parse_measures
+
+    wanted = parse_measures(asked) if asked else None
+    judged = _judged(kind, _files(kind, answers), nuggets or references or "", tokeniser, system)
+    scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
+    output.write(scores, printing)
+
+
+def _files(kind: str, answers: tuple[str, ...]) -> Any:
+    if len(answers) == 1:
+        return answers[0]
+    if kind in {"nuggets", "assignments"}:
+        return list(answers)
+    raise PolicyError(f"--{kind} takes one file of answers, whose column system tells them apart")
+
+
+def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | None) -> Any:
+    from cranfield import texts
+
+    if kind == "nuggets":
+        return texts.judge_answers(data, gold, name=name)
+    if kind == "assignments":
+        return texts.read_nugget_assignments(data, name=name)
+    if kind == "citations":
+        return texts.read_citations(data, name=name)
+    return texts.judge_summaries(data, gold, tokeniser=tokeniser or "alphanumeric", name=name)
+
+
+def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
+    """Compute the usual measures; say which of them need more than is known."""
+    from cranfield import evaluate_answers
+
+    scores: dict[str, Scores] = {}
+    for name in names:
+        try:
+            scores |= evaluate_answers(judged, name)
+        except MeasureError as error:
+            warn(f"{error}, so it is left out", stacklevel=2)
+    return scores
+
+
+CHECK_EPILOG = """\b
+Examples:
+  cranfield check qrels.txt runs/*.gz
+  cranfield check qrels.txt bm25.run --all --format json -o problems.json
+"""
+
+
+@command(epilog=CHECK_EPILOG)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
+@one_of(
+    "--input-format",
+    INPUT_FORMATS,
+    "Format of QRELS and RUN; auto looks at the suffix.",
+    "auto",
+)
+@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@separator_option
+@numbers_option
+@option("--all", "all_faults", is_flag=True, help="Say each problem, not 25 of a kind.")
+@one_of("--format", ("text", "json"), "How to write the problems.", "text")
+@output_option
+def check(
+    qrels: str,
+    runs: tuple[str, ...],
+    input_format: str,
+    format: str,
+    output: str | None,
+    **options: Any,
+) -> int:
+    """Find every problem of judgments and runs, and between them, at once.
+
+    Each is a line with file, line, what is wrong and a code. Errors are that for which a file is
+    refused; warnings are odd, and notes good to know. The exit status is 1 where a file would be
+    refused, else 0. Rules of a shared task are checked by `cranfield campaign check`.
+    """
+    import cranfield as cf
+    from cranfield.campaign.checks.collecting import as_json
+
+    if "-" in {qrels, *runs}:
+        raise PolicyError("check goes through files twice; it takes no standard input")
+    found = cf.check(qrels, runs, format=input_format, **options)
+    this = click.get_current_context().command
+    found = found.reworded(lambda text: as_options(text, this))
+    write(f"{as_json(found.files) if format == 'json' else found}\n", output)
+    return 0 if found.accepted else 1
+
+
+FUSE_EPILOG = """\b
+Examples:
+  cranfield fuse bm25.run dense.run -o fused.run
+  cranfield fuse runs/ --method "RRF(k=10)" --limit 100 --name rrf -o fused.run.gz
+  cranfield fuse bm25.run dense.run --method CombSUM --weights 0.3,0.7 -o linear.run
+  cranfield fuse a.run b.run | cranfield evaluate qrels.txt - -m nDCG@10
+  cranfield fuse --list
+"""
+
+
+@command(
+    epilog=FUSE_EPILOG,
+    first="method norm weights depth limit name ties system duplicates jobs list output",
+)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
+@option(
+    "--method",
+    default="RRF",
+    show_default=True,
+    help=f"{', '.join(METHODS)}, with parameters such as RRF(k=10).",
+)
+@one_of("--norm", NORMS, "How scores are normalised, by methods that go by scores; else min-max.")
+@option("--weights", metavar="NUMBERS", help="Of the runs, in their order, with commas: 0.3,0.7.")
+@option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking of RUN.")
+@option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Documents of each topic that are written.",
+)
+@option("--name", help="Run tag of the fused run; by default the method.")
+@one_of("--ties", CHOICES["ties"], "Order of documents with equal scores in RUN.", "trec")
+@gathered(Reading, "reading", in_group("Input", reading_options))
+@option("--jobs", type=click.IntRange(1), help="Runs read at a time; it changes no result.")
+@option(
+    "--metadata",
+    is_flag=True,
+    help="Begin with a header that says how it was made; other programs may not read that.",
+)
+@option("--list", "listed", is_flag=True, help="List the methods there are.")
+@output_option
+def fuse(
+    runs: tuple[str, ...],
+    weights: str | None,
+    reading: Reading,
+    metadata: bool,
+    listed: bool,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Make one run of several, by their ranks, scores or votes.
+
+    RUN is a file, a folder or a quoted pattern, two or more. The fused run is a TREC file, or what
+    its suffix says, such as .csv and .parquet; .gz and the like are packed.
+    """
+    import cranfield as cf
+
+    if listed:
+        from cranfield.tabular import from_frame, grid
+
+        write(f"{grid(from_frame(cf.fusion_methods(), 'Methods of fusion'))}\n", output)
+        return
+    if not runs:
+        raise PolicyError("give two runs or more, or --list")
+    many = reading.runs(None, runs)
+    numbers = None if weights is None else _numbers(weights)
+    with progress_of(many) as progress:
+        fused = cf.fuse(many, weights=numbers, progress=progress, **options)
+    cf.write_run(fused, output or "-", metadata=metadata)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(one) for one in text.split(",")]
+    except ValueError:
+        raise PolicyError(f"--weights takes numbers such as 0.3,0.7, not {quoted(text)}") from None

@@ -1,4 +1,4 @@
-"""The command `cranfield`: its commands, and what all of them do with warnings and errors."""
+"""The command `cranfield`: its commands, with what all of them do with warnings or errors."""
 
 from __future__ import annotations
 
@@ -11,26 +11,38 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning
-from cranfield.base.escape import one_line, plain
+from cranfield.base.text import one_line, plain
 from cranfield.base.version import __version__
-from cranfield.cli.options.command_group import CommandGroup
-from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.progress import saying_that_it_works
+from cranfield.cli.options.declaring import CommandGroup, as_options, command
+from cranfield.cli.options.output import saying_that_it_works
 
-COMMANDS = {
-    name: f"cranfield.cli.{room}{name}:{name}"
-    for room, names in {
-        "": "evaluate compare sessions answers measures scale report plot cite demo completion"
-        " trec_eval",
-        "runs.": "fuse check",
-        "judgments.": "pool labels judges",
-        "campaign.": "campaign",
-        "online.": "online",
-    }.items()
-    for name in names.split()
-} | {"study": "cranfield.cli.studies.study:study"}
+
+def _homes(*modules: tuple[str, str]) -> dict[str, str]:
+    """Where the command of each name stands, from modules beside the names of their commands."""
+    return {
+        name: f"cranfield.cli.{module}:{name}"
+        for module, names in modules
+        for name in names.split()
+    }
+
+
+COMMANDS = _homes(
+    ("evaluate", "evaluate"),
+    ("compare", "compare"),
+    ("evaluate", "sessions answers"),
+    ("measures", "measures scale"),
+    ("report", "report plot"),
+    ("measures", "cite"),
+    ("compare", "demo"),
+    ("main", "completion"),
+    ("evaluate", "fuse check"),
+    ("pool", "pool"),
+    ("labels", "labels judges"),
+    ("main", "campaign online study"),
+)
 """Where each command stands."""
 
 
@@ -105,3 +117,65 @@ def run() -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     return 2
+
+
+CAMPAIGN_COMMANDS = _homes(
+    ("campaign_folder", "init pack demo"),
+    ("campaign_submitting", "check team submit replace withdraw purge"),
+    ("campaign_folder", "list show"),
+    ("campaign_results", "pool judgments score standing history sheets overview packet"),
+    ("campaign_results", "release retract site"),
+    ("campaign_folder", "verify export"),
+)
+# A function of that name would hide Python's.
+CAMPAIGN_COMMANDS["list"] = "cranfield.cli.campaign_folder:list_runs"
+
+
+@click.group(cls=CommandGroup, homes=CAMPAIGN_COMMANDS, in_order=True)
+def campaign() -> None:
+    """Run a campaign: rules, submissions, checks, judgments, sheets, releases, a site."""
+
+
+ONLINE_COMMANDS = _homes(
+    ("online_logs", "train measure"),
+    ("online_interleaving", "preference interleave"),
+    ("online_experiments", "experiment assign"),
+)
+
+
+@click.group(cls=CommandGroup, homes=ONLINE_COMMANDS)
+def online() -> None:
+    """Evaluate with users: logs, interleaving, experiments, click models."""
+
+
+STUDY_COMMANDS = _homes(
+    ("study_experiments", "tests"),
+    ("study_collections", "collection pooling"),
+    ("study_experiments", "reproduction"),
+    ("study_measures", "measures scales"),
+    ("study_experiments", "interleaving"),
+)
+
+
+@click.group(cls=CommandGroup, homes=STUDY_COMMANDS)
+def study() -> None:
+    """Study the evaluation itself."""
+
+
+SHELLS = """\b
+Examples:
+  eval "$(cranfield completion bash)"     in ~/.bashrc
+  eval "$(cranfield completion zsh)"      in ~/.zshrc
+  cranfield completion fish > ~/.config/fish/completions/cranfield.fish
+"""
+
+
+@command(epilog=SHELLS)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print what makes a shell complete commands, options, measures, tests and files."""
+    found = get_completion_class(shell)
+    assert found is not None
+    root = context.find_root().command
+    print(found(root, {}, "cranfield", "_CRANFIELD_COMPLETE").source())

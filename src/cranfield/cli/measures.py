@@ -1,4 +1,4 @@
-"""`cranfield measures`: what can be measured."""
+"""Commands about measures: `measures`, `scale`, `cite`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ import click
 
 from cranfield.base.errors import MeasureError
 from cranfield.cli.options.declaring import command, option
-from cranfield.measures.catalogue.findings import PROPERTIES, Finding
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import output_option, write
 from cranfield.measures.families import KINDS
 
 if TYPE_CHECKING:
-    from cranfield.measures import Info, Measure
+    from cranfield.measures import Info
+    from cranfield.measures.base import Measure
+
 
 EPILOG = """\b
 Examples:
   cranfield measures
   cranfield measures nDCG
-  cranfield measures "IA(ERR@10)" --properties
+  cranfield measures "IA(ERR@10)"
   cranfield measures "RBP(p=0.5)@10"
   cranfield measures --family diversity
   cranfield measures --needs lengths
-  cranfield measures --json --properties > catalogue.json
+  cranfield measures --json > catalogue.json
 """
 
 WIDTH = 132
@@ -93,7 +96,7 @@ def entries() -> list[Entry]:
 
 
 def _entry(kind: type[Measure], measure: Measure | None = None) -> Entry:
-    info, source, scale = _info(kind), kind.info.sources, str(kind.info.scale)
+    info, source, scale = kind.info, kind.info.sources, str(kind.info.scale)
     if measure is not None:
         info, source, scale = measure.info, measure.source, _scale(measure)
         if kind.kind == KINDS[1]:
@@ -128,20 +131,18 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     metavar="WORD",
     help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
 )
-@option("--properties", is_flag=True, help="Compute the properties of each as well.")
 @option("--json", "as_json", is_flag=True, help="As JSON, with all about each.")
 def measures(
     name: str | None,
     long: bool,
     family: str | None,
     needs: str | None,
-    properties: bool,
     as_json: bool,
 ) -> None:
     """List the measures, or describe the measures that NAME stands for.
 
-    NAME may have parameters, as in "RBP(p=0.5)@10"; scale, source and properties are those of the
-    measure with these parameters.
+    NAME may have parameters, as in "RBP(p=0.5)@10"; scale and source are those of the measure with
+    these parameters.
     """
     chosen = entries() if name is None else _named(name, entries())
     if family is not None:
@@ -156,14 +157,11 @@ def measures(
         if not chosen:
             raise MeasureError(f"no measure needs {needs!r}")
     if as_json:
-        found = [_as_dict(one) | (_computed(one) if properties else {}) for one in chosen]
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
-    elif name is not None or long or properties:
+        click.echo(json.dumps(list(map(_as_dict, chosen)), ensure_ascii=False, indent=2))
+    elif name is not None or long:
         for place, one in enumerate(chosen):
             click.echo("" if place else None, nl=bool(place))
             _tell(one)
-            if properties:
-                _tell_properties(one)
     else:
         _list(chosen)
 
@@ -172,18 +170,6 @@ def _form(kind: type[Measure]) -> str:
     if kind.kind == KINDS[1]:
         return f"{kind.info.name}(…)"
     return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_wanted, "")
-
-
-def _info(kind: type[Measure]) -> Info:
-    """What a measure declares; of what users can expect, some is that of the measure inside."""
-    if (not kind.passes and kind.kind == KINDS[1]) or kind.kind != KINDS[1]:
-        return kind.info
-    from cranfield.measures.catalogue.properties import representative
-
-    made, own = representative(kind.info.name), kind.info
-    if made is None:
-        return own
-    return replace(made.info, summary=own.summary, family=own.family)
 
 
 def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:
@@ -229,7 +215,7 @@ def _list(catalogue: list[Entry]) -> None:
     from rich import box
     from rich.table import Table
 
-    from cranfield.reporting.text.terminal import drawn_by_rich
+    from cranfield.reporting.terminal import drawn_by_rich
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
@@ -243,8 +229,7 @@ def _list(catalogue: list[Entry]) -> None:
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
     click.echo(drawn_by_rich(table, None if sys.stdout.isatty() else WIDTH), nl=False)
     click.echo(
-        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all;"
-        "\n--properties computes what a measure depends on and how it behaves."
+        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all."
     )
 
 
@@ -274,48 +259,6 @@ def _tell(one: Entry) -> None:
         click.echo(f"    {name:<12} {setting.doc} ({setting})")
 
 
-def _tell_properties(one: Entry) -> None:
-    form, found = findings(one)
-    if found is None:
-        click.echo("\n  properties are computed for measures of rankings only")
-        return
-    reasons = {finding.example for finding in found.values() if finding.holds is None}
-    if len(reasons) == 1 and all(finding.holds is None for finding in found.values()):
-        click.echo(f"\n  properties of {form} are not computed: {reasons.pop()}")
-        return
-    click.echo(f"\n  properties, computed for {form}")
-    for name, finding in found.items():
-        click.echo(f"    {PROPERTIES[name][0]:<28} {finding}")
-
-
-def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
-    """Return the text of the measure that properties are computed for, and the properties.
-
-    That is the measure that was named, or a form that represents the entry. There are no properties
-    of measures of texts, nor where no form can be made.
-    """
-    from cranfield.measures.catalogue.properties import properties, representative, with_own_names
-
-    measure = one.measure
-    if one.kind == KINDS[2]:
-        return one.info.name if measure is None else str(measure), None
-    measure = representative(one.info.name) if measure is None else with_own_names(measure)
-    return (
-        (one.info.name, None) if measure is None else (str(measure), properties(measure).findings)
-    )
-
-
-def _computed(one: Entry) -> dict[str, Any]:
-    form, found = findings(one)
-    if found is None:
-        return {"properties": None}
-    listed = {
-        name: {"holds": this.holds, "example": this.example, "compared": this.compared}
-        for name, this in found.items()
-    }
-    return {"properties": {"of": form, **listed}}
-
-
 def _as_dict(one: Entry) -> dict[str, Any]:
     info = one.info
     start: dict[str, Any] = {"name": info.name, "kind": one.kind, "form": one.form}
@@ -335,3 +278,91 @@ def _as_dict(one: Entry) -> dict[str, Any]:
             for name, setting in one.parameters.items()
         },
     }
+
+
+SCALE_EPILOG = """\b
+Examples:
+  cranfield scale DCG@10
+  cranfield scale "RBP(p=0.5)" --length 10
+  cranfield scale nDCG@10 --grades 3 --format json
+"""
+
+
+@command(epilog=SCALE_EPILOG)
+@click.argument("measure")
+@option("--length", type=int, help="Length of runs; by default the cutoff.")
+@option("--grades", type=int, default=1, show_default=True, help="Highest grade; 1 is binary.")
+@option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
+@one_of("--format", ("text", "json"), "How to write it.", "text")
+@output_option
+def scale(
+    measure: str,
+    length: int | None,
+    grades: int,
+    judgments: int | None,
+    format: str,
+    output: str | None,
+) -> None:
+    """Tell on which scale a measure is, for runs of a length: its values, their spacing, a witness.
+
+    And which statistics and significance tests that scale admits.
+    """
+    from cranfield.reporting import comparison_formats
+    from cranfield.scales.finding_scales import about_scale
+
+    found = about_scale(measure, length, grades, judgments=judgments)
+    text = (
+        comparison_formats.scale_json(found)
+        if format == "json"
+        else comparison_formats.scale_text(found)
+    )
+    write(text, output)
+
+
+CITE_EPILOG = """\b
+Examples:
+  cranfield cite -m AP -m nDCG@10 --test anova-2 --correction tukey > references.bib
+  cranfield cite --study discriminative-power --format text
+  cranfield cite --all
+"""
+
+
+@command(epilog=CITE_EPILOG)
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@option("--measure", "measures", multiple=True, help="A measure, such as nDCG@10.")
+@option("--test", "tests", multiple=True, help="A test, such as anova-2.")
+@option("--correction", "corrections", multiple=True, help="Such as tukey.")
+@option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
+@option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
+@one_of("--format", ("bibtex", "text"), "How to write them.", "bibtex")
+@output_option
+def cite(
+    names: tuple[str, ...],
+    measures: tuple[str, ...],
+    tests: tuple[str, ...],
+    corrections: tuple[str, ...],
+    studies: tuple[str, ...],
+    everything: bool,
+    format: str,
+    output: str | None,
+) -> None:
+    """Write the works behind what was used, in BibTeX, and the entry of cranfield itself.
+
+    NAME is a measure, a test, a correction, a study, or the key of a work.
+    """
+    from cranfield.measures.grammar import parse_measure
+    from cranfield.reporting.references import cite as cited
+    from cranfield.reporting.references import entries, find_study
+    from cranfield.significance.corrections.catalogue import find_correction
+    from cranfield.significance.pairwise.catalogue import find_test
+
+    found = cited(
+        *names,
+        *(parse_measure(one) for one in measures),
+        *(find_test(one).info.name for one in tests),
+        *(find_correction(one) for one in corrections),
+        *(find_study(one) for one in studies),
+        *(entries() if everything else ()),
+    )
+    text = found.to_bibtex() if format == "bibtex" else found.to_text()
+    write(text, output)

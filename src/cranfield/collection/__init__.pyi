@@ -2,13 +2,13 @@
 
 # isort: skip_file
 from .document_tables import read_groups as read_groups, read_lengths as read_lengths
-from .intents.probabilities import read_intents as read_intents
+from .intents import read_intents as read_intents
 from .judged.judged_runs import Annotations as Annotations
 from .judged.coverage import Coverage as Coverage, SystemCoverage as SystemCoverage
-from .judged.judgments import Judgments as Judgments
+from .judged.rows import Judgments as Judgments
 from .judged.rows import Rows as Rows
-from .judged.scorable import Scorable as Scorable
+from .judged.coverage import Scorable as Scorable
 from .metadata.metadata import Metadata as Metadata
-from .metadata.primad import primad as primad
+from .metadata.metadata import primad as primad
 from .metadata.reading import read_metadata as read_metadata
-from .shards.judging_by_shard import JudgedShards as JudgedShards
+from .shards import JudgedShards as JudgedShards

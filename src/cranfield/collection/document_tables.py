@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import Indexed
 from cranfield.collection.qrels import topic_order
-from cranfield.sources.columns import two_columns
+from cranfield.sources.columns import Table, read_table, two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
-from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import ID, NUMBER
 
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import frame_html
-from cranfield.tabular.frames import Framed
+from cranfield.tabular import Framed, frame_html
 
 
 @dataclass(frozen=True, eq=False)

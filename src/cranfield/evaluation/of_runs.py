@@ -1,21 +1,108 @@
-"""Evaluate runs: judge them, on all documents or by shard, and compute the measures."""
+"""Evaluate runs or sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.policies import Compat
+from cranfield.collection.policies import Compat, Negative, Ties, Topics, Unjudged
 from cranfield.evaluation.evaluation import Evaluation, score
-from cranfield.evaluation.judging_options import Seeded, Sharded, naming
-from cranfield.measures import Measure, parse_measures
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.sessions.concatenating import concatenated
+from cranfield.sessions.reading import read_sessions
 
 if TYPE_CHECKING:
-    from cranfield.collection.shards.sharding import Sharding
+    from cranfield.collection.shards import Sharding
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class OfRankings(TypedDict, total=False):
+    """What :func:`cranfield.judge` takes by name of rankings that are read already."""
+
+    ties: Ties | None
+    unjudged: Unjudged | None
+    negative: Negative | None
+    max_grade: int | None
+    lengths: Any
+    groups: Any
+    intents: Any
+    aspects: Mapping[str, Any] | None
+    jobs: int | None
+    backend: str | None
+    scheduler: str | None
+    progress: Progress | None
+
+
+class OfSessions(OfRankings, total=False):
+    """The same of sessions, whose topics and depth are said otherwise."""
+
+    compat: Compat | None
+
+
+class Judging(OfRankings, total=False):
+    """What :func:`cranfield.judge` takes by name, but for `compat`."""
+
+    topics: Topics | None
+    depth: int | None
+    topics_with_grade: int | None
+    system: str | None
+    columns: Mapping[str, str] | None
+    duplicates: str
+    bad_runs: str
+
+
+class Sharded(Judging, total=False):
+    """The same with shards, whose number or partition is known."""
+
+    unmapped: str
+    rel: int | None
+
+
+class Seeded(Sharded, total=False):
+    """The same with shards that may be drawn at random."""
+
+    seed: int
+
+
+_KNOWN = inspect.signature(judge).parameters
+_OF_SHARDS = {"unmapped": "error", "rel": None, "seed": 0}
+
+
+def _place(name: str) -> int:
+    """Put options in the order in which `judge` has them, those of shards last."""
+    known = [*_KNOWN, *_OF_SHARDS]
+    return known.index(name)
+
+
+def naming(options: type[Any]) -> Callable[[Function], Function]:
+    """Show options in the signature of a function that collects them, with their defaults."""
+
+    def named(function: Function) -> Function:
+        own = inspect.signature(function)
+        kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        more = [
+            _KNOWN.get(name)
+            or inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_OF_SHARDS[name],
+                annotation=options.__annotations__[name].__forward_arg__,
+            )
+            for name in sorted(options.__annotations__, key=_place)
+        ]
+        function.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
+        return function
+
+    return named
+
 
 MOST_SAMPLINGS = 100
 """Partitions at a time; each keeps judged runs of its own, 24 bytes a judged document."""
@@ -117,7 +204,7 @@ def evaluate(
                 of_measure = "; of a measure it is a parameter: 'AP(rel=2)'" * (name == "rel")
                 raise PolicyError(f"{name} is said of shards: give shards=..., too{of_measure}")
         return score(judge(runs, qrels, compat=compat, **judging), wanted, compat=compat)
-    from cranfield.collection.shards.sharding import as_sharding
+    from cranfield.collection.shards import as_sharding
 
     sharding = as_sharding(shards, judging.pop("seed", 0))
     [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **judging)
@@ -167,7 +254,7 @@ def score_samplings(
     >>> [ev["RR"].values.ravel().tolist() for ev in several]
     [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
     """
-    from cranfield.collection.shards.sharding import random_shards
+    from cranfield.collection.shards import random_shards
 
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
@@ -184,7 +271,7 @@ def _by_shard(
     compat: str | None = None,
     **options: Any,
 ) -> tuple[Evaluation, ...]:
-    from cranfield.collection.shards.judging_by_shard import judge_shards
+    from cranfield.collection.shards import judge_shards
 
     if options.get("rel") is not None:
         check_whole("rel", options["rel"], 0)
@@ -199,3 +286,58 @@ def _by_shard(
     whole = score(judged, measures, compat=compat)
     by_shard = (score(one, measures, compat=compat) for one in sharded)
     return tuple(replace(one, on_all=whole) for one in by_shard)
+
+
+@naming(OfSessions)
+def evaluate_sessions(
+    sessions: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    topics: Any = None,
+    clicks: Any = None,
+    depth: int | None = None,
+    duplicates: str = "first",
+    until_click: bool = False,
+    **policies: Unpack[OfSessions],
+) -> Evaluation:
+    """Score sessions of several queries.
+
+    Parameters
+    ----------
+    sessions
+        Whatever :func:`read_sessions` takes.
+    qrels
+        Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
+    measures
+        Measures or their text forms: `sDCG`, `nsDCG`, `ClickU`, and any measure of a ranking, which
+        scores the concatenated lists.
+    topics, clicks
+        As for :func:`read_sessions`.
+    depth, duplicates, until_click
+        How lists are put together, as for :func:`concatenated`. `ClickU` goes by clicks alone.
+    policies
+        As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
+        documents, in characters), ..., but `topics` is not one.
+
+    Returns
+    -------
+    Evaluation
+        A mapping of measures to :class:`Scores`, whose topics are the sessions with a judged topic.
+        A session of such a topic in which a system found nothing scores as an empty ranking does.
+
+    Examples
+    --------
+    >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
+    >>> seen = {"session": ["s"], "query": [2], "rank": [1]}
+    >>> ev = evaluate_sessions(
+    ...     rows, {"t": {"b": 1}}, ["nsDCG", "RR", "ClickU(length=4000)"],
+    ...     topics={"s": "t"}, clicks=seen,
+    ... )
+    >>> [round(float(scores.values[0, 0]), 4) for scores in ev.values()]
+    [0.5435, 0.5, 0.4962]
+    """
+    wanted = parse_measures(measures)
+    read = read_sessions(sessions, clicks=clicks, topics=topics)
+    lists = concatenated(read, depth=depth, duplicates=duplicates, until_click=until_click)
+    return score(lists.judged(qrels, **policies), wanted)

@@ -11,22 +11,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, without_noise
-from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import ArgumentError, InputError, PolicyError, quoted
-from cranfield.base.threads import as_they_come, own_threads
-from cranfield.base.words import counted
+from cranfield.base.errors import (
+    ArgumentError,
+    InputError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_whole,
+    quoted,
+)
+from cranfield.base.parallel import as_they_come, own_threads
+from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
-from cranfield.collection.judged.policies import TIES
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import Codes
-from cranfield.collection.metadata.header import header_of
-from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.packed import PackedRun, run_of
-from cranfield.collection.run import Run
-from cranfield.collection.words import Words, ids_of, taken
-from cranfield.fusion.catalogue import FUSIONS
-from cranfield.fusion.method import Fusion, finite
+from cranfield.collection.keys import Codes, Words, ids_of, taken
+from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.policies import TIES
+from cranfield.collection.run import PackedRun, Run, run_of
+from cranfield.fusion.methods import FUSIONS, Fusion, finite
 from cranfield.fusion.names import NORMS
 from cranfield.fusion.rankings import PackedRankings, Top, all_topics, among, concatenated, top_of
 from cranfield.sources.chunks import Origin
@@ -127,6 +130,7 @@ def fuse(
     >>> weighted.to_polars()["score"].to_list()
     [0.91, 0.3, 0.0, 0.0]
     """
+    check_several("weights", weights)
     if not isinstance(method, (str, Fusion)):
         raise ArgumentError(
             f"{type(method).__name__} is neither a method of fusion nor its text; several runs go"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.base.words import homes_of
+from cranfield.base.text import homes_of
 
 LISTED = """
-by_ranks: RRF=reciprocal-rank-fusion
-by_scores: CombSUM=linear=interpolation=sum=wsum CombMNZ=mnz CombGMNZ=gmnz CombMAX=max
+methods: RRF=reciprocal-rank-fusion
+methods: CombSUM=linear=interpolation=sum=wsum CombMNZ=mnz CombGMNZ=gmnz CombMAX=max
   CombMIN=min CombMED=med=median CombANZ=anz=mean
-by_ranks: Borda=bordafuse=Borda-count Condorcet=Condorcet-fuse=Copeland
+methods: Borda=bordafuse=Borda-count Condorcet=Condorcet-fuse=Copeland
   ISR=inverse-square-rank LogISR=logn-ISR RBC=rank-biased-centroid
 """
 """The methods behind the names of their modules."""

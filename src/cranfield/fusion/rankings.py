@@ -12,15 +12,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, check_whole
 from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.keys import ODD, Codes
-from cranfield.collection.packed import PackedRun
+from cranfield.collection.keys import (
+    ODD,
+    Codes,
+    Words,
+    equal,
+    ids_of,
+    taken,
+    word_keys,
+    words_of_ids,
+)
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.qrels import topic_order
-from cranfield.collection.run import Run
-from cranfield.collection.words import Words, equal, ids_of, taken, word_keys, words_of_ids
+from cranfield.collection.run import PackedRun, Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ parameters.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.border import at_border, no_name
+from cranfield.base.text import did_you_mean
 from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
-    from cranfield.measures.base import REGISTRY, Info, Measure
-    from cranfield.measures.defining import define
+    from cranfield.measures.base import REGISTRY, Info, Measure, define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
 
@@ -25,7 +24,7 @@ _TOOLS = {
     "Info": "base",
     "Measure": "base",
     "UserModel": "users.model",
-    "define": "defining",
+    "define": "base",
     "parse_measure": "grammar",
     "parse_measures": "grammar",
 }
@@ -47,9 +46,10 @@ __all__ = [  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     """Make the object of a measure when it is first asked for, which loads its family."""
     if name in _TOOLS:
-        return at_border(getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name), __name__)
+        return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:
-        raise no_name(__name__, name, {one: one for one in __all__})
+        hint = did_you_mean(name, __all__, 1)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     from cranfield.measures.base import REGISTRY
 
     kind = REGISTRY[name]

@@ -5,7 +5,7 @@ the registry. A module is loaded when one of its measures is named. Behind `=` s
 that are understood. Measures of a measure and measures of texts come last.
 """
 
-from cranfield.base.words import homes_of
+from cranfield.base.text import homes_of
 
 _FAMILIES = """
 ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRecall RelP
@@ -14,49 +14,49 @@ ranked.average_precision: AP=MAP GMAP IPrec AP11 infAP=InfAP
 ranked.sets: NumQ NumRet NumRel NumRelRet NumNonrelRet Judged Unjudged
 ranked.dcg: DCG nDCG=NDCG=MSnDCG
 ranked.dcg: nDCGrel RnDCG G binG
-ranked.preference: Bpref=BPref=bpref GMBpref
+ranked.incomplete: Bpref=BPref=bpref GMBpref
 ranked.sets: SetP SetR SetRelP SetAP SetF SetE Utility
-users.rank_biased: RBP RBPResidual
-users.expected_reciprocal_rank: ERR nERR
-aspects.multi_aspect: uRBP cRBP aRBP
-aspects.compatibility: Compat CompatDiff
+users.stopping: RBP RBPResidual
+users.stopping: ERR nERR
+aspects: uRBP cRBP aRBP
+aspects: Compat CompatDiff
 ranked.ntcir: Q=QMeasure RMeasure OMeasure PMeasure PPlus NCU EBR
-diversity.intent_aware: AP_IA=MAP_IA P_IA StRecall=IRec=I_rec PQ
-diversity.novelty: alpha_DCG=α_DCG alpha_nDCG=α_nDCG ERR_IA nERR_IA NRBP nNRBP
+novelty: AP_IA=MAP_IA P_IA StRecall=IRec=I_rec PQ
+novelty: alpha_DCG=α_DCG alpha_nDCG=α_nDCG ERR_IA nERR_IA NRBP nNRBP
 fairness.attention: IAA
-fairness.expected_exposure: EEL EED EER
-fairness.exposure_ratios: DP EUR RUR logDP logEUR logRUR
-fairness.prefix_fairness: rND rRD rKL
-fairness.prefix_fairness: FAIR
-fairness.pair_fairness: PairParity
+fairness.exposure: EEL EED EER
+fairness.exposure: DP EUR RUR logDP logEUR logRUR
+fairness.parity: rND rRD rKL
+fairness.parity: FAIR
+fairness.parity: PairParity
 fairness.attention: AWRF
 ranked.average_precision: GAP=GradedAP gAP=GeneralisedAP
-ranked.preference: Rpref=rpref
-ranked.sampled: xinfAP infP infNDCG=infnDCG statAP=StatAP
+ranked.incomplete: Rpref=rpref
+ranked.incomplete: xinfAP infP infNDCG=infnDCG statAP=StatAP
 ranked.precision: WRR=WeightedRR
-users.expected_reciprocal_rank: iRBU
-sessions.clicks: ClickU
-sessions.dcg: sDCG nsDCG
-users.wanted_gain: BPM BPMDynamic
+users.stopping: iRBU
+sessions: ClickU
+sessions: sDCG nsDCG
+users.effort: BPM BPMDynamic
 users.clicks: uM=uDBN=uSDBN=uPBM rrM=rrDBN=rrSDBN
-users.continuing: CWL
+users.clicks: CWL
 users.browsing: EBU uUBM uDCM rrDCM uCCM rrCCM
-users.wanted_gain: INST INSQ SDCG
+users.effort: INST INSQ SDCG
 users.markov: MP=MarkovPrecision
-users.satisfied: NERR8 NERR9 NERR10 NERR11
-users.reading_text: TBG
-users.reading_text: U=UMeasure
-risk: URisk TRisk
-aspects.multi_aspect: CAM MM
-diversity.global_gain: D DIN
-diversity.intent_aware: IA Sharp
-ranked.equivalence: Classes
+users.stopping: NERR8 NERR9 NERR10 NERR11
+users.effort: TBG
+users.effort: U=UMeasure
+wrapping: URisk TRisk
+aspects: CAM MM
+global_gain: D DIN
+novelty: IA Sharp
+wrapping: Classes
 users.expectation: EU ETU EC ETC Depth Residual
 cranfield.scales.interval_scaled: interval
-texts.citation_measures: CitationPrecision CitationRecall CitationF ALCERecall ALCEPrecision
-texts.nugget_measures: NuggetRecall WRecall NuggetPrecision NuggetF
-texts.one_click: SMeasure SFlat TMeasure TFlat SSharp
-texts.nugget_measures: AllScore VitalScore WeightedScore
+texts.answers: CitationPrecision CitationRecall CitationF ALCERecall ALCEPrecision
+texts.answers: NuggetRecall WRecall NuggetPrecision NuggetF
+texts.answers: SMeasure SFlat TMeasure TFlat SSharp
+texts.answers: AllScore VitalScore WeightedScore
 texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
 """
 

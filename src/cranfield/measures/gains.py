@@ -17,7 +17,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.parameters import (
+from cranfield.measures.declared import (
     fraction_of,
     integer,
     number_text,

@@ -9,27 +9,25 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from cranfield.base.errors import MeasureError, quoted, warn
-from cranfield.base.words import did_you_mean
+from cranfield.base.text import did_you_mean
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
 from cranfield.measures.other_names import (
+    FAMILIES,
+    NICKNAMES,
     NO_MEASURES,
+    SINGLE,
     TOOLS,
     from_ir_measures,
     from_paper,
     in_any_case,
-    program_names,
-    split_gains,
-    with_gains,
-)
-from cranfield.measures.trec_eval_names import (
-    FAMILIES,
-    NICKNAMES,
-    SINGLE,
     in_its_case,
+    program_names,
     rounded,
+    split_gains,
     trec_texts,
+    with_gains,
 )
 
 LONGEST = 10_000

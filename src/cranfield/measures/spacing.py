@@ -12,8 +12,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.made_up import of_grades
+from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
 
 SHORT = 5
 """Longest runs that are all scored."""

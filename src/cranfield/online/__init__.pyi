@@ -3,23 +3,23 @@
 # isort: skip_file
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
-from .log.scanning import scan_log as scan_log
-from .log.simulated import simulated_log as simulated_log
+from .log.reading import scan_log as scan_log
+from .log.reading import simulated_log as simulated_log
 from .measures.documents import (
     ExpectedClicks as ExpectedClicks,
     coec as coec,
     skip_above as skip_above,
 )
-from .measures.measured import Measured as Measured
+from .measures.measuring import Measured as Measured
 from .measures.measuring import measure as measure, sums_by_unit as sums_by_unit
-from .measures.catalogue import (
+from .measures.online_measure import (
     catalogue as catalogue,
     parse_online_measure as parse_online_measure,
 )
 from .measures.online_measure import OnlineMeasure as OnlineMeasure
 from .measures.survival import Survival as Survival, survival as survival
-from .unit_sums import UnitSums as UnitSums
-from .interleaving.impressions_needed import impressions_needed as impressions_needed
+from .units import UnitSums as UnitSums
+from .interleaving.of_log import impressions_needed as impressions_needed
 from .interleaving.of_log import (
     preference as preference,
     preference_matrix as preference_matrix,
@@ -29,63 +29,51 @@ from .interleaving.of_many import (
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
 from .interleaving.preference import Preference as Preference
-from .interleaving.two_rankers import (
+from .interleaving.preference import (
     preference_by_credits as preference_by_credits,
     preference_of as preference_of,
 )
-from .interleaving.simulated_users import (
-    CascadeUser as CascadeUser,
-    simulated_user as simulated_user,
-)
-from .click_models.catalogue import models as models, parse_model as parse_model
-from .click_models.items import with_grades as with_grades
+from .interleaving.checks import CascadeUser as CascadeUser, simulated_user as simulated_user
+from .click_models.saved import models as models, parse_model as parse_model
+from .click_models.model import with_grades as with_grades
 from .click_models.trained import ClickModel as ClickModel
-from .click_models.training import train as train, train_models as train_models
-from .log.sessionising import sessionise as sessionise
-from .interleaving.distribution import Distribution as Distribution
+from .click_models.trained import train as train, train_models as train_models
+from .log.query_log import sessionise as sessionise
+from .interleaving.method import Distribution as Distribution
 from .interleaving.interleaver import Drawn as Drawn
 from .interleaving.interleaver import Interleaver as Interleaver
 from .interleaving.interleaver import interleave as interleave
-from .interleaving.of_runs import InterleavedRuns as InterleavedRuns
-from .interleaving.of_runs import interleave_runs as interleave_runs
-from .interleaving.methods.catalogue import interleaving_methods as interleaving_methods
-from .interleaving.methods.catalogue import parse_interleaving as parse_interleaving
-from .interleaving.methods.method import InterleavingMethod as InterleavingMethod
+from .interleaving.interleaver import InterleavedRuns as InterleavedRuns
+from .interleaving.interleaver import interleave_runs as interleave_runs
+from .interleaving.method import interleaving_methods as interleaving_methods
+from .interleaving.method import parse_interleaving as parse_interleaving
+from .interleaving.method import InterleavingMethod as InterleavingMethod
 from .click_models.evaluation import (
     ModelEvaluation as ModelEvaluation,
     PerplexityGain as PerplexityGain,
     evaluate_models as evaluate_models,
     perplexity_gain as perplexity_gain,
 )
-from .click_models.prediction import (
+from .click_models.evaluation import (
     RatePrediction as RatePrediction,
     predict_rates as predict_rates,
     predict_relevance as predict_relevance,
 )
 from .off_policy.policy_value import policy_value as policy_value
-from .off_policy.value_with_limits import PolicyValue as PolicyValue
-from .off_policy.value_with_limits import WeightSummary as WeightSummary
-from .off_policy.rank_propensities import RankPropensities as RankPropensities
-from .off_policy.rank_propensities import rank_propensities as rank_propensities
+from .off_policy.value import PolicyValue as PolicyValue
+from .off_policy.value import WeightSummary as WeightSummary
+from .off_policy.run_value import RankPropensities as RankPropensities
+from .off_policy.run_value import rank_propensities as rank_propensities
 from .off_policy.run_value import run_value as run_value
 from .interleaving.checks import Bias as Bias, Fidelity as Fidelity
 from .interleaving.checks import bias as bias, fidelity as fidelity
-from .calibration.click_moves import ClickMoves as ClickMoves, click_moves as click_moves
-from .calibration.persistence import (
-    Persistence as Persistence,
-    rbp_persistence as rbp_persistence,
-)
-from .experiments.always_valid import always_valid as always_valid
+from .calibration import ClickMoves as ClickMoves, click_moves as click_moves
+from .calibration import Persistence as Persistence, rbp_persistence as rbp_persistence
+from .experiments.estimates import always_valid as always_valid
 from .experiments.analysis import analyse_experiment as analyse_experiment
-from .experiments.design.assignment import (
-    Experiment as Experiment,
-    check_assignment as check_assignment,
-)
+from .experiments.design import Experiment as Experiment, check_assignment as check_assignment
 from .experiments.metrics import Metric as Metric
 from .experiments.report import ExperimentReport as ExperimentReport
-from .experiments.sample_ratio import SampleRatio as SampleRatio, sample_ratio as sample_ratio
-from .experiments.design.sizes import (
-    ExperimentSize as ExperimentSize,
-    experiment_size as experiment_size,
-)
+from .experiments.report import SampleRatio as SampleRatio, sample_ratio as sample_ratio
+from .experiments.design import ExperimentSize as ExperimentSize, experiment_size as experiment_size
 from .experiments.replays import Replays as Replays, replay_aa as replay_aa

@@ -1,5 +1,5 @@
 """What people see: results that others computed, as text, tables and files."""
 
-from cranfield.base.border import attach_public
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach_public(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

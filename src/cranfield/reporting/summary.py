@@ -1,14 +1,105 @@
-"""What a comparison found, in a sentence or two that stand first wherever it is shown."""
+"""What a comparison says of systems, in a sentence or two."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from cranfield.base.words import counted
-from cranfield.reporting import verdicts
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.text import counted
 from cranfield.reporting.page.html import label
+from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.models.anova_table import shown_p
+from cranfield.tabular import shown_p
+
+
+def shared_lines(found: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """Part lines by measure into those of its own, and those that all of several have.
+
+    Lines that differ only by the name of the measure are the same.
+
+    Examples
+    --------
+    >>> lines = {"AP": ["AP is ordinal", "one tie"], "RR": ["RR is ordinal"]}
+    >>> shared_lines(lines)
+    ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
+    """
+    if len(found) < 2:
+        return {name: [*lines] for name, lines in found.items()}, []
+    general = {name: [_general(name, line) for line in lines] for name, lines in found.items()}
+    first, *others = general.values()
+    common = [line for line in dict.fromkeys(first) if all(line in other for other in others)]
+    own = {
+        name: [line for line, said in zip(lines, general[name], strict=True) if said not in common]
+        for name, lines in found.items()
+    }
+    return own, common
+
+
+def _general(name: str, line: str) -> str:
+    return re.sub(rf"(?<![\w@]){re.escape(name)}(?![\w@(])", "the measure", line) if name else line
+
+
+BETTER, WORSE, SAME, DIFFERENT, NONE = (
+    "better",
+    "worse",
+    "not different",
+    "different, means equal",
+    "not compared",
+)
+"""Of one system compared with another. A test that does not go by means may tell systems of the
+same mean apart."""
+
+
+def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Say of each pair what the first system is, compared with the second.
+
+    By the sign of the difference, whatever the test: the order of means, or of mean ranks.
+    """
+    sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
+    out = np.full(len(comparison), SAME, dtype=object)
+    star = comparison.is_significant()
+    out[star & (sign > 0)] = BETTER
+    out[star & (sign < 0)] = WORSE
+    out[star & (sign == 0)] = DIFFERENT
+    out[np.isnan(comparison.adjusted_pvalues)] = NONE
+    return out
+
+
+def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Say of each system what it is, compared with each other one."""
+    count = len(comparison.systems)
+    words = by_pair(comparison)
+    out = np.full((count, count), NONE, dtype=object)
+    out[comparison.first, comparison.second] = words
+    mirrored = {BETTER: WORSE, WORSE: BETTER}
+    out[comparison.second, comparison.first] = [mirrored.get(word, word) for word in words]
+    return out
+
+
+def against(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Say of each system what it is, compared with a baseline, the first by default.
+
+    Nothing is said of baselines themselves.
+    """
+    base = baseline or comparison.baselines[0]
+    chosen = comparison.second == comparison.systems.index(base)
+    out = [""] * len(comparison.systems)
+    for system, word in zip(comparison.first[chosen], by_pair(comparison)[chosen], strict=True):
+        out[system] = SAME if word == NONE else word
+    return out
+
+
+def group_letters(comparison: PairwiseComparison) -> list[str] | None:
+    """Return the letters of the groups of each system; None where there are no groups."""
+    if comparison.baselines or comparison.alternative != "two-sided":
+        return None
+    groups = comparison.groups()
+    return [shortened(groups[name]) for name in comparison.systems]
+
 
 NAMED = 3
 """Systems that are named one by one."""
@@ -79,8 +170,8 @@ def _one_sided_sentence(name: str, one: PairwiseComparison, baseline: str | None
 
 
 _NEITHER = {
-    verdicts.DIFFERENT: "{} significantly different with an equal mean",
-    verdicts.SAME: "{} not significantly different from it",
+    DIFFERENT: "{} significantly different with an equal mean",
+    SAME: "{} not significantly different from it",
 }
 
 
@@ -89,8 +180,8 @@ def _baseline_sentence(name: str, one: PairwiseComparison) -> str:
     if one.alternative != "two-sided":
         return " ".join(_one_sided_sentence(name, one, baseline) for baseline in one.baselines)
     for baseline in one.baselines:
-        words = verdicts.against(one, baseline)
-        better, worse = map(words.count, (verdicts.BETTER, verdicts.WORSE))
+        words = against(one, baseline)
+        better, worse = map(words.count, (BETTER, WORSE))
         others = [
             f"{number:,} {said.format(_is(number))}"
             for verdict, said in _NEITHER.items()

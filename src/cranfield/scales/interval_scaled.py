@@ -13,11 +13,10 @@ from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.parameters import choice, flag, parameter
+from cranfield.measures.declared import choice, flag, parameter
 from cranfield.measures.wrapping import Wrapping, wrapping
-from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
-from cranfield.scales.images.making import image, image_of_topic
-from cranfield.scales.images.values import TIES, Image
+from cranfield.scales.forms.form import HINT, beyond_length, lowest_relevant, of_documents
+from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 Group = tuple[int | None, tuple[int, ...] | None]
@@ -84,6 +83,7 @@ _FORMULA = (
     formula=_FORMULA,
     source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
     family="measures of a measure",
+    scale=Scale.INTERVAL,
 )
 class Interval(Wrapping):
     r"""The interval-scaled version of a measure: scores become their ranks.

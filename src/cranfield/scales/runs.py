@@ -10,20 +10,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from itertools import permutations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import as_array, check_whole
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
-from cranfield.base.words import counted
-from cranfield.collection.judged.made_up import of_grades
+from cranfield.base.errors import (
+    CranfieldError,
+    MeasureError,
+    PolicyError,
+    as_array,
+    check_whole,
+)
+from cranfield.base.text import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.average_precision import GradedAveragePrecision
-from cranfield.scales.forms.eligible import lowest_relevant, of_documents
+from cranfield.scales.forms.form import lowest_relevant, of_documents
 
+ROUNDING = 1e-12
+"""Scores that differ by at most this are equal."""
 MOST_JUDGED = 100_000
 """Relevant documents of a topic that is made up."""
 
@@ -235,8 +248,8 @@ def score_runs(
 def depends_on_recall_base(measure: Measure) -> bool:
     """Tell whether scores change with the number of relevant documents that there are.
 
-    A measure that needs more than grades is tried on the rankings that its properties are computed
-    of; where that cannot be, it counts as one that does.
+    A measure that reads more than grades is tried on documents with everything that a measure can
+    read. If it still cannot be computed, the answer is True.
     """
     # What there are so many of is beyond any cutoff that is looked at. In the runs there is one
     # relevant document, at the first rank and at the last.
@@ -250,10 +263,66 @@ def depends_on_recall_base(measure: Measure) -> bool:
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:
-        from cranfield.measures.catalogue.properties import properties
-
-        return properties(measure)["recall"].holds is not False
+        return _changes_with_more_relevant(measure)
     return bool((few != many).any())
+
+
+def _changes_with_more_relevant(measure: Measure) -> bool:
+    try:
+        scores = measure.score(_with_all_inputs())
+    except CranfieldError:
+        return True
+    fewer, more = scores[::2], scores[1::2]
+    return bool((np.abs(more - fewer) > ROUNDING).any())
+
+
+@cache
+def _with_all_inputs() -> JudgedRuns:
+    """Judge rankings for pairs of topics; the second has more relevant documents, not retrieved.
+
+    Documents have grades for the intents a and b, and all else that a measure can read but clicks.
+    """
+    one = {"d1": (3, 3), "d2": (0, 0)}
+    two = {**one, "d3": (1, 0)}
+    more = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
+    docs = [*two, *more]
+    topics = {"1": one, "2": one | more, "3": two, "4": two | more}
+    qrels = pl.DataFrame(
+        [
+            (topic, doc, grade, intent)
+            for topic, grades in topics.items()
+            for doc, by_intent in grades.items()
+            for grade, intent in zip(by_intent, "ab", strict=True)
+        ],
+        ["topic", "doc", "grade", "subtopic"],
+        orient="row",
+    )
+    rankings = [
+        {doc: float(-rank) for rank, doc in enumerate(order)} for order in permutations(two)
+    ]
+    judged = judge(
+        {f"{i}": dict.fromkeys(topics, ranking) for i, ranking in enumerate(rankings)},
+        qrels,
+        intents={topic: {"a": 0.6, "b": 0.4} for topic in topics},
+        lengths=dict.fromkeys(docs, 1000),
+        groups={doc: "xy"[place // 2 % 2] for place, doc in enumerate(docs)},
+        aspects={"understandability": qrels, "credibility": qrels},
+    )
+    size = judged.judgments.grade.size
+    columns = {
+        "stratum": np.full(size, "0"),
+        "inclusion": np.ones(size),
+        "class": np.arange(size),
+    }
+    rows = judged.annotations.lengths
+    assert rows is not None
+    # Each ranking is a session of one query.
+    queries = Rows(rows.cell, rows.rank, np.ones_like(rows.rank), rows.shape)
+    return replace(
+        judged,
+        judgments=replace(judged.judgments, columns=columns, max_grade=3),
+        annotations=replace(judged.annotations, queries=queries),
+    )
 
 
 def depends_on_topic(measure: Measure) -> bool:

@@ -1,9 +1,11 @@
-"""Scores of one measure, by topic and system, and by shard where there are shards."""
+"""Scores by topic and system, of one measure or of several."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
 from os import PathLike
@@ -12,24 +14,86 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Ints
-from cranfield.base.border.given import Labels
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
-from cranfield.base.escape import html, plain
+from cranfield.base.arrays import Floats, Indices, Ints, LabelsOrIndices
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_several,
+    optional_module,
+    quoted,
+)
+from cranfield.base.files import whole_file
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import Plotted
-from cranfield.base.whole_files import whole_file
-from cranfield.base.words import counted
-from cranfield.scores.averages import Averages
-from cranfield.scores.direction import direction_note, suggests_lower
-from cranfield.scores.labels import lacking, place_of, places_of
-from cranfield.scores.missing import filled
+from cranfield.base.text import counted, did_you_mean, html, plain
+from cranfield.scores.averages import Averages, filled
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+LOWER_WORDS = frozenset(
+    {"latency", "latencies", "time", "times", "cost", "costs", "loss", "losses", "error", "errors"}
+    | {"rmse", "mse", "mae", "perplexity", "energy"}
+)
+"""Words in names of measures for which lower scores are nearly always better."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def suggests_lower(name: str) -> bool:
+    """Return True if a whole word of a name is nearly always used for lower-is-better scores.
+
+    Words end at characters other than letters and where camel case begins a new one.
+
+    Examples
+    --------
+    >>> [suggests_lower(name) for name in ("latency_ms", "query time", "testRMSE", "QueryTime")]
+    [True, True, True, True]
+    >>> [suggests_lower(name) for name in ("timeliness", "lossless", "AP", "")]
+    [False, False, False, False]
+    """
+    return any(word.lower() in LOWER_WORDS for word in _WORD.findall(name))
+
+
+def direction_note(name: str) -> str:
+    """Return the note on scores whose name suggests lower is better, without a stated direction."""
+    return (
+        f"{name}: higher scores are treated as better; if lower is better, pass"
+        f" lower_is_better=True (--lower {shlex.quote(name)})"
+    )
+
+
+def place_of(name: object, labels: Sequence[str], what: str = "system", role: str = "") -> int:
+    """Return where a label stands; one that is not there is refused, with the nearest ones."""
+    if name in labels:
+        return labels.index(str(name))
+    hint = did_you_mean(name, labels, shown=quoted)
+    raise PolicyError(f"there is no {what} {quoted(name)}{role}{hint}")
+
+
+def places_of(asked: Any, labels: Sequence[str], what: str = "system") -> Indices:
+    """Return where labels stand; indices are taken as they are, a mask as what it picks."""
+    if asked is None:
+        return np.arange(len(labels))
+    if isinstance(asked, np.ndarray) and asked.dtype.kind in "bui":
+        return np.flatnonzero(asked) if asked.dtype == bool else asked
+    names = [asked] if isinstance(asked, str) else list(asked)
+    if names and all(isinstance(name, (int, np.integer)) for name in names):
+        return np.array(names, dtype=np.intp)
+    places = {label: place for place, label in enumerate(labels)}
+    found = [places[name] if name in places else place_of(name, labels, what) for name in names]
+    return np.array(found, dtype=np.intp)
+
+
+def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+    """Return the first label that the others lack; None where they have all."""
+    known = set(others)
+    return next((label for label in labels if label not in known), None)
+
 
 AGGREGATES = ("mean", "sum", "geometric")
 """How a measure's scores over topics become one number."""
@@ -205,7 +269,10 @@ class Scores(Averages, Plotted):
     """Rows and columns are both labels: `topics` and `systems` say of which to take."""
 
     def select(
-        self, topics: Labels = None, systems: Labels = None, shards: Labels = None
+        self,
+        topics: LabelsOrIndices = None,
+        systems: LabelsOrIndices = None,
+        shards: LabelsOrIndices = None,
     ) -> Scores:
         """Return some of the scores, in the order that is asked for.
 
@@ -303,6 +370,7 @@ class Scores(Averages, Plotted):
 
     def cell(self, place: Sequence[int] | Ints) -> str:
         """Name a place in the values: system, topic, and shard if there are any."""
+        check_several("place", place)
         try:
             topic, system, *shard = (
                 labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
@@ -453,3 +521,51 @@ def side_by_side(of: Mapping[str, Scores]) -> Scores:
         if all(one.settings.get(name) == value for one in parts)
     }
     return replace(first, values=values, topics=tuple(place), systems=tuple(of), settings=common)
+
+
+def aligned(
+    scores: Mapping[Any, Scores], *, shards: bool = False, called: Callable[[Any], str] = quoted
+) -> dict[Any, Scores]:
+    """Bring finite scores to the topics and systems of the first measure, in its order."""
+    (first, like), *_ = scores.items()
+    out = {}
+    for name, one in scores.items():
+        if not shards:
+            one.flat(f"{called(name)} has scores by shard")
+        finite = one.finite(f" by {called(name)}")
+        out[name] = finite.aligned(like, (called(name), called(first)))
+    return out
+
+
+def complete(
+    scores: Mapping[str, Scores], missing: str
+) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """Apply one policy for missing scores to aligned scores, so that they keep the same topics."""
+    names = list(scores)
+    tables, kept, notes = filled(
+        [one.values for one in scores.values()],
+        missing,
+        cell=lambda k, place: f"{scores[names[k]].cell(place)} has no score by {quoted(names[k])}",
+        by=" by every measure",
+    )
+    return {
+        name: replace(one, values=values, topics=tuple(compress(one.topics, kept)))
+        for (name, one), values in zip(scores.items(), tables, strict=True)
+    }, notes
+
+
+def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
+    """Return the overall values of several measures: a row a system, a column a measure."""
+    systems = next(iter(scores.values())).systems
+    for one in scores.values():
+        one.flat("a table of systems has one value of each; there are several shards")
+    columns = {name: pl.Series(one.overall()).fill_nan(None) for name, one in scores.items()}
+    return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
+
+
+def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
+    """Return all scores: measure, topic, system, perhaps shard, score; no score is null."""
+    return pl.concat(
+        one.to_long().select(pl.lit(name).alias("measure"), pl.all())
+        for name, one in scores.items()
+    )

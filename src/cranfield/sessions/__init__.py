@@ -8,10 +8,12 @@
 [('log', 1.0, 1.0)]
 """
 
-from cranfield.base.border import close_border
-from cranfield.sessions.concatenating import ConcatenatedSessions, concatenated
-from cranfield.sessions.data import Sessions
-from cranfield.sessions.history import followed_by
+from cranfield.sessions.concatenating import (
+    ConcatenatedSessions,
+    Sessions,
+    concatenated,
+    followed_by,
+)
 from cranfield.sessions.log import SessionCounts
 from cranfield.sessions.reading import read_session_topics, read_sessions
 
@@ -28,6 +30,3 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return list(__all__)
-
-
-close_border(__name__, __all__)

@@ -1,4 +1,4 @@
-"""Logs of sessions: what users asked, what they were shown and what they clicked."""
+"""Logs of sessions: what users asked, were shown, clicked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.segments import places
+from cranfield.collection.judged.rows import places
 from cranfield.collection.qrels import Qrels
 from cranfield.tabular import frame_html
 

@@ -1,25 +1,289 @@
-"""Read sessions from wherever they are."""
+"""Read sessions from tables, from JSON or from the XML of the TREC Session track."""
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import nan
 from os import PathLike, fspath
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldWarning, InputError, quoted, warn
-from cranfield.base.words import counted
-from cranfield.sessions import columns
-from cranfield.sessions.columns import read_results
-from cranfield.sessions.data import Sessions
+from cranfield.base.errors import CranfieldWarning, InputError, check_choice, quoted, warn
+from cranfield.base.text import counted
+from cranfield.collection.files.named_columns import DOC, SCORE
+from cranfield.sessions.concatenating import Sessions
 from cranfield.sessions.log import CLICKS, LISTS, LOG, QUERIES, RESULTS, first_of_each
-from cranfield.sessions.xml import Read, read_xml
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.schemas import FRAMES
-from cranfield.sources.tables import read_table
+from cranfield.sources.columns import Table, read_table, two_columns
+from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, between_tabs, optional
+from cranfield.sources.text import XmlReader
+from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
+
+_NO_TIME = frozenset({"", "na", "nan"})
+
+
+def _whole(cell: Any) -> int | None:
+    number: int | None = GRADE.read(cell)
+    return number if number is not None and number >= 1 else None
+
+
+def _seconds(cell: Any) -> float | None:
+    if absent(cell, _NO_TIME) or isinstance(cell, bool):
+        return None
+    return float(cell.timestamp()) if hasattr(cell, "timestamp") else finite(cell)
+
+
+def _query(cell: Any) -> str | None:
+    """Read the name of a query; whole numbers have no decimals."""
+    number = None if isinstance(cell, bool) else finite(cell)
+    whole = number is not None and number.is_integer() and "." in str(cell)
+    return str(int(number)) if number is not None and whole else ID.read(cell)
+
+
+WHOLE = Kind(_whole, pl.Int32, "not a whole number from 1")
+TIME = Kind(_seconds, pl.Float64, "no number of seconds", lambda cell: absent(cell, _NO_TIME))
+TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
+
+SYSTEM = optional("system", ID)
+SESSION = Column("session", ID)
+TOPIC = Column("topic", ID, "topic of session")
+QUERY = Column("query", replace(ID, read=_query, exact=None), "query of session")
+RANK = Column("rank", WHOLE, "clicked rank")
+
+
+def columns_of_mapping(
+    kind: str,
+) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+    """Make a function that takes the values of a mapping as columns of a kind of table."""
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        for values in data.values():
+            if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
+                raise InputError(
+                    f"a mapping is a {kind} when its values are columns", source=source
+                )
+        listed = {
+            str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
+            for name, values in data.items()
+        }
+        if len({len(values) for values in listed.values()}) > 1:
+            raise InputError("columns are of different lengths", source=source)
+        return listed
+
+    return columns
+
+
+def _topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    if all(isinstance(topic, (str, int)) for topic in data.values()):
+        return two_columns("session", "topic")(data, source)
+    return columns_of_mapping("table of session topics")(data, source)
+
+
+_SESSIONS = Schema(
+    "table of sessions",
+    (
+        *(SESSION, QUERY, DOC, SYSTEM),
+        optional("topic", ID, TOPIC.meaning),
+        optional("rank", WHOLE, RANK.meaning),
+        optional("score", SCORE.kind),
+        *(optional("title", TEXT), optional("snippet", TEXT)),
+    ),
+    formats=FRAMES,
+    mapping=columns_of_mapping("table of sessions"),
+    readable="table",
+)
+CLICK_COLUMNS = Schema(
+    "table of clicks",
+    (
+        *(SESSION, QUERY, RANK, SYSTEM),
+        optional("start", TIME, called="time"),
+        optional("end", TIME, called="time"),
+    ),
+    formats=FRAMES,
+    mapping=columns_of_mapping("table of clicks"),
+    readable="table",
+)
+TOPICS = Schema(
+    "table of session topics",
+    (SESSION, TOPIC),
+    formats=FRAMES,
+    lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
+    mapping=_topics,
+    readable="table",
+)
+
+
+def read_results(data: Any) -> Table:
+    table = read_table(data, _SESSIONS)
+    if not {"rank", "score"} & {*table.names}:
+        raise InputError("has neither a rank nor a score column", source=table.source)
+    return table
+
+
+_ID = re.compile(r"clueweb\d+id|docid|docno|doc")
+_TEXTS = {"query", "title", "snippet", "rank"}
+_CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)", re.ASCII)
+_SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?", re.ASCII)
+_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+_ITEMS = {"result", "click"}
+_PARTS = {"interaction", *_ITEMS}
+_NO_TIME_IN_XML = {"", "NA", "NaN", "nan"}
+
+
+@dataclass
+class Read:
+    """What a log holds, as rows; sessions are named by their place.
+
+    names, topics, current: of each session: its name, its topic, its query that is not answered
+        yet.
+    queries: session, query, text, start.
+    results: session, query, rank, document, title, snippet.
+    clicks: session, query, rank (None where it is not given), document, start, end.
+    """
+
+    names: list[str] = field(default_factory=list)
+    topics: list[str | None] = field(default_factory=list)
+    current: list[str | None] = field(default_factory=list)
+    queries: list[tuple[int, int, str, float]] = field(default_factory=list)
+    results: list[tuple[int, int, int, str, str, str]] = field(default_factory=list)
+    clicks: list[tuple[int, int, int | None, str, float, float]] = field(default_factory=list)
+
+
+def read_xml(source: Source) -> Read:
+    """Read a log of the TREC Session track.
+
+    Entities that the file declares itself are refused, and nothing outside the file is opened.
+    """
+    reader = _Reader(source)
+    reader.parse()
+    if not reader.read.names:
+        raise InputError("holds no session", source=source.name)
+    return reader.read
+
+
+class _Reader(XmlReader):
+    """Takes a log apart, element by element."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.read = Read()
+        self.path: list[str] = []
+        self.text: list[str] | None = None
+        self.seen: set[object] = set()
+        self.query = 0
+        self.item: dict[str, str] = {}
+
+    def once(self, what: str, *key: object) -> None:
+        """Refuse what stands twice."""
+        if key in self.seen:
+            raise self.wrong(f"{what} {quoted(key[-1])} twice")
+        self.seen.add(key)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        parent = self.path[-1] if self.path else ""
+        self.path.append(tag)
+        if tag == "session":
+            name = self.given(attributes, "num", tag)
+            self.once("session", "session", name)
+            self.read.names.append(name)
+            self.read.topics.append(None)
+            self.read.current.append(None)
+            self.query = 0
+        elif not self.read.names:
+            return
+        elif tag in _PARTS and (other := _ITEMS.intersection(self.path[:-1])):
+            raise self.wrong(f"{tag} stands in a {min(other)}")
+        elif tag == "topic" and parent == "session":
+            self.read.topics[-1] = attributes.get("num", "").strip() or None
+        elif tag == "interaction":
+            self.query = self.whole(attributes.get("num", str(self.query + 1)), "query number")
+            self.once("query", "query", self.session, self.query)
+            self.item = {"start": attributes.get("starttime", "")}
+            self.read.queries.append(
+                (self.session, self.query, "", self.time(attributes.get("starttime", "")))
+            )
+        elif tag == "result":
+            self.item = {"rank": self.given(attributes, "rank", tag)}
+        elif tag == "click":
+            self.item = {key: attributes.get(key, "") for key in ("starttime", "endtime")}
+        elif tag in _TEXTS or _ID.fullmatch(tag):
+            self.text = []
+
+    def data(self, text: str) -> None:
+        if self.text is not None:
+            self.text.append(text)
+
+    def end(self, tag: str) -> None:
+        self.path.pop()
+        if not self.read.names:
+            # What stands before the first session belongs to none.
+            return
+        parent = self.path[-1] if self.path else ""
+        if self.text is not None:
+            text = "".join(self.text)
+            self.text = None
+            if tag == "query":
+                self.asked(text.strip(), parent)
+            else:
+                self.item["doc" if _ID.fullmatch(tag) else tag] = text
+        elif tag == "result":
+            self.result()
+        elif tag == "click":
+            self.click()
+
+    def asked(self, text: str, parent: str) -> None:
+        if parent == "currentquery":
+            self.read.current[-1] = text
+        elif parent == "interaction":
+            session, query, _, start = self.read.queries[-1]
+            self.read.queries[-1] = (session, query, text, start)
+
+    def result(self) -> None:
+        rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
+        if not doc:
+            raise self.wrong(f"result {rank} names no document")
+        self.once("rank", "rank", self.session, self.query, rank)
+        texts = self.item.get("title", ""), self.item.get("snippet", "")
+        self.read.results.append((self.session, self.query, rank, doc, *texts))
+
+    def click(self) -> None:
+        rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
+        if not rank and not doc:
+            raise self.wrong("a click names neither a rank nor a document")
+        start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
+        place = self.whole(rank, "rank") if rank else None
+        self.read.clicks.append((self.session, self.query, place, doc, start, end))
+
+    @property
+    def session(self) -> int:
+        return len(self.read.names) - 1
+
+    def given(self, attributes: dict[str, str], name: str, tag: str) -> str:
+        value = attributes.get(name, "").strip()
+        if not value:
+            raise self.wrong(f"a {tag} has no {name}")
+        return value
+
+    def whole(self, text: str, what: str) -> int:
+        text = text.strip()
+        if not _WHOLE.fullmatch(text) or int(text) < 1:
+            raise self.wrong(f"{what} {quoted(text)} is not a whole number from 1")
+        return int(text)
+
+    def time(self, text: str) -> float:
+        text = text.strip()
+        if text in _NO_TIME_IN_XML:
+            return nan
+        if clock := _CLOCK.fullmatch(text):
+            return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
+        if not _SECONDS.fullmatch(text):
+            raise self.wrong(f"time {quoted(text)} is no number of seconds")
+        return float(text)
 
 
 def read_sessions(
@@ -103,7 +367,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     >>> read_session_topics({1: 1, 2: 6})
     {'1': '1', '2': '6'}
     """
-    table = read_table(data, columns.TOPICS)
+    table = read_table(data, TOPICS)
     return _one_topic(table.frame, table.source)
 
 
@@ -219,7 +483,7 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
     """Read clicks; one on a list that does not exist has no number of a query."""
     if clicks is None:
         return pl.DataFrame(schema=CLICKS)
-    table = read_table(clicks, columns.CLICKS)
+    table = read_table(clicks, CLICK_COLUMNS)
     if "system" not in table.names and len(systems) > 1:
         raise InputError(
             f"has no system column, and the sessions are of {len(systems)} systems",

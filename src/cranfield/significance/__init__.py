@@ -5,6 +5,6 @@ It knows only `Scores`, wherever they come from. What each test and each correct
 stand in `__init__.pyi`; each loads its module when it is first used.
 """
 
-from cranfield.base.border import attach_public
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach_public(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

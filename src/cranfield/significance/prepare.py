@@ -1,24 +1,23 @@
-"""Scores made ready for a test: complete where it needs them so, and enough of them."""
+"""Scores made ready for a test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, numbers
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, numbers, quoted
+from cranfield.base.text import counted
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
-from cranfield.scores.labels import place_of
-from cranfield.scores.one_measure import side_by_side
-from cranfield.significance.registry import MISSING
-from cranfield.significance.tests.catalogue import TESTS
-from cranfield.significance.tests.declaration import TestInfo
+from cranfield.scores.averages import FLOOR
+from cranfield.scores.one_measure import place_of, side_by_side
+from cranfield.significance.declaration import TestInfo
+from cranfield.significance.pairwise.catalogue import TESTS
+from cranfield.significance.registry import MISSING, STATISTICS
 
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""
@@ -188,26 +187,181 @@ def _baseline(systems: Sequence[str], given: Any) -> int:
     return int(given)
 
 
-def score_bounds(scores: Scores, asked: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the least and the largest score that can be: what is asked for, or as declared."""
-    if asked is None:
-        if scores.definition is None:
-            raise PolicyError(
-                "what scores can be is not known: give bounds, such as bounds=(0, 1); not those"
-                " that the scores happen to have"
-            )
-        asked = scores.definition.info.range
-    try:
-        low, high = (float(bound) for bound in asked)
-    except (TypeError, ValueError):
-        raise PolicyError(f"bounds are two numbers, not {asked!r}") from None
-    if not low < high:
-        raise PolicyError(f"the lower bound must be below the upper one, not {low:g}, {high:g}")
-    outside = np.argwhere((scores.values < low) | (scores.values > high))
-    if outside.size:
-        place = outside[0]
-        raise CranfieldError(
-            f"{scores.cell(place)} has {scores.values[tuple(place)]:g}, which is not within"
-            f" {low:g} and {high:g}"
+LOG_RATIO = "log ratio of geometric means"
+"""What intervals of geometric means are of."""
+
+OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
+"""The statistic of each aggregate of a measure."""
+
+MEDIAN_TEST = "bootstrap-median"
+
+
+def statistic_of(scores: Scores, requested: Any, test: str | None) -> str:
+    """Return the requested statistic, or else that of the test or the measure."""
+    if requested is None:
+        return "median" if test == MEDIAN_TEST else OF_AGGREGATE[scores.aggregate]
+    check_choice("statistic", requested, STATISTICS)
+    if (requested == "median") != (test == MEDIAN_TEST):
+        raise PolicyError(
+            f"statistic='median' requires the test {MEDIAN_TEST}, got {test!r}"
+            if requested == "median"
+            else f"the test {MEDIAN_TEST} compares medians, got statistic={requested!r}"
         )
-    return low, high
+    return str(requested)
+
+
+def transformed(ready: Ready, statistic: str) -> Ready:
+    """Return scores whose means are compared in place of the statistic.
+
+    A geometric mean is the exponential of the mean of logarithms, with scores below 1e-5 taken as
+    1e-5, as trec_eval does for gm_map; a sum is the mean times the number of topics.
+    """
+    if statistic == "sum":
+        if np.isnan(ready.flat).any():
+            raise CranfieldError(
+                "sums of scores cannot be compared where systems have scores of different topics:"
+                " choose statistic='mean', or how to treat missing scores"
+            )
+        number = len(ready.flat)
+        scores = replace(ready.scores, values=ready.scores.values * number)
+        return replace(ready, scores=scores, flat=ready.flat * number)
+    if statistic != "geometric-mean":
+        return ready
+    values = ready.scores.values
+    if (values < 0).any():
+        place = np.argwhere(values < 0)[0]
+        raise CranfieldError(
+            f"a geometric mean requires scores of at least 0, got {values[tuple(place)]:g} of"
+            f" {ready.scores.cell(place)}"
+        )
+    logs = replace(ready.scores, values=np.log(np.maximum(values, FLOOR)))
+    flat = logs.values
+    if logs.shards:
+        flat = logs.over_shards().values[~np.isnan(flat).all(axis=(1, 2))]
+    return replace(ready, scores=logs, flat=flat)
+
+
+def shown_means(means: Floats, statistic: str) -> Floats:
+    """Return the statistic of each system from the means of transformed scores."""
+    return np.exp(means) if statistic == "geometric-mean" else means
+
+
+def interval_name(info: TestInfo, statistic: str) -> str:
+    """Name what intervals of the test are of, for that statistic."""
+    if statistic == "sum":
+        return info.interval.replace("mean difference", "difference of sums").replace(
+            "difference of means", "difference of sums"
+        )
+    if statistic != "geometric-mean":
+        return info.interval
+    ratio = info.interval in ("mean difference", "difference of means")
+    return LOG_RATIO if ratio else f"{info.interval}, of log scores"
+
+
+WEIGHTS = ("cluster", "row")
+"""What counts as much as another: clusters, or the rows in them."""
+
+
+def by_cluster(
+    scores: Scores, clusters: Mapping[str, str] | Callable[[str], str], *, weight: str = "cluster"
+) -> Scores:
+    r"""Make one topic of each cluster of rows that depend on each other.
+
+    Variants of the query of a topic, or the sessions of a user, are no independent observations: a
+    test that takes them for topics finds far too much. Clusters are what was sampled, so clusters
+    are what a test must count and a bootstrap must draw, each with all that is in it. After this
+    every test of means does so.
+
+    With `weight="cluster"` a topic's score is the mean of its rows, and the mean over topics is a
+    mean of means: clusters count the same, however large. With `weight="row"` the mean is that of
+    all N rows of the G clusters, and a topic's score is
+
+    .. math:: y_g = \bar{x} + \frac{G}{N} \sum_{i \in g} (x_i - \bar{x})
+
+    whose mean is the mean of the rows, and whose variance makes the paired t-test that of means
+    with cluster-robust errors (CR1: Liang and Zeger, 1986, by G / (G - 1)) with G - 1 degrees of
+    freedom. Clusters of one size give the same either way. Scores made so are for tests of means
+    only; with few clusters of very different sizes their errors are too small.
+
+    Parameters
+    ----------
+    scores
+        Shape (rows, systems), complete.
+    clusters
+        The cluster of each row by its label, as a mapping or a function of the label.
+    weight
+        `cluster` or `row`.
+
+    Returns
+    -------
+    Scores
+        With the clusters as topics, in order of their first rows; `settings["clusters"]` keeps the
+        weight, the number of rows, and the sizes of the smallest and the largest cluster.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown weight, or scores by shard.
+    CranfieldError
+        For a row without a cluster or a score, or infinite scores, or beyond 1e100.
+
+    Examples
+    --------
+    >>> variants = Scores([[0.2], [0.4], [0.9]], topics=["1-a", "1-b", "2-a"], systems=["bm25"])
+    >>> by_cluster(variants, lambda label: label[0]).values.tolist()
+    [[0.30000000000000004], [0.9]]
+    >>> by_cluster(variants, {"1-a": "1", "1-b": "1", "2-a": "2"}, weight="row").mean().tolist()
+    [0.5]
+    """
+    check_choice("weight", weight, WEIGHTS)
+    values = squarable(scores).flat("scores by shard have no clusters of rows")
+    if np.isnan(values).any():
+        place = scores.cell(np.argwhere(np.isnan(values))[0])
+        raise CranfieldError(f"{place} has no score; clusters need them all")
+    names = [_cluster_of(row, clusters) for row in scores.topics]
+    code = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    if not code:
+        raise CranfieldError("there are no rows to make clusters of")
+    member = np.array([code[name] for name in names])
+    sizes = np.bincount(member)
+    mean = values.mean(axis=0)
+    totals = np.zeros((len(code), values.shape[1]))
+    np.add.at(totals, member, values - mean)
+    scale = sizes[:, None] if weight == "cluster" else len(values) / len(code)
+    settings = {
+        "weight": weight,
+        "rows": len(values),
+        "smallest": int(sizes.min()),
+        "largest": int(sizes.max()),
+    }
+    return replace(
+        scores,
+        values=mean + totals / scale,
+        topics=tuple(code),
+        settings={**scores.settings, "clusters": settings},
+    )
+
+
+def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
+    if not isinstance(clusters, Mapping):
+        if not callable(clusters):
+            kind = type(clusters).__name__
+            raise PolicyError(f"clusters are a mapping of rows or a function of them, no {kind}")
+        return str(clusters(row))
+    if row not in clusters:
+        raise CranfieldError(f"row {quoted(row)} is in no cluster")
+    return str(clusters[row])
+
+
+def clusters_told(scores: Scores) -> list[str]:
+    """Say what the topics of a comparison are, if they are clusters."""
+    known = scores.settings.get("clusters")
+    if known is None:
+        return []
+    sizes = f"{known['smallest']}"
+    if known["largest"] > known["smallest"]:
+        sizes += f" to {known['largest']}"
+    line = f"topics are clusters of {sizes} of {counted(known['rows'], 'row')}"
+    if known["weight"] == "cluster":
+        return [f"{line}, by their means: each cluster counts the same"]
+    return [f"{line}, so that each row counts the same: for tests of means only"]

@@ -1,4 +1,4 @@
-"""What resampling tests share: scores as integers, whose sums are exact, and counting in threads.
+"""What resampling tests share.
 
 A sum of floats depends on the order of its terms, and so on the processor, the number of threads
 and the library that adds. A sum of integers does not. Scores are scaled to integers that are so
@@ -8,12 +8,23 @@ seed then gives the same p-values everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
-from cranfield.significance.pairs import TINY
+from cranfield.significance.differences import (
+    TINY,
+    Level,
+    Limits,
+    Pairs,
+    nothing_known,
+    order_statistics,
+)
+from cranfield.significance.registry import Options
 
 EXACT_BITS = 52
 """Integers of so many bits, and their sums, are exact as floats."""
@@ -74,3 +85,168 @@ def rank_of(tail: Floats | float, number: int) -> NDArray[np.intp]:
 def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
     """Return (count + 1) / (B + 1): the observed arrangement is one of those that could be."""
     return np.asarray((count + 1.0) / (resamples + 1.0))
+
+
+RELATIVE = 1e-12
+"""Part of a t within which two are the same: they differ by rounding."""
+
+CONSTANT = 2.0**-44
+"""Variance, by n times the largest square, below which a sample does not vary.
+
+Numbers of at most 1 are rounded to multiples of 2^-(52 - ceil(log2 n)) < n 2^-51, and so are their
+squares. The mean square minus the squared mean of a sample that is all the same then errs by up to
+1.5 n 2^-51. From 40 times as much on, a variance is right to some percent.
+"""
+
+
+def drawn_counts(
+    random: np.random.Generator, resamples: int, size: int
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield how often each of `size` scores is drawn, shape (samples, size), for some samples."""
+    for part in row_slices(resamples, size, DRAWN):
+        shape = (part.stop - part.start, size)
+        drawn = random.integers(0, size, size=shape)
+        drawn += size * np.arange(len(drawn))[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(shape)
+        yield part, counts.astype(np.float64)
+
+
+def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
+    """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
+    counts = np.empty((resamples, topics))
+    for part, some in drawn_counts(stream(seed), resamples, topics):
+        counts[part] = some
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Rows of numbers whose mean is 0, as integers, so that sums are the same however added.
+
+    The numbers have shape (rows, n). A row varies by rounding only where its variance is below the
+    square of its `noise`, or below what rounding to integers leaves.
+    """
+
+    numbers: Floats
+    squares: Floats
+    scale: Floats
+    least_mean: Floats
+    least_variance: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, centred: Floats, noise: Floats) -> Centred:
+        n = centred.shape[1]
+        scale = np.abs(centred).max(axis=1, initial=0.0)
+        scale[scale == 0] = 1.0
+        unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
+        parts = centred / scale[:, None]
+        relative = noise / scale
+        return cls(
+            np.rint(parts * unit),
+            np.rint(parts**2 * unit),
+            scale,
+            np.maximum(n * CONSTANT, relative),
+            np.maximum(n * CONSTANT, relative**2),
+            unit,
+        )
+
+    def moments(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance, divisor n - 1, of samples, each of shape (rows, samples).
+
+        `counts` are how often each number is drawn, shape (samples, n). A variance that is
+        rounding is 0, and so is then a mean that is rounding.
+        """
+        n = counts.shape[1]
+        mean, variance = product(self.numbers, counts), product(self.squares, counts)
+        mean *= 1 / (n * self.unit)
+        variance *= 1 / (n * self.unit)
+        variance -= mean**2
+        constant = variance < self.least_variance[:, None]
+        if constant.any():
+            variance[constant] = 0.0
+            constant &= np.abs(mean) <= self.least_mean[:, None]
+            mean[constant] = 0.0
+        variance *= (n / (n - 1)) * self.scale[:, None] ** 2
+        mean *= self.scale[:, None]
+        return mean, variance
+
+
+SMALL = 2**18
+"""Products of numbers up to which BLAS stays with one thread: OpenBLAS does."""
+
+
+def product(numbers: Floats, counts: Floats) -> Floats:
+    """Multiply shapes (rows, n) and (samples, n), each sample with each row.
+
+    Of few samples it takes a few rows at a time: the caller has a thread for each processor, and
+    more threads of BLAS would only wait for each other.
+    """
+    if counts.size > SMALL // 16:
+        return np.asarray(numbers @ counts.T)
+    out = np.empty((len(numbers), len(counts)))
+    for part in row_slices(len(numbers), counts.size, SMALL):
+        np.matmul(numbers[part], counts.T, out=out[part])
+    return out
+
+
+def studentised(mean: Floats, squared_error: Floats) -> Floats:
+    """Divide resampled means by their errors, in place; 0 by 0 is 0, else by 0 infinite."""
+    np.sqrt(squared_error, out=squared_error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean /= squared_error
+    mean[np.isnan(mean)] = 0.0
+    return mean
+
+
+def bootstrap_t_limits(
+    pairs: Pairs,
+    difference: Floats,
+    error: Floats,
+    resampled: Callable[[Pairs], Floats],
+    options: Options,
+    level: Level,
+) -> Limits:
+    """Return bootstrap-t limits: quantiles of the resampled t take the place of Student's.
+
+    `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). Limits of a
+    two-sided test are as far from the difference as each other, as it counts absolute values.
+    """
+    return studentised_limits(difference, error, *quantiles(pairs, resampled, options, level))
+
+
+def studentised_limits(difference: Floats, error: Floats, low: Floats, high: Floats) -> Limits:
+    """Return the differences minus quantiles of t times errors; infinite where a quantile is."""
+    # Wider by what counts as equal, so that limits and p-values say the same.
+    low = low * (1 - RELATIVE * np.sign(low))
+    high = high * (1 + RELATIVE * np.sign(high))
+    with np.errstate(invalid="ignore"):
+        below, above = (np.where(np.isinf(t), t, t * error) for t in (high, low))
+    return difference - below, difference - above
+
+
+def quantiles(
+    pairs: Pairs, resampled: Callable[[Pairs], Floats], options: Options, level: Level
+) -> Limits:
+    """Return the order statistics of resampled t that hold a share `level` of them in between.
+
+    A test by the same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them
+    are as extreme as what was observed; so the limits are the values of that rank, infinite where
+    there are too few. Of a two-sided test they are symmetric, of the absolute values; else as many
+    values are beyond one limit as beyond the other.
+    """
+    number = options.resamples
+    rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    rank = np.broadcast_to(rank, (len(pairs),))
+    low, high = nothing_known(len(pairs))
+    if not (rank >= 1).any():
+        return low, high
+    for part, block in pairs.slices(number):
+        t = resampled(block)
+        if options.two_sided:
+            np.abs(t, out=t)
+        found = order_statistics(t, np.stack([rank[part] - 1, number - rank[part]], axis=1))
+        enough = rank[part] >= 1
+        high[part][enough] = found[enough, 1]
+        low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
+    return low, high

@@ -10,75 +10,69 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.measures.risk import standard_error, weighed
+from cranfield.base.text import counted
+from cranfield.measures.wrapping import standard_error, weighed
+from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
-from cranfield.tabular.frames import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Risk(Framed):
+class Risk(TableResult):
     """Risk of each system; made by :func:`risk`.
+
+    Without a baseline the table has the columns system, z_risk and geo_risk.
 
     Attributes
     ----------
-    systems
-        The systems, in order.
     baseline
         The system that the others are compared with; None without one.
     alpha
         How much more a loss weighs than a gain.
     topics
         Number of topics.
-    u_risk
-        Mean weighed difference to the baseline.
-    t_risk
-        U_risk over its standard error; NaN where that is 0, as for the baseline itself.
-    pvalue
-        Two-sided, of t_risk by Student's t distribution with n - 1 degrees of freedom: that the
-        mean weighed difference is 0. With an alpha above 0 this does not test whether the systems
-        differ: of two systems that are equally good, that mean is negative.
-    wins, losses
-        Topics on which the system scores more or less than the baseline.
-    z_risk
-        Sum of the standardised differences to the expected scores, losses weighed with 1 + alpha.
-    geo_risk
-        Geometric mean of the mean score and of the chance that the normal distribution gives to
-        z_risk over the number of topics.
     """
 
-    systems: tuple[str, ...]
+    columns: ClassVar[Columns] = {
+        "system": Column("System.", key=True),
+        "u_risk": Column("Mean weighted difference from the baseline."),
+        "t_risk": Column(
+            "u_risk divided by its standard error; null where that is 0, as for the baseline."
+        ),
+        "pvalue": Column(
+            "Two-sided p-value that the mean weighted difference is 0, by Student's t"
+            " distribution of t_risk with n - 1 degrees of freedom. With an alpha above 0 this does"
+            " not test whether the systems differ: of two equally good systems, that mean is"
+            " negative."
+        ),
+        "wins": Column("Number of topics on which the system scores more than the baseline.", 0),
+        "losses": Column("Number of topics on which it scores less than the baseline.", 0),
+        "z_risk": Column(
+            "Sum of standardised differences from the expected scores, losses weighted by 1 +"
+            " alpha."
+        ),
+        "geo_risk": Column(
+            "Geometric mean of the mean score and of the standard normal distribution function at"
+            " z_risk divided by the number of topics."
+        ),
+    }
+
     baseline: str | None
     alpha: float
     topics: int
-    u_risk: Floats
-    t_risk: Floats
-    pvalue: Floats
-    wins: Floats
-    losses: Floats
-    z_risk: Floats
-    geo_risk: Floats
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row a system; the columns of a baseline only where there is one."""
-        table: dict[str, Any] = {"system": pl.Series(self.systems, dtype=pl.String)}
-        against = ("u_risk", "t_risk", "pvalue", "wins", "losses") if self.baseline else ()
-        for name in (*against, "z_risk", "geo_risk"):
-            table[name] = pl.Series(getattr(self, name)).fill_nan(None)
-        return pl.DataFrame(table)
-
-    def __repr__(self) -> str:
-        against = f" against {quoted(self.baseline)}" if self.baseline else ""
-        size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
-        return f"Risk({size}{against}, alpha={self.alpha:g})"
+    def heading(self) -> list[str]:
+        """Return one line: sizes, baseline and alpha."""
+        against = f", baseline {self.baseline}" if self.baseline else ""
+        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
+        return [f"{sizes}{against}, alpha {self.alpha:g}"]
 
 
 def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Risk:
@@ -91,7 +85,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         read as such.
     baseline
         The system that the others are compared with; without one only z_risk and geo_risk are
-        computed, and the others are NaN.
+        computed.
     alpha
         How much more a loss weighs than a gain; 0 weighs them the same.
 
@@ -123,6 +117,12 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     >>> found = risk(scores, baseline="old", alpha=5)
     >>> found.u_risk.round(4).tolist(), found.losses.tolist()
     ([0.0, -0.1], [0.0, 1.0])
+    >>> print(found)
+    2 systems, 3 topics, baseline old, alpha 5
+    <BLANKLINE>
+    system   u_risk   t_risk  pvalue  wins  losses   z_risk  geo_risk
+    old      0.0000                      0       0  -0.4332    0.4208
+    new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
     _check_alpha(alpha)
     ready = as_scores(scores)
@@ -137,8 +137,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     from scipy.special import ndtr, stdtr
 
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
-    nothing = np.full(len(ready.systems), np.nan)
-    u_risk, t_risk, pvalue, wins, losses = (nothing.copy() for _ in range(5))
+    columns: dict[str, Any] = {"system": pl.Series(ready.systems, dtype=pl.String)}
     if baseline is not None:
         if baseline not in ready.systems:
             known = ", ".join(quoted(name) for name in ready.systems[:5])
@@ -147,12 +146,17 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
         spread = standard_error(gains)
-        t_risk = np.divide(u_risk, spread, out=nothing.copy(), where=spread > 0)
-        pvalue = 2.0 * stdtr(max(topics - 1, 1), -np.abs(t_risk))
-        wins = (values > reference).sum(axis=0).astype(np.float64)
-        losses = (values < reference).sum(axis=0).astype(np.float64)
-    of_baseline = (u_risk, t_risk, pvalue, wins, losses)
-    return Risk(ready.systems, baseline, float(alpha), topics, *of_baseline, z_risk, geo_risk)
+        t_risk = np.divide(u_risk, spread, out=np.full_like(u_risk, np.nan), where=spread > 0)
+        columns |= {
+            "u_risk": u_risk,
+            "t_risk": t_risk,
+            "pvalue": 2.0 * stdtr(max(topics - 1, 1), -np.abs(t_risk)),
+            "wins": (values > reference).sum(axis=0).astype(np.float64),
+            "losses": (values < reference).sum(axis=0).astype(np.float64),
+        }
+    columns |= {"z_risk": z_risk, "geo_risk": geo_risk}
+    rows = pl.DataFrame(columns).fill_nan(None)
+    return Risk(rows, baseline, float(alpha), topics)
 
 
 def _check_alpha(alpha: Any) -> None:

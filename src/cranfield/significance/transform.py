@@ -12,13 +12,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.scores import Scores
-from cranfield.scores.labels import lacking
-from cranfield.significance.pairs import ROUNDING
+from cranfield.scores.one_measure import lacking
+from cranfield.significance.differences import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")
 """Ways to standardise scores."""

@@ -1,14 +1,297 @@
-"""Unpacking of archives, told by their first bytes and not by their names; packing by suffix."""
+"""Where files are, whatever packs them: patterns, URLs, compressed archives."""
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import re
 import sys
 from collections.abc import Callable
-from pathlib import PurePath
-from typing import IO, Any, cast
+from glob import glob, has_magic
+from pathlib import Path, PurePath
+from typing import IO, Any, TypeVar, cast
 
-from cranfield.sources.limits import bounded
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    MissingDependencyError,
+    PolicyError,
+    optional_module,
+    quoted,
+)
+
+_BUFFER = 1 << 18
+
+LIMITS = {
+    "CRANFIELD_MAX_RATIO": 200,
+    "CRANFIELD_MAX_LINE": 64 << 20,
+    "CRANFIELD_MAX_BLANK": 16 << 20,
+    "CRANFIELD_MAX_PARTS": 2_000_000,
+}
+"""The limits, by the variable of the environment that changes each.
+
+How many times larger than the file what is unpacked of it may be (text of runs becomes five to
+twenty times larger); the bytes of a line; of blanks and zeros that a file may begin with where it
+is read as a whole, and of blank lines and comments in a row; the objects of JSON and elements of
+XML, which take far more memory than their text.
+"""
+
+_UNPACKED = 32 << 20
+"""Bytes up to which a small archive may become as large as it likes."""
+
+
+class BeyondLimitError(Exception):
+    """There is more than is read; the text says what helps."""
+
+
+def limit(name: str) -> int:
+    """Return a limit: what the environment says, or the usual one."""
+    given = os.environ.get(name)
+    if given is None:
+        return LIMITS[name]
+    if not (given.isascii() and given.isdigit() and 0 < len(given) <= 18 and int(given) > 0):
+        raise PolicyError(f"{name} is {quoted(given)}, which is not a whole number from 1")
+    return int(given)
+
+
+def beyond(what: str, name: str) -> BeyondLimitError:
+    """Make the error of what is larger than a limit."""
+    return BeyondLimitError(f"{what}; {name} allows more, if that is meant")
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts the bytes that were read of it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = cast("io.BufferedIOBase", stream)
+        self.read_so_far = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.readinto(buffer)
+        self.read_so_far += count
+        return count
+
+
+class _Bounded(io.BufferedIOBase):
+    """The content of an archive, unbuffered; it ends with an error where it is too large."""
+
+    def __init__(self, stream: IO[bytes], packed: _Counted) -> None:
+        self._stream = cast("io.BufferedIOBase", stream)
+        self._packed = packed
+        self._most = limit("CRANFIELD_MAX_RATIO")
+        self._so_far = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int = 0) -> bytes:
+        return cast("io.BufferedReader", self._stream).peek(size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(_UNPACKED), b""))
+        return self._within(self._stream.read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._within(self._stream.read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._within(self._stream.readline(size))
+
+    def _within(self, data: bytes) -> bytes:
+        self._so_far += len(data)
+        check_size(self._so_far, self._packed.read_so_far, self._most)
+        return data
+
+
+def check_size(size: int, packed: int, most: int | None = None) -> None:
+    """Refuse what becomes so large of so many packed bytes, if that is beyond the limit."""
+    most = most or limit("CRANFIELD_MAX_RATIO")
+    if size > max(_UNPACKED, most * packed):
+        said = f"holds more than {most} times its size when it is unpacked"
+        raise beyond(said, "CRANFIELD_MAX_RATIO")
+
+
+def bounded(raw: IO[bytes], unpack: Callable[[IO[bytes]], IO[bytes]]) -> IO[bytes]:
+    """Return the content of an archive, with its limit."""
+    count = _Counted(raw)
+    content = unpack(io.BufferedReader(count, _BUFFER))
+    return cast("IO[bytes]", _Bounded(content, count))
+
+
+def check_line(size: int, longest: int) -> None:
+    """Refuse a line of so many bytes that is longer than the limit."""
+    if size > longest:
+        raise beyond(f"has a line of more than {longest:,} bytes", "CRANFIELD_MAX_LINE")
+
+
+def check_parts(text: str | bytes, sign: Any) -> None:
+    """Refuse JSON of too many objects, or XML of too many elements, by the sign they begin with."""
+    most = limit("CRANFIELD_MAX_PARTS")
+    # Most text is short.
+    if len(text) > most and text.count(sign) > most:
+        raise beyond(f"has more than {most:,} objects or elements", "CRANFIELD_MAX_PARTS")
+
+
+def check_beginning(head: bytes) -> None:
+    """Refuse what begins with nothing but blanks and zeros, as many as the limit."""
+    most = limit("CRANFIELD_MAX_BLANK")
+    if len(head) >= most and not head[:most].strip(b"\0 \t\r\n"):
+        raise beyond(f"begins with {most:,} bytes of blanks and zeros", "CRANFIELD_MAX_BLANK")
+
+
+_LONGEST = 4096
+"""What is longer than any path would take minutes as a pattern."""
+
+
+def matches(path: str) -> list[str] | None:
+    """Files and folders that a pattern names, in order of name; None for what is no pattern.
+
+    Examples
+    --------
+    >>> matches("runs/bm25.gz") is None, matches("no/such/*.gz")
+    (True, [])
+    """
+    if len(path) > _LONGEST or not has_magic(path) or asks(Path.exists, path):
+        return None
+    # Path.glob takes no absolute pattern.
+    return sorted(glob(path, recursive=True))  # noqa: PTH207
+
+
+def asks(test: Callable[[Path], bool], path: str | Path) -> bool:
+    """Ask about a path; what cannot even be a path, or be reached, is nothing."""
+    try:
+        return test(Path(path))
+    except (OSError, ValueError):
+        return False
+
+
+# Of a drive of Windows there is one letter.
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
+_SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
+_BLOCK = 1 << 20
+"""Bytes asked for at a time."""
+
+Answer = TypeVar("Answer")
+
+
+def is_url(path: str) -> bool:
+    """Tell whether a path has a scheme, such as `s3://`, and no file here is called so."""
+    return "://" in path and _URL.match(path) is not None and not asks(Path.exists, path)
+
+
+def shown(path: str) -> str:
+    """Return a path as messages show it: without the password of a URL."""
+    return _SECRET.sub("", path) if "@" in path else path
+
+
+def path_of(path: str) -> str:
+    """Return what of a URL names a file: neither a query, nor the archive that it is in."""
+    if "://" not in path or not is_url(path):
+        return path
+    url = next(part for part in path.split("::") if "://" in part)
+    return re.split("[?#]", url)[0] if url.startswith("http") else url
+
+
+def opened(url: str) -> IO[bytes]:
+    """Open a file elsewhere; what goes wrong, then or later, is an InputError of it."""
+    system, path = _system(url)
+    file = _asked(url, lambda: system.open(path, "rb"))
+    return io.BufferedReader(_Remote(url, file, system), _BLOCK)
+
+
+def size_of(url: str) -> int:
+    """Bytes of a file elsewhere; 0 where that is not known."""
+    try:
+        system, path = _system(url)
+        return int(_asked(url, lambda: system.size(path)) or 0)
+    except CranfieldError:
+        return 0
+
+
+def listed(url: str, *, pattern: bool) -> list[str] | None:
+    """List the files of a folder elsewhere, or those of a pattern; None for what is a file."""
+    system, path = _system(url)
+    # What the web lists of a page are its links.
+    if "http" in ((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
+        return None
+
+    def found() -> list[str] | None:
+        if pattern:
+            names = [name for name, about in system.glob(path, detail=True).items() if _file(about)]
+        elif not system.isdir(path):
+            return None
+        else:
+            names = [about["name"] for about in system.ls(path, detail=True) if _file(about)]
+            names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
+        return sorted(str(system.unstrip_protocol(name)) for name in names)
+
+    return _asked(url, found)
+
+
+def _file(about: Any) -> bool:
+    return bool(about["type"] == "file")
+
+
+class _Remote(io.RawIOBase):
+    """The bytes of a file elsewhere; a connection that is lost is said as what it is."""
+
+    def __init__(self, url: str, file: Any, system: Any) -> None:
+        self._url = url
+        self._file = file
+        # An archive would be closed with its file system.
+        self._system = system
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with some of the content; 0 at the end."""
+        data = _asked(self._url, lambda: self._file.read(len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """Find the file system of a URL, and the path in it."""
+    user, extra = f"{shown(url)}: reading it", "'cranfield[remote]'"
+    fsspec = optional_module("fsspec", install=extra, user=user)
+    found: tuple[Any, str] = _asked(url, lambda: fsspec.core.url_to_fs(url))
+    return found
+
+
+def _asked(url: str, question: Callable[[], Answer]) -> Answer:
+    """Ask fsspec, whose file systems raise whatever their libraries do."""
+    try:
+        return question()
+    except CranfieldError:
+        raise
+    except ImportError as error:
+        raise MissingDependencyError(f"{shown(url)}: {_line(error)}") from error
+    except FileNotFoundError as error:
+        raise _wrong(url, os.strerror(errno.ENOENT)) from error
+    except PermissionError as error:
+        raise _wrong(url, os.strerror(errno.EACCES)) from error
+    except Exception as error:
+        raise _wrong(url, _line(error) or type(error).__name__) from error
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _wrong(url: str, reason: str) -> InputError:
+    return InputError(f"cannot be read: {reason[:1].lower()}{reason[1:]}", source=shown(url))
+
 
 _SIZE = 1 << 18
 _TAR_AT = 257

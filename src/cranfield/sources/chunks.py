@@ -19,10 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, warn
-from cranfield.base.words import some_of
-from cranfield.sources.archives import DAMAGED, bundle, members, unpacked
-from cranfield.sources.limits import BeyondLimitError, beyond, check_beginning, check_line, limit
-from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
+from cranfield.base.text import some_of
+from cranfield.sources.archives import (
+    DAMAGED,
+    BeyondLimitError,
+    beyond,
+    bundle,
+    check_beginning,
+    check_line,
+    is_url,
+    limit,
+    members,
+    opened,
+    path_of,
+    shown,
+    size_of,
+    unpacked,
+)
 
 CHUNK = 4 << 20
 """Bytes parsed at a time in a thread: so many that starting to does not count."""

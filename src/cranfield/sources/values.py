@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import quoted, warn
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 
 Cells = Sequence[Any] | pl.Series
 """A column as it was given: values of Python, or a column of polars."""

@@ -5,9 +5,7 @@
 scores.
 """
 
-from cranfield.base.border import close_border
-from cranfield.texts.answers import JudgedAnswers, judge_answers
-from cranfield.texts.assignments import read_nugget_assignments
+from cranfield.texts.answers import JudgedAnswers, judge_answers, read_nugget_assignments
 from cranfield.texts.citations import JudgedCitations, read_citations
 from cranfield.texts.gold import Nuggets, read_nuggets
 from cranfield.texts.summaries import JudgedSummaries, judge_summaries
@@ -27,6 +25,3 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return list(__all__)
-
-
-close_border(__name__, __all__)

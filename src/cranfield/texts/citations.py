@@ -11,12 +11,11 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, quoted
-from cranfield.base.words import counted
-from cranfield.collection.judged.scorable import Scorable
-from cranfield.sources.columns import pairs_of
+from cranfield.base.text import counted
+from cranfield.collection.judged.coverage import Scorable
+from cranfield.sources.columns import Table, pairs_of, read_table
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import Table, read_table
-from cranfield.texts.columns import (
+from cranfield.texts.gold import (
     LABEL,
     LACKS,
     NAME,

@@ -12,12 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.words import counted, some_of
-from cranfield.collection.judged.scorable import Scorable
-from cranfield.sources.columns import pairs_of
+from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.coverage import Scorable
+from cranfield.sources.columns import pairs_of, read_table
 from cranfield.sources.schemas import Column, Schema
-from cranfield.sources.tables import read_table
-from cranfield.texts.columns import (
+from cranfield.texts.gold import (
     LACKS,
     SYSTEM,
     TEXT,

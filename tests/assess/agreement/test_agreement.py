@@ -17,9 +17,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield import CranfieldError, PolicyError
 from cranfield.assess import agreement_of
-from cranfield.assess.agreement.coefficients import COEFFICIENTS
-from cranfield.assess.agreement.intervals import jackknife
-from cranfield.assess.agreement.laws import cohen_kappa
+from cranfield.assess.agreement.coefficients import COEFFICIENTS, cohen_kappa, jackknife
 from cranfield.assess.agreement.tables import of_joint
 from cranfield.base.streams import stream
 
@@ -190,7 +188,7 @@ def test_repeated_labels_are_not_agreement() -> None:
 NOTED = [
     ([[1, 1], [1, 1]], ["a", "b"], "not defined"),
     ([[1, NONE], [NONE, 0]], ["a", "b"], "not defined"),
-    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "with one topic there is none"),
+    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "intervals over topics need two topics or more"),
     ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "no interval can be computed"),
     ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are rough"),
 ]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.assess.agreement import laws
+from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.tables import Tables, many_assessors, of_counts, two_assessors
 
 NONE = np.nan
@@ -45,18 +45,18 @@ def close(value: object, expected: float) -> bool:
     ],
 )
 def test_krippendorffs_own_example(level: str, expected: float) -> None:
-    assert close(laws.krippendorff_alpha(many_assessors(TWELVE).total(), level), expected)
+    assert close(coefficients.krippendorff_alpha(many_assessors(TWELVE).total(), level), expected)
 
 
 def test_ac1_with_gaps() -> None:
     """Gwet's R package prints .77544; irrCAC 0.4.4 of Python takes a gap for a sixth grade."""
     tables = many_assessors(TWELVE).total()
-    assert close(laws.observed(tables), 0.8181818181818182)
-    assert close(laws.gwet_ac(tables), 0.775444068126995)
+    assert close(coefficients.observed(tables), 0.8181818181818182)
+    assert close(coefficients.gwet_ac(tables), 0.775444068126995)
 
 
 def test_fleiss_own_example() -> None:
-    assert close(laws.fleiss_kappa(of_counts(FOURTEEN).total()), 0.20993070442195522)
+    assert close(coefficients.fleiss_kappa(of_counts(FOURTEEN).total()), 0.20993070442195522)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -68,7 +68,9 @@ def test_alpha_as_the_package_krippendorff(level: str) -> None:
         if (np.isfinite(ratings).sum(axis=1) > 1).sum() < 3:
             continue
         expected = krippendorff.alpha(ratings.T, level_of_measurement=level)  # type: ignore[arg-type]
-        assert close(laws.krippendorff_alpha(many_assessors(ratings).total(), level), expected)
+        assert close(
+            coefficients.krippendorff_alpha(many_assessors(ratings).total(), level), expected
+        )
 
 
 def pairs_of(ratings: np.ndarray) -> list[tuple[float, float, int]]:
@@ -96,20 +98,24 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     equal = np.array([a == b for a, b, _ in listed])
     agreed = float((weights * equal).sum() / weights.sum())
     tables = many_assessors(ratings).total()
-    assert close(laws.observed(tables), agreed)
+    assert close(coefficients.observed(tables), agreed)
     share = np.mean(
         [[(row == g).sum() for g in grades] / (~np.isnan(row)).sum() for row in ratings
          if not np.isnan(row).all()], axis=0)  # fmt: skip
     by_chance = float((share**2).sum())
-    assert close(laws.fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
+    assert close(coefficients.fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
     rare = float((share * (1 - share)).sum() / (len(grades) - 1))
-    assert close(laws.gwet_ac(tables), (agreed - rare) / (1 - rare))
+    assert close(coefficients.gwet_ac(tables), (agreed - rare) / (1 - rare))
     relevant = tables.cut(1)
     found = np.array([[a >= 1, b >= 1] for a, b, _ in listed])
     if found.any():
         both = (weights * found.all(axis=1)).sum()
-        assert close(laws.positive(relevant), float(2 * both / (weights * found.sum(axis=1)).sum()))
-        assert close(laws.overlap(relevant), float(both / (weights * found.any(axis=1)).sum()))
+        assert close(
+            coefficients.positive(relevant), float(2 * both / (weights * found.sum(axis=1)).sum())
+        )
+        assert close(
+            coefficients.overlap(relevant), float(both / (weights * found.any(axis=1)).sum())
+        )
 
 
 @pytest.mark.parametrize("distance", ["nominal", "linear", "quadratic"])
@@ -124,21 +130,33 @@ def test_kappa_as_it_is_written(distance: str) -> None:
     seen = sum(apart(a, b) for a, b in zip(first, second, strict=True)) / 50
     expected = sum(apart(a, b) for a in first for b in second) / 50**2
     table = two_assessors(first, second).total()
-    assert close(laws.cohen_kappa(table, distance), 1 - seen / expected)
+    assert close(coefficients.cohen_kappa(table, distance), 1 - seen / expected)
 
 
 def test_one_grade_is_undefined() -> None:
     """Neither 0 nor 1: nothing could have been disagreed on."""
     tables = two_assessors([1, 1, 1], [1, 1, 1]).total()
-    for law in (laws.cohen_kappa, laws.fleiss_kappa, laws.krippendorff_alpha, laws.gwet_ac):
+    for law in (
+        coefficients.cohen_kappa,
+        coefficients.fleiss_kappa,
+        coefficients.krippendorff_alpha,
+        coefficients.gwet_ac,
+    ):
         assert np.isnan(law(tables))
-    assert close(laws.observed(tables), 1.0)
-    assert np.isnan(laws.negative(tables.cut(1)))
+    assert close(coefficients.observed(tables), 1.0)
+    assert np.isnan(coefficients.negative(tables.cut(1)))
 
 
 def test_no_common_unit() -> None:
     tables = many_assessors([[1, NONE], [NONE, 0]]).total()
-    values = [law(tables) for law in (laws.observed, laws.fleiss_kappa, laws.krippendorff_alpha)]
+    values = [
+        law(tables)
+        for law in (
+            coefficients.observed,
+            coefficients.fleiss_kappa,
+            coefficients.krippendorff_alpha,
+        )
+    ]
     assert np.isnan(values).all()
 
 
@@ -156,8 +174,15 @@ def test_axes_of_samples() -> None:
         again = two_assessors(first[alone], second[alone], grades=[0, 1, 2])
         if tables.joint is None:
             again = many_assessors(np.column_stack([first, second, first])[alone])
-        assert close(laws.krippendorff_alpha(doubled)[0], float(laws.krippendorff_alpha(again)[0]))
-        assert close(laws.observed(doubled)[1], float(laws.observed(tables.total())))
+        assert close(
+            coefficients.krippendorff_alpha(doubled)[0],
+            float(coefficients.krippendorff_alpha(again)[0]),
+        )
+        assert close(
+            coefficients.observed(doubled)[1], float(coefficients.observed(tables.total()))
+        )
         without = tables.without_each()
         rest = tables.weighted(1 - np.eye(3))
-        np.testing.assert_allclose(laws.gwet_ac(without), laws.gwet_ac(rest), atol=1e-12)
+        np.testing.assert_allclose(
+            coefficients.gwet_ac(without), coefficients.gwet_ac(rest), atol=1e-12
+        )

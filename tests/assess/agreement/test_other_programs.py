@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.assess.agreement import laws
+from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import coefficient
 from cranfield.assess.agreement.tables import many_assessors, of_joint, two_assessors
 
@@ -29,7 +29,7 @@ FOUR = (
 )
 def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
     """scikit-learn 1.9.1: cohen_kappa_score(first, other, weights=distance), None for nominal."""
-    found = laws.cohen_kappa(two_assessors(FIRST, OTHER).total(), distance)
+    found = coefficients.cohen_kappa(two_assessors(FIRST, OTHER).total(), distance)
     assert float(found) == pytest.approx(expected, abs=1e-14)
 
 
@@ -44,7 +44,7 @@ def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
 def test_kappa_of_psych(distance: str, expected: float) -> None:
     """R 4.2.2, psych 2.2.9: cohen.kappa(table), weights 1 - |i - j|/2 and the default squares."""
     joint = np.array([[20.0, 5, 3], [4, 15, 6], [1, 7, 12]])
-    found = laws.cohen_kappa(of_joint(joint, np.arange(3.0)), distance)
+    found = coefficients.cohen_kappa(of_joint(joint, np.arange(3.0)), distance)
     assert float(found) == pytest.approx(expected, abs=1e-14)
 
 
@@ -63,8 +63,8 @@ def test_gwet_and_fleiss_of_irrcac(distance: str, ac: float, fleiss: float) -> N
     if distance == "ratio":
         ratings += 1  # it divides by a grade of 0
     tables = many_assessors(ratings).total()
-    assert float(laws.gwet_ac(tables, distance)) == pytest.approx(ac, abs=2e-14)
-    assert float(laws.fleiss_kappa(tables, distance)) == pytest.approx(fleiss, abs=2e-14)
+    assert float(coefficients.gwet_ac(tables, distance)) == pytest.approx(ac, abs=2e-14)
+    assert float(coefficients.fleiss_kappa(tables, distance)) == pytest.approx(fleiss, abs=2e-14)
 
 
 # Human grades by those of two label sets of the LLMJudge challenge, 4,423 passages, counted from

@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.assess import corrected_mean, corrected_scores
 from cranfield.assess.estimates.by_document import Sampled
-from cranfield.assess.estimates.by_topic import replicates
+from cranfield.assess.estimates.corrected import replicates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.collection.qrels import Qrels
 
@@ -163,8 +163,8 @@ def test_strata_and_their_sizes() -> None:
     assert one.means.standard_error[1] == pytest.approx(np.sqrt(variance) / 2)
 
 
-@pytest.mark.parametrize("columns", [None, "stratum", "inclusion"])
-def test_samples_of_pools(columns: str | None) -> None:
+@pytest.mark.parametrize("columns", [None, ["stratum"], ["inclusion"]])
+def test_samples_of_pools(columns: list[str] | None) -> None:
     """A sample of a pool goes in as it is; documents that the judge labelled are the pool."""
     pool = cf.assess.pool(COVID.runs[:5], 30)
     drawn = cf.assess.sample(pool, "strata", strata={5: 1.0, 30: 0.4}, seed=2)
@@ -428,7 +428,7 @@ def test_small_results() -> None:
     assert repr(found) == "CorrectedScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
     assert found.differences().height == 0
     assert found.to_polars().columns[0] == "system"
-    assert "CorrectedScores" in found._repr_html_()
+    assert "DCG@3, 1 system: 8 of 8 documents" in found._repr_html_()
 
 
 def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:

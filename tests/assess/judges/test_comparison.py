@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import cranfield as cf
-from cranfield.assess.judges.calibration import calibration
+from cranfield.assess.judges.comparison import calibration
 from tests.assess.judges.llmjudge import judges, labels, published, written
 
 CUTS = ("0|123", "01|23", "012|3")
@@ -165,8 +165,8 @@ def test_what_is_missing_extra_and_unknown_is_counted() -> None:
     assert {name: row[name] for name in wanted} == wanted
     # A grade below 0 of people is not relevant.
     assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
-    assert found.notes[0] == "1 human grade below 0: taken for 0"
-    assert "Labels that fit nothing" in str(found)
+    assert found.notes[0] == "1 human grade below 0: counted as 0"
+    assert "Labels without a counterpart" in str(found)
 
 
 def test_what_is_not_defined_is_said() -> None:

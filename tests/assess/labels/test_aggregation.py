@@ -271,7 +271,7 @@ def test_gold_is_kept_and_helps() -> None:
     assert rest < 288 - 60
     assert dawid_skene(labels, gold={"1": 1, "no such": 1}).notes == (
         "1 pair with a gold grade",
-        "1 gold judgment of pairs that nobody labelled",
+        "1 gold judgment of pairs without a label",
     )
     with pytest.raises(InputError, match=r"gold grade 2 is off the scale of the labels \(0, 1\)"):
         dawid_skene(labels, gold={"1": 2})

@@ -116,7 +116,7 @@ def test_missing_grades(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"some.csv:3: has no grade .*'q'.*'b'"):
         read_labels(path)
     labels = read_labels(path, missing="drop")
-    assert (len(labels), labels.notes) == (1, ("3 labels without a grade left out",))
+    assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))
     frame = pd.DataFrame({"doc": ["a", "b"], "worker": ["w", "w"], "grade": [1.0, float("nan")]})
     assert read_labels(frame, missing="drop").grade.tolist() == [1]
     with pytest.raises(InputError, match="no label has a grade"):
@@ -194,6 +194,7 @@ CELLS = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=6), st.data())
 def test_hostile_rows_have_one_line_or_labels(
     rows: list[tuple[Any, ...]], data: st.DataObject

@@ -103,7 +103,7 @@ def test_grades_and_what_is_unjudged() -> None:
     [
         ({"depth": 0}, "depth must be a whole number from 1 to 1,000,000,000, not 0"),
         ({"depth": 1, "ties": "x"}, "ties 'x' is none of"),
-        ({"depth": 1, "contributors": "a"}, "contributors are names of systems, not 'a'"),
+        ({"depth": 1, "contributors": "a"}, "contributors: expected a list, got 'a'"),
         ({"depth": 1, "contributors": ["z"]}, "there is no system 'z' to contribute"),
         ({"depth": 1, "contributors": []}, "no run contributes to the pool"),
     ],

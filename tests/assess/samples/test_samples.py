@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assess.samples.relevant import VARIANCES, estimated_relevant
+from cranfield.assess.samples import VARIANCES, estimated_relevant
 from cranfield.base.arrays import Bools, Floats
 
 Sample = cf.assess.Sample
@@ -253,7 +253,7 @@ def test_judgments_of_a_sample() -> None:
     assert strata["stratum"].to_list() == list("11222222")
     assert (strata["grade"] == -1).sum() == 3
     assert set(strata["grade"].unique()) <= {-1, 0, 2}
-    chances = drawn.to_qrels(judged, "inclusion").to_polars()
+    chances = drawn.to_qrels(judged, ["inclusion"]).to_polars()
     assert chances.columns == ["topic", "doc", "grade", "inclusion"]
     assert chances["doc"].to_list() == drawn.to_polars()["doc"].to_list()
     assert chances["inclusion"].to_list() == [1.0, 1.0, 0.5, 0.5, 0.5]
@@ -266,7 +266,7 @@ def test_all_of_a_pool_is_ap(tmp_path: Any) -> None:
     drawn = cf.assess.sample(cf.assess.pool(runs, 8), "uniform", size=1.0)
     full = cf.evaluate(runs, judged, "AP")["AP"].values
     for column, form, name in (("inclusion", "prels", "statAP"), ("stratum", "xqrels", "xinfAP")):
-        cf.write_qrels(drawn.to_qrels(judged, column), tmp_path / form)
+        cf.write_qrels(drawn.to_qrels(judged, [column]), tmp_path / form)
         back = cf.read_qrels(tmp_path / form, format=form)
         scores = cf.evaluate(runs, back, name)[name].values
         np.testing.assert_allclose(scores, full, atol=1e-4 if column == "stratum" else 1e-12)

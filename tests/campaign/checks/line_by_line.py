@@ -7,10 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.sources.values import integer_in, is_number
 
 BLANKS = b" \t\v\f\r"
+MARK = b"\xef\xbb\xbf"
+STOPS = {"columns", "encoding", "empty", "score", "document-twice"}
+"""Faults of lines that no reader of runs passes over."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,10 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
     if second:
         found.append(Found("second-column", second[0], len(second)))
     found += _of_tags(tags, asked) + _of_topics(topics, asked) + _of_documents(docs, asked)
+    if not STOPS & {one.code for one in found}:
+        # Nothing else keeps the run from being read: a mark within the file still does.
+        lines = data.split(b"\n")
+        found += [Found("unreadable", k) for k, raw in enumerate(lines, 1) if raw[:3] == MARK][:1]
     return found
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from cranfield.campaign.checks.catalogue import CODES, fault
+from cranfield.campaign.checks.report import CODES, fault
 
 PAGE = Path(__file__).parents[3] / "docs" / "campaign-rules.md"
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.rules.task_rules import TaskRules
-from tests.campaign.checks.line_by_line import Asked, Found, faults_of
+from tests.campaign.checks.line_by_line import MARK, STOPS, Asked, Found, faults_of
 from tests.campaign.checks.planting import planted
 
 EXAMPLES = Path(__file__).parents[2] / "data" / "campaign" / "check-examples"
@@ -129,7 +129,11 @@ a.run: refused: 8 errors"""
     assert report.topics == 3
     assert report.ranking is None
     assert report.to_polars()["code"].to_list() == [one.code for one in report.faults]
-    assert "document-twice" in report.table().to_markdown()
+    assert "document-twice" in report.tables()[0].to_markdown()
+    shown = report.to_markdown()
+    assert "refused: 8 errors" in shown and "a.run" in shown
+    facts = report.facts()
+    assert (facts["lines"], facts["topics"], "faults" in facts) == (9, 3, False)
 
 
 # Faults in known lines.
@@ -192,6 +196,7 @@ files = st.tuples(
 )
 
 
+@example((MARK, [MARK + b"1 Q0 d1 1 2 t"], b"\n"), "trec", "integer")
 @given(files, st.sampled_from(["trec", "trec", "ntcir"]), st.sampled_from(["integer", "order"]))
 def test_any_text_has_the_faults_that_are_found_line_by_line(
     tmp_path_factory: pytest.TempPathFactory,
@@ -228,8 +233,7 @@ def test_any_text_has_the_faults_that_are_found_line_by_line(
     report = check_run(folder / "any.run", task, all_faults=True)
     got = Counter(Found(one.code, one.line, one.count) for one in report.faults)
     assert got == Counter(faults_of(data, asked))
-    stops = {"columns", "encoding", "empty", "score", "document-twice"}
-    stopped = {one for one in got if one.code in stops}
+    stopped = {one for one in got if one.code in {*STOPS, "unreadable"}}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -474,10 +478,10 @@ def test_faults_are_counted_and_the_first_kept(tmp_path: Path) -> None:
     assert len(report.faults) == 2 * 26
     assert [one.line for one in report.faults[:50]] == sorted([*range(1, 26), *range(1, 26)])
     assert {one.message for one in report.faults[50:]} == {"... and 4,975 more"}
-    assert report.verdict == "refused: 10,000 errors"
+    assert report.outcome == "refused: 10,000 errors"
     every = checked(tmp_path, text, all_faults=True)
     assert len(every.faults) == 10_000
-    assert every.verdict == report.verdict
+    assert every.outcome == report.outcome
 
 
 # The ranking.
@@ -530,6 +534,18 @@ def test_patterns_have_to_match_the_whole_id(tmp_path: Path) -> None:
     assert found(checked(tmp_path, text, task)) == [
         *(("document-unknown", line, 1) for line in (2, 3))
     ]
+
+
+def test_a_tag_that_is_too_long_is_a_fault_whatever_its_pattern(tmp_path: Path) -> None:
+    task = replace(TASK, tag="a*")
+    for length, faults in ((100, []), (101, [("tag", 1, 1)])):
+        assert found(checked(tmp_path, f"1 Q0 d 1 1 {'a' * length}\n", task)) == faults
+
+
+def test_a_pattern_that_does_not_compile_is_an_error_of_the_rules(tmp_path: Path) -> None:
+    for task in (replace(TASK, tag="(a"), replace(TASK, document_pattern="(a")):
+        with pytest.raises(cf.InputError, match=r"pattern '\(a' does not compile: unclosed group$"):
+            checked(tmp_path, "1 Q0 d 1 1 t\n", task)
 
 
 def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.run_metadata import public_metadata
+from cranfield.campaign.checks.lines import public_metadata
 from cranfield.campaign.rules.task_rules import MetadataRules, TaskRules
 from cranfield.collection import Metadata, read_metadata
 
@@ -55,7 +55,7 @@ def test_metadata_that_cannot_be_read_name_their_line(tmp_path: Path) -> None:
     assert faults(tmp_path, "tag: a\nb: *x")[0] == (
         "metadata-yaml",
         3,
-        "ir_metadata: alias 'x' is unknown",
+        "ir_metadata: is not valid YAML: alias 'x' is not supported",
     )
 
 

@@ -13,8 +13,7 @@ import polars as pl
 
 from cranfield.campaign.checks.report import Fault
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.store import objects
-from cranfield.campaign.store.creating import create_folder
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     ACCEPTED,
     REFUSED,
@@ -24,6 +23,7 @@ from cranfield.campaign.store.records import (
     Submission,
     Team,
 )
+from cranfield.campaign.store.whole_folder import create_folder
 
 RULES = """
 # canary-comment: call Ann before the first of July
@@ -93,7 +93,7 @@ def submit(
     opened: Opened, team: str, tag: str, state: str = ACCEPTED, type: str = "", number: int = 0
 ) -> Submission:
     text = run_text(tag, number, 0.1 * number)
-    sha256, size = objects.put(opened.folder, lzma.compress(text) if number % 2 else text)
+    sha256, size = records.put(opened.folder, lzma.compress(text) if number % 2 else text)
     made = Submission(
         id=0,
         task="adhoc",
@@ -129,7 +129,7 @@ def add_judgments(opened: Opened, version: str, seed: int, doc: str = "doc") -> 
         for topic in TOPICS
         for k in range(12)
     ]
-    sha256, _ = objects.put(opened.folder, ("\n".join(lines) + "\n").encode())
+    sha256, _ = records.put(opened.folder, ("\n".join(lines) + "\n").encode())
     record = Judgments(
         "adhoc", version, sha256, len(lines), "2026-10-01T00:00:00Z", note="canary-note"
     )

@@ -114,6 +114,21 @@ def test_links_are_no_files(bag: Path) -> None:
     assert validate(bag) == ["data/a.txt: is no ordinary file"]
 
 
+@pytest.mark.parametrize("name", [MANIFEST, TAG_MANIFEST])
+def test_a_manifest_outside_the_bag_is_not_read(bag: Path, name: str) -> None:
+    (bag / name).rename(bag.parent / name)
+    (bag.parent / name).write_text("nonsense")
+    (bag / name).symlink_to(bag.parent / name)
+    found = [line for line in validate(bag) if line.startswith(f"{name}: ")]
+    assert found == [f"{name}: is no ordinary file"]
+
+
+def test_links_to_the_right_bytes_are_no_manifests(bag: Path) -> None:
+    (bag / TAG_MANIFEST).rename(bag.parent / TAG_MANIFEST)
+    (bag / TAG_MANIFEST).symlink_to(bag.parent / TAG_MANIFEST)
+    assert f"{TAG_MANIFEST}: is no ordinary file" in validate(bag)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -17,18 +17,17 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.digests import file_sha256
 from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.files import file_sha256
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
-from cranfield.campaign.publishing.disclosing import disclosed
-from cranfield.campaign.publishing.releasing import _secret, release
-from cranfield.campaign.publishing.retracting import retract
+from cranfield.campaign.publishing.payload import disclosed
+from cranfield.campaign.publishing.releasing import _secret, release, retract
 from cranfield.campaign.results import scoring
-from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import WITHDRAWN
 from cranfield.evaluation.evaluation import Evaluation
 from tests.campaign.publishing.making import (
@@ -115,7 +114,7 @@ def test_runs_are_those_that_were_handed_in(made: Opened, named: Path) -> None:
         assert (row["fields"], row["notes"]) == (run.answers["fields"], run.answers["notes"])
         assert (row["late"] == "true", row["pooled"] == "true") == (run.late, run.pooled)
         kept = made.folder / "kept.run"
-        kept.write_bytes(objects.read(made.folder, run.object))
+        kept.write_bytes(records.read(made.folder, run.object))
         before = cf.read_run(kept).to_polars()
         kept.unlink()
         assert before.equals(cf.read_run(named / f"data/runs/{run.tag}.run.xz").to_polars())

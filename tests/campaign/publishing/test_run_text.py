@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.publishing.run_text import packed, released_text
+from cranfield.campaign.publishing.payload import packed, released_text
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
 HEADER = b"# ir_metadata.start\n# actor:\n#   mail: a@b.c\n# ir_metadata.end\n"

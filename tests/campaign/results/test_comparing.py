@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.results.comparing import compared
+from cranfield.campaign.results.leaderboard import compared
 
 
 @pytest.mark.parametrize("lower", [False, True])

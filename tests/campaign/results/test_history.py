@@ -30,6 +30,11 @@ def test_the_records_of_the_board_are_those_with_a_cup() -> None:
     assert found.frame.height == 117
     assert repr(found) == "History(MRR@100 (Eval): 117 entries, 17 records)"
     assert found.frame["own"].sum() == 3
+    assert str(found).startswith("MRR@100 (Eval): 17 records\n")
+    assert str(found.tables("entries")[0]).startswith("MRR@100 (Eval): 117 entries\n")
+    assert found.to_polars("records").equals(found.records())
+    with pytest.raises(PolicyError, match="unknown table 'x'; expected one of: entries, records"):
+        found.tables("x")
 
 
 def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
@@ -117,6 +122,14 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
         assert released.select(columns).equals(own.select(columns))
     with pytest.raises(PolicyError, match="has no scores by ERR; it has AP, nDCG@10, P@5"):
         cf.campaign.history(releases, "ERR")
+    about = campaign.folder / "releases/adhoc-1/data/about.json"
+    data = about.read_bytes()
+    for damaged in (data[:-9], b"\xff"):
+        about.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"about\.json: cannot be read: .+") as error:
+            cf.campaign.history(releases, "AP")
+        assert "\n" not in str(error.value)
+    about.write_bytes(data)
     campaign.retract("adhoc-1", "a mistake")
     with pytest.warns(CranfieldWarning, match="adhoc-1 was retracted, and is left out"):
         assert cf.campaign.history([releases, campaign.folder], "AP").frame.height == 3

@@ -8,7 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
-from cranfield.campaign.results.pooling import pool
+from cranfield.campaign.results.stored_inputs import pool
 from tests.campaign.results.made import RULES, handed_in, judged, made
 
 RUN = {"q1": {"x": 3.0, "y": 2.0, "z": 1.0}}

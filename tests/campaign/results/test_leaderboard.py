@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
     places = dict(frame.select("tag", "place").rows())
     assert places["a"] == places["d"]
     assert frame["place"].is_sorted()
-    assert found.verdict == cf.meaning(compared).first_line
+    assert found.remarks == (*found.notes, cf.meaning(compared).first_line)
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "NumRelRet"])
@@ -78,11 +79,9 @@ def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> No
     made_of = leaderboard(campaign.score(), campaign.submissions())
     found = board(campaign)
     assert found.to_polars().equals(made_of.to_polars())
-    assert (found.notes, found.verdict, str(found)) == (
-        made_of.notes,
-        made_of.verdict,
-        str(made_of),
-    )
+    assert (found.notes, found.remarks) == (made_of.notes, made_of.remarks)
+    assert str(found) == str(replace(made_of, task="adhoc"))
+    assert str(made_of).startswith("Board: 4 runs\n")
     assert repr(found) == "Leaderboard(4 runs: AP, nDCG@10, P@5)"
 
 
@@ -105,7 +104,7 @@ def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
     assert found.separation is None
     assert found.to_polars()["groups"].null_count() == 4
     assert found.notes == ("runs are not compared: there are 4, and up to 3 are",)
-    shown = str(found.findings("News", 2).tables[0])
+    shown = str(replace(found, task="News").tables(most=2)[0])
     assert shown.startswith("Board of News: 4 runs\n")
     assert "the first 2 of 4 runs are shown" in shown
 

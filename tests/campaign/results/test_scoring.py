@@ -12,7 +12,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
-from cranfield.campaign.results import kept_scores, scoring
+from cranfield.campaign.results import scoring
+from cranfield.campaign.results import scoring as kept_scores
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.made import RULES, Rankings, handed_in, judged, made
 

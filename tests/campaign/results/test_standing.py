@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.campaign.results.leaderboard import leaderboard
-from cranfield.campaign.results.pooling import pool
+from cranfield.campaign.results.stored_inputs import pool
 from cranfield.campaign.store.records import Team
 from tests.campaign.results.made import RULES, handed_in, judged, lines, made
 
@@ -73,7 +73,7 @@ def test_verdicts_of_a_planted_campaign(
     verdict: str,
 ) -> None:
     found = campaign.standing(written(tmp_path, tag, planted(relevant, 40)))
-    assert (found.place, found.of, found.verdict) == (place, 6, verdict)
+    assert (found.place, found.of, found.position) == (place, 6, verdict)
     assert dict(found.frame.select("against", "tag").rows()) == {"best": "top", "median": "middle"}
     assert found.unjudged == {10: 0.0}
 
@@ -81,13 +81,13 @@ def test_verdicts_of_a_planted_campaign(
 def test_a_run_equal_to_the_median(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
     same = planted(LEVELS["middle"], list(LEVELS).index("middle"))
     found = campaign.standing(written(tmp_path, "same", same))
-    assert found.verdict == "not separated from the median"
+    assert found.position == "not separated from the median"
     assert (found.place, found.frame.row(1, named=True)["difference"]) == (3, 0.0)
 
 
 def test_a_run_as_good_as_the_best(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
     found = campaign.standing(written(tmp_path, "alike", planted(LEVELS["top"], 40)))
-    assert found.verdict == "above the median, not separated from the best"
+    assert found.position == "above the median, not separated from the best"
 
 
 def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
@@ -95,7 +95,7 @@ def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Ca
     found = campaign.standing(written(tmp_path, "unknown", run))
     assert found.unjudged == {10: 1.0}
     assert str(found).startswith("unknown: without a judgment are 100.0% of the first 10\n")
-    assert found.verdict == "below the median"
+    assert found.position == "below the median"
     assert found.lost is None
 
 
@@ -142,7 +142,7 @@ def test_pvalues_are_those_of_compare(tmp_path: Path, campaign: cf.campaign.Camp
     expected_differences = found.mean - found.frame["mean"].to_numpy()
     np.testing.assert_allclose(found.frame["difference"].to_numpy(), expected_differences)
     assert found.baseline is not None
-    assert found.baseline.verdict == "below the median"
+    assert found.baseline.position == "below the median"
     # Four other automatic runs: good is the better middle one.
     of_baseline = ev["P@10"].select(systems=["top", "good", "low"])
     theirs = cf.compare(of_baseline, baseline=["top", "good"])
@@ -188,7 +188,7 @@ def test_a_file_called_as_a_run_of_the_campaign_stands_in_its_place(
     assert (found.of, found.frame["tag"].to_list()) == (5, ["good", "middle"])
     assert found.notes[1] == "the campaign's own 'top' is left out: a file is called so"
     again = campaign.standing("top")
-    assert (again.of, again.place, again.verdict) == (5, 1, "above the best")
+    assert (again.of, again.place, again.position) == (5, 1, "above the best")
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:

@@ -98,6 +98,11 @@ def test_small_groups_are_left_out_and_said() -> None:
     assert found.left_out == {"manual": 1}
     assert found.notes == ("manual is left out: 1 run, and groups have 3 at least",)
     assert found.of("manual").is_empty()
+    assert str(found).splitlines()[:2] == [
+        "scores: 2 groups, 1 topic",
+        "note: manual is left out: 1 run, and groups have 3 at least",
+    ]
+    assert found.n.tolist() == [4, 3]
 
 
 def test_what_makes_no_sense_is_refused() -> None:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.checks.catalogue import CODES
+from cranfield.campaign.campaign_folder import pack
 from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.report import CODES
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.rules.packing import pack
-from cranfield.campaign.rules.reading import read_rules, rules_sha256
+from cranfield.campaign.rules.reading import read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,
     PoolRules,
@@ -24,7 +24,6 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     TaskRules,
 )
-from cranfield.campaign.rules.writing import rules_text
 
 TOML = """\
 [campaign]
@@ -123,13 +122,18 @@ def test_a_pack_is_made_whole_or_not_at_all(opened: Opened, tmp_path: Path) -> N
             '[tasks.small]\njudging = {ties = "no"}',
             "tasks.small.judging: ties 'no'",
         ),
+        (
+            "[tasks.small]",
+            '[tasks.small]\ntag = "[a-"',
+            r"tasks.small.tag: pattern '\[a-' does not compile: unclosed character class$",
+        ),
     ],
 )
 def test_what_opening_leaves_unread_is_checked(
     opened: Opened, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     (opened.folder / "campaign.toml").write_text(TOML.replace(old, new))
-    with pytest.raises(cf.InputError, match=r"^campaign\.toml: " + message):
+    with pytest.raises(cf.InputError, match=r"^campaign\.toml:13: " + message):
         pack(opened, tmp_path / "pack")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.campaign.checks.report import Fault
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission, Team
 from cranfield.campaign.store.registry import Transaction
 
@@ -32,7 +32,7 @@ def news(tmp_path: Path) -> campaign.Campaign:
 
 def entered(tx: Transaction, folder: Path, tag: str, team: str = "padua") -> Submission:
     """Enter a run whose bytes are its tag."""
-    sha256, size = objects.put(folder, tag.encode())
+    sha256, size = records.put(folder, tag.encode())
     time = "2026-08-15T12:00:00Z"
     return tx.insert(Submission(0, "adhoc", team, tag, sha256, size, time, "accepted"))
 
@@ -52,6 +52,6 @@ def enter(news: campaign.Campaign) -> Enter:
 
 def judged(news: campaign.Campaign, version: str = "1") -> Judgments:
     """Add judgments whose bytes are their version."""
-    sha256, _ = objects.put(news.folder, f"judgments {version}".encode())
+    sha256, _ = records.put(news.folder, f"judgments {version}".encode())
     with news.registry.change("judgments", version) as tx:
         return tx.insert(Judgments("adhoc", version, sha256, 3, "2026-08-20T00:00:00Z"))

@@ -10,7 +10,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
-from cranfield.campaign.store import seal
+from cranfield.campaign.store import events
 
 RULES = """\
 [campaign]
@@ -44,12 +44,12 @@ def test_measures_and_policies_are_checked_before_anything_is_made(
 def test_rules_and_the_files_that_they_name_are_copied(rules: Path, tmp_path: Path) -> None:
     made = campaign.create(tmp_path / "news", rules, actor="nicola")
     files = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}
-    assert files == {"campaign.toml", "given/topics.txt", "campaign.sqlite", "campaign.sha256"}
+    assert files == {"campaign.toml", "given/topics.txt", "campaign.sqlite"}
     assert (made.folder / "campaign.toml").read_bytes() == rules.read_bytes()
     assert made.registry.rules_files() == dict(made.rules.files)
     assert [one.action for one in made.registry.events()] == ["rules", "create"]
     assert made.verify().ok
-    assert not made.verify().notes
+    assert not made.verify().remarks
 
 
 def test_without_rules_there_are_those_of_the_template(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_only_the_owner_can_look(rules: Path, tmp_path: Path) -> None:
     modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in everything}
     assert modes == {(True, 0o700), (False, 0o600)}
     made.folder.chmod(0o755)
-    assert "others than its owner" in str(made.verify().notes[0])
+    assert "others than its owner" in str(made.verify().remarks[0])
 
 
 def test_an_empty_folder_is_taken_and_no_other(
@@ -98,7 +98,7 @@ def test_what_fails_leaves_nothing(
     (rules.parent / "given" / "topics.txt").unlink()
     with pytest.raises(CranfieldError, match="topics"):
         campaign.create(tmp_path / "news", rules)
-    monkeypatch.setattr(seal, "write_seal", lambda *_: 1 / 0)
+    monkeypatch.setattr(events, "append", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         campaign.create(tmp_path / "news")
     assert [path.name for path in tmp_path.iterdir()] == ["rules"]

@@ -14,7 +14,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 
 from .conftest import Enter, judged
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_exported_is_said(
         news.export(tmp_path / "news.tar")
     with pytest.raises(PolicyError, match="elsewhere"):
         news.export(news.folder / "news.zip")
-    objects.path(news.folder, run.object).unlink()
+    records.path(news.folder, run.object).unlink()
     with pytest.raises(InputError, match="is missing"):
         news.export(tmp_path / "news.zip")
     assert not (tmp_path / "news.zip").exists()

@@ -11,29 +11,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.base.errors import InputError
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 
 
 @given(data=st.binary(max_size=100))
 def test_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("campaign")
-    sha256, size = objects.put(folder, data)
+    sha256, size = records.put(folder, data)
     assert (sha256, size) == (hashlib.sha256(data).hexdigest(), len(data))
-    assert objects.read(folder, sha256) == data
-    assert objects.path(folder, sha256) == folder / "objects" / sha256[:2] / sha256
+    assert records.read(folder, sha256) == data
+    assert records.path(folder, sha256) == folder / "objects" / sha256[:2] / sha256
 
 
 def test_a_file_is_copied_and_its_damage_healed(tmp_path: Path) -> None:
     source = tmp_path / "bm25.run"
     source.write_bytes(b"x" * 3_000_000)
-    sha256, size = objects.put(tmp_path, source)
-    kept = objects.path(tmp_path, sha256)
+    sha256, size = records.put(tmp_path, source)
+    kept = records.path(tmp_path, sha256)
     assert (kept.read_bytes(), size) == (source.read_bytes(), 3_000_000)
     kept.write_bytes(b"damaged")
     with pytest.raises(InputError, match=f"objects/{sha256}: is not what was handed in"):
-        objects.read(tmp_path, sha256)
-    assert objects.put(tmp_path, source) == (sha256, size)
-    assert objects.read(tmp_path, sha256) == source.read_bytes()
+        records.read(tmp_path, sha256)
+    assert records.put(tmp_path, source) == (sha256, size)
+    assert records.read(tmp_path, sha256) == source.read_bytes()
     assert len(list(kept.parent.iterdir())) == 1
     if os.name == "posix":
         assert kept.stat().st_mode & 0o777 == 0o600
@@ -45,8 +45,8 @@ def test_an_object_is_on_the_disk_with_its_name_and_folders(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
-    sha256, _ = objects.put(tmp_path, b"x")
-    kept = objects.path(tmp_path, sha256)
+    sha256, _ = records.put(tmp_path, b"x")
+    kept = records.path(tmp_path, sha256)
     expected = [kept.parent.parent, kept, kept.parent]
     if os.name != "posix":
         expected = [kept]
@@ -55,9 +55,9 @@ def test_an_object_is_on_the_disk_with_its_name_and_folders(
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is missing"):
-        objects.read(tmp_path, "ab" * 32)
+        records.read(tmp_path, "ab" * 32)
     with pytest.raises(InputError, match="is missing"):
-        objects.put(tmp_path, tmp_path / "none.run")
+        records.put(tmp_path, tmp_path / "none.run")
     assert not (tmp_path / "objects").exists()
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.run").write_bytes(b"x")
-    monkeypatch.setattr(objects, "file_sha256", lambda _: "ab" * 32)
+    monkeypatch.setattr(records, "file_sha256", lambda _: "ab" * 32)
     with pytest.raises(InputError, match="changed while it was read"):
-        objects.put(tmp_path, tmp_path / "a.run")
+        records.put(tmp_path, tmp_path / "a.run")
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "a.run"]

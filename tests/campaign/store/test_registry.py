@@ -14,10 +14,10 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.campaign.store import objects, schema, seal
+from cranfield.campaign.store import records, schema
 from cranfield.campaign.store.events import NOTHING
 from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
-from cranfield.campaign.store.registry import Registry
+from cranfield.campaign.store.registry import Registry, Transaction
 
 from .conftest import Enter, entered, judged
 
@@ -31,7 +31,7 @@ def rows(news: campaign.Campaign, query: str) -> list[tuple[object, ...]]:
 
 
 def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
-    sha256, size = objects.put(news.folder, b"1 Q0 d 1 1 bm25")
+    sha256, size = records.put(news.folder, b"1 Q0 d 1 1 bm25")
     run = Submission(
         id=0,
         task="adhoc",
@@ -195,7 +195,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(news: campaign.Campaign, en
     first = enter("a")
     with news.registry.change("submit", "twin") as tx:
         twin = tx.insert(replace(first, tag="twin"))
-    path = objects.path(news.folder, first.object)
+    path = records.path(news.folder, first.object)
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", kept=False))
@@ -205,7 +205,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(news: campaign.Campaign, en
     judgments = judged(news)
     with news.registry.change("purge") as tx:
         tx.forget(judgments.object)
-    assert objects.read(news.folder, judgments.object) == b"judgments 1"
+    assert records.read(news.folder, judgments.object) == b"judgments 1"
 
 
 def test_two_at_once_wait_and_then_say_so(
@@ -223,22 +223,23 @@ def test_two_at_once_wait_and_then_say_so(
         pass
 
 
-def test_the_lock_is_kept_until_the_seal_is_there(
+def test_the_lock_is_kept_until_unwanted_objects_are_gone(
     news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[str] = []
-    write = seal.write_seal
+    remove = Transaction._remove_unwanted
 
-    def tries(folder: Path, made: seal.Seal) -> None:
+    def tries(change: Transaction) -> None:
         for query in ("SELECT * FROM team", "BEGIN IMMEDIATE"):
-            other = sqlite3.connect(folder / "campaign.sqlite", timeout=0, isolation_level=None)
+            path = news.folder / "campaign.sqlite"
+            other = sqlite3.connect(path, timeout=0, isolation_level=None)
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 other.execute(query)
             other.close()
             tried.append(query)
-        write(folder, made)
+        remove(change)
 
-    monkeypatch.setattr(seal, "write_seal", tries)
+    monkeypatch.setattr(Transaction, "_remove_unwanted", tries)
     with news.registry.change("x"):
         pass
     assert len(tried) == 2

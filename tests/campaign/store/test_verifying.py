@@ -1,4 +1,4 @@
-"""Every byte is accounted for; what a kill leaves is no damage, and goes."""
+"""Every file is accounted for; what a kill leaves is no damage, and goes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from cranfield import campaign
-from cranfield.base.digests import file_sha256
 from cranfield.base.errors import InputError
+from cranfield.base.files import file_sha256
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.store import objects, seal, verifying
-from cranfield.campaign.store.records import ReleaseRecord, ScoreFile
+from cranfield.campaign.store import records, whole_folder
+from cranfield.campaign.store.events import KEYS
+from cranfield.campaign.store.records import Event, ReleaseRecord, ScoreFile
 from cranfield.campaign.store.registry import Registry
-from cranfield.campaign.store.verification import Verification
+from cranfield.campaign.store.schema import TABLES
+from cranfield.campaign.store.whole_folder import Verification
 
 from .conftest import Enter, entered, judged
 
@@ -69,10 +71,16 @@ def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
     assert found.files >= len(files(whole.folder))
     assert repr(found).startswith("Verification(whole: ")
     assert found.to_polars().columns == ["kind", "file", "reason"]
+    assert found.to_csv() == "kind,file,reason\n"
 
 
-def test_one_bit_in_any_file_is_found_and_the_file_named(whole: campaign.Campaign) -> None:
+def test_one_bit_in_any_file_but_the_registry_is_found_and_the_file_named(
+    whole: campaign.Campaign,
+) -> None:
     for path in files(whole.folder):
+        if path.name == "campaign.sqlite":
+            # It has room between rows.
+            continue
         data = path.read_bytes()
         for place in {0, len(data) // 2, len(data) - 1}:
             damaged = bytearray(data)
@@ -84,45 +92,80 @@ def test_one_bit_in_any_file_is_found_and_the_file_named(whole: campaign.Campaig
     assert whole.verify().ok
 
 
-def test_one_bit_in_each_byte_of_the_seal_is_found(news: campaign.Campaign) -> None:
-    path = news.folder / "campaign.sha256"
-    data = path.read_bytes()
-    for place in range(len(data)):
-        damaged = bytearray(data)
-        damaged[place] ^= 1 << place % 8
-        path.write_bytes(damaged)
-        assert [one.file for one in news.verify().problems] == ["campaign.sha256"], place
+def rows(path: Path) -> list[list[tuple[object, ...]]]:
+    """Return the rows of all tables of a registry."""
+    connection = sqlite3.connect(path)
+    try:
+        return [connection.execute(f"SELECT * FROM {name}").fetchall() for name in (*KEYS, "event")]
+    finally:
+        connection.close()
 
 
-def change(news: campaign.Campaign) -> None:
-    with Registry(news.folder).change("x"):
-        pass
-
-
-def test_one_bit_in_each_page_of_the_registry_is_found(whole: campaign.Campaign) -> None:
-    """Also in pages that are free, and in bytes of the header that nobody reads."""
+def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
+    whole: campaign.Campaign,
+) -> None:
     # Rows that come and go leave free pages.
     with whole.registry.change("long", details={"text": "x" * 100_000}):
         pass
     path = whole.folder / "campaign.sqlite"
-    data = path.read_bytes()
-    for place in (*range(100), *range(100, len(data), 1021)):
+    data, expected, damages = path.read_bytes(), rows(path), 0
+    for place in (*range(100), *range(100, len(data), 509)):
         damaged = bytearray(data)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         problems = {one.file for one in whole.verify().problems}
-        assert problems == {"campaign.sqlite"}, (place, problems)
         assert path.read_bytes() == damaged
+        if not problems:
+            assert rows(path) == expected, place
+            continue
+        assert problems == {"campaign.sqlite"}, (place, problems)
+        damages += 1
         with (
             pytest.raises(InputError, match=r"campaign\.sqlite"),
             Registry(whole.folder).change("x"),
         ):
             pass
         assert path.read_bytes() == damaged
-    path.write_bytes(data + b"\0")
-    assert "length" in str(whole.verify().problems[0])
+    assert damages > 200
+    path.write_bytes(data[:-4096])
+    assert {one.file for one in whole.verify().problems} == {"campaign.sqlite"}
     path.write_bytes(data)
     assert whole.verify().ok
+
+
+def test_a_damaged_schema_is_told_in_one_line(whole: campaign.Campaign) -> None:
+    path = whole.folder / "campaign.sqlite"
+    data = path.read_bytes()
+    for damaged in (b"note TEXT N\xcfT NULL", b"note TEXT N"):
+        path.write_bytes(data.replace(b"note TEXT NOT NULL", damaged.ljust(18)))
+        [problem] = whole.verify().problems
+        assert problem.file == "campaign.sqlite"
+        assert problem.reason.startswith("is damaged: ")
+        assert "\n" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        (name, column)
+        for name, columns in {
+            **{table.name: table.columns for kind, table in TABLES.items() if kind is not Event},
+            "fault": ("code", "severity", "message", "line", "topic", "doc", "count"),
+        }.items()
+        for column in columns
+    ],
+)
+def test_each_field_of_a_row_is_covered_by_an_event(
+    whole: campaign.Campaign, table: str, column: str
+) -> None:
+    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    last = f"rowid = (SELECT max(rowid) FROM {table})"
+    assert connection.execute(f"UPDATE {table} SET {column} = 77 WHERE {last}").rowcount == 1
+    connection.commit()
+    connection.close()
+    problems = whole.verify().problems
+    assert problems and {one.file for one in problems} == {"campaign.sqlite"}
 
 
 def test_missing_files_are_named(whole: campaign.Campaign) -> None:
@@ -136,24 +179,11 @@ def test_missing_files_are_named(whole: campaign.Campaign) -> None:
         else:
             found = whole.verify()
             # Scores are derived: they are computed again.
-            named = found.notes if name.startswith("scores/") else found.problems
+            named = found.remarks if name.startswith("scores/") else found.problems
             assert name in {one.file for one in named}, name
         path.write_bytes(data)
     shutil.rmtree(whole.folder / "releases" / "adhoc-2")
     assert [one.file for one in whole.verify().problems] == ["releases/adhoc-2"]
-
-
-def test_the_seal_is_that_of_sha256sum(whole: campaign.Campaign) -> None:
-    if shutil.which("sha256sum") is None:
-        pytest.skip("there is no sha256sum")
-    done = subprocess.run(
-        ["sha256sum", "--check", "--strict", "campaign.sha256"],
-        cwd=whole.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "campaign.sqlite: OK\n")
 
 
 def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) -> None:
@@ -201,65 +231,6 @@ def test_a_changed_event_breaks_the_chain(
     assert reason in {one.reason for one in whole.verify().problems}
 
 
-def test_events_that_are_cut_off_are_missed(whole: campaign.Campaign) -> None:
-    """A registry of yesterday in the place of today's is older than its seal."""
-    old = (whole.folder / "campaign.sqlite").read_bytes()
-    with whole.registry.change("later"):
-        pass
-    (whole.folder / "campaign.sqlite").write_bytes(old)
-    assert [one.file for one in whole.verify().problems] == ["campaign.sqlite"]
-
-
-def without_seal(news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise InputError("cannot be written: no space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(seal, "write_seal", full)
-        with Registry(news.folder).change("not sealed"):
-            pass
-
-
-def test_a_change_that_is_not_sealed_is_no_damage(
-    whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_seal(whole, monkeypatch)
-    found = whole.verify()
-    assert found.ok
-    assert [one.file for one in found.notes] == ["campaign.sha256"]
-    with whole.registry.change("next"):
-        pass
-    assert not whole.verify().findings
-    without_seal(whole, monkeypatch)
-    found = whole.verify(repair=True)
-    assert [str(one) for one in found.findings] == [
-        "campaign.sha256: the registry, which is whole, is sealed again (repaired)"
-    ]
-    assert not whole.verify().findings
-
-
-def test_damage_is_not_sealed(whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_seal(whole, monkeypatch)
-    path = whole.folder / "campaign.sqlite"
-    data = path.read_bytes()
-    path.write_bytes(data.replace(b"nicola", b"nicolb", 1))
-    assert [one.file for one in whole.verify(repair=True).problems] == ["campaign.sqlite"]
-    with pytest.raises(InputError), whole.registry.change("next"):
-        pass
-
-
-def test_a_seal_that_is_gone_is_made_again_by_repair_only(whole: campaign.Campaign) -> None:
-    (whole.folder / "campaign.sha256").unlink()
-    with (
-        pytest.raises(InputError, match=r"campaign\.sha256: is missing"),
-        Registry(whole.folder).change("x"),
-    ):
-        pass
-    assert not whole.verify().ok
-    assert whole.verify(repair=True).ok
-    assert not whole.verify().findings
-
-
 LEFT = (
     "objects/.incoming-abc",
     "objects/ab/.abab.tmp",
@@ -269,7 +240,7 @@ LEFT = (
     "releases/.adhoc-3",
     "releases/adhoc-4/bagit.txt",
     "releases/adhoc-2.retracted.json",
-    ".campaign.sha256.x1",
+    ".campaign.toml.x1",
 )
 STRANGE = ("notes.txt", "scores/readme.txt", "objects/letter", "releases/plan.txt", "public/i.html")
 
@@ -284,7 +255,7 @@ def test_what_nobody_names_is_left_over_or_strange(whole: campaign.Campaign) -> 
     assert found.ok
     expected = {name.removesuffix("/bagit.txt") for name in LEFT}
     assert {one.file for one in found.left_over} == expected
-    assert {one.file for one in found.notes} == {n.removesuffix("/i.html") for n in STRANGE}
+    assert {one.file for one in found.remarks} == {n.removesuffix("/i.html") for n in STRANGE}
     again = whole.verify(repair=True)
     assert again.ok
     assert not again.left_over
@@ -369,14 +340,14 @@ def test_what_is_purged_meanwhile_is_not_missing(
                 tx.forget(run.object)
         return look(path)
 
-    monkeypatch.setattr(verifying, "file_sha256", purges)
+    monkeypatch.setattr(whole_folder, "file_sha256", purges)
     assert not whole.verify().findings
 
 
 def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Campaign) -> None:
     with pytest.raises(InputError, match="is missing"), news.registry.change("submit") as tx:
         run = entered(tx, news.folder, "a")
-        objects.path(news.folder, run.object).unlink()
+        records.path(news.folder, run.object).unlink()
         tx.update(run)
     assert news.verify().ok
 
@@ -414,22 +385,22 @@ def test_a_link_with_the_same_bytes_is_told(
     path.symlink_to(elsewhere)
     found = whole.verify()
     assert found.ok
-    assert [one.file for one in found.notes] == ["scores/k.parquet"]
+    assert [one.file for one in found.remarks] == ["scores/k.parquet"]
 
 
 def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The name of a file that is being written is gone a moment later.
-    looked = verifying._Account.all
+    looked = whole_folder._Account.all
     left = [1, 2]
 
-    def vanishing(account: verifying._Account) -> Verification:
+    def vanishing(account: whole_folder._Account) -> Verification:
         if left:
             left.pop()
             raise FileNotFoundError
         return looked(account)
 
-    monkeypatch.setattr(verifying._Account, "all", vanishing)
+    monkeypatch.setattr(whole_folder._Account, "all", vanishing)
     assert whole.verify().ok
     assert not left

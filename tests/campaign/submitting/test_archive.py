@@ -13,9 +13,13 @@ import pytest
 
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign import Campaign
-from cranfield.campaign.submitting.archive import Outcome, submit_archive
-from cranfield.campaign.submitting.archive_table import ArchiveTable, read_archive_table
-from cranfield.campaign.submitting.declared import Declared
+from cranfield.campaign.submitting.archive import (
+    ArchiveTable,
+    Outcome,
+    read_archive_table,
+    submit_archive,
+)
+from cranfield.campaign.submitting.entering import Declared
 
 News = Callable[..., Campaign]
 

@@ -13,7 +13,7 @@ import pytest
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.campaign import Campaign, CheckReport
 from cranfield.campaign.checks import checking
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 from cranfield.campaign.submitting.submit import Submitted
 
 News = Callable[..., Campaign]
@@ -177,7 +177,7 @@ def test_bytes_that_change_while_they_are_read(
 
     monkeypatch.setattr(checking, "check_run", slow)
     one = opened.submit(run, team="padua").submission
-    assert objects.read(opened.folder, one.object) == before
+    assert records.read(opened.folder, one.object) == before
 
 
 def test_standard_input(news: News, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,9 +206,27 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
     rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks", 1))
     with pytest.warns(CranfieldWarning, match="not as last used"):
         one = Campaign(tmp_path / "news").submit(write("../x"), team="padua").submission
-    assert one.kept and objects.read(opened.folder, one.object) == write("../x").read_bytes()
+    assert one.kept and records.read(opened.folder, one.object) == write("../x").read_bytes()
     assert not opened.purge("../x", "private things in it").kept
-    assert not objects.path(opened.folder, one.object).exists()
+    assert not records.path(opened.folder, one.object).exists()
+
+
+def test_a_wrong_pattern_is_an_error_of_the_rules_with_its_line(
+    news: News, write: Write, tmp_path: Path
+) -> None:
+    news()
+    path = tmp_path / "news" / "campaign.toml"
+    path.write_text(path.read_text() + "tag = '[a-'\n")
+    number = path.read_text().count("\n")
+    opened = Campaign(tmp_path / "news")
+    assert len(opened.teams()) == 2
+    with pytest.raises(InputError) as error:
+        opened.submit(write(), team="padua")
+    assert str(error.value) == (
+        f"campaign.toml:{number}: tasks.adhoc.tag: pattern '[a-' does not compile:"
+        " unclosed character class"
+    )
+    assert not opened.registry.submissions(None, None)
 
 
 def test_metadata_of_a_header_or_beside_the_run(news: News, write: Write, tmp_path: Path) -> None:

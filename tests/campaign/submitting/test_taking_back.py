@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.base.errors import PolicyError
 from cranfield.campaign import Campaign
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 
 News = Callable[..., Campaign]
 Write = Callable[..., Path]
@@ -18,7 +18,7 @@ Write = Callable[..., Path]
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
-    kept = objects.path(opened.folder, run.object)
+    kept = records.path(opened.folder, run.object)
     with pytest.raises(PolicyError, match="no bytes to remove of 'bm25'; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
@@ -57,10 +57,10 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     other = opened.submit(write(), team="delft").submission
     assert other.object == run.object
     assert opened.purge("bm25", "private").team == "padua"
-    assert objects.path(opened.folder, run.object).exists()
+    assert records.path(opened.folder, run.object).exists()
     opened.withdraw("bm25", "a bug")
     assert opened.purge("bm25", "private").team == "delft"
-    assert not objects.path(opened.folder, run.object).exists()
+    assert not records.path(opened.folder, run.object).exists()
     assert opened.verify().ok
 
 
@@ -73,7 +73,7 @@ def test_bytes_that_are_judgments_too_stay(news: News, write: Write) -> None:
         tx.insert(Judgments("adhoc", "1", run.object, 2, run.received))
     opened.withdraw("bm25", "a bug")
     opened.purge("bm25", "private")
-    assert objects.path(opened.folder, run.object).exists()
+    assert records.path(opened.folder, run.object).exists()
 
 
 def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Write) -> None:
@@ -81,8 +81,8 @@ def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Writ
     old = opened.submit(write("a", "ab"), team="padua").submission
     new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
     assert opened.purge("a", "names in it").id == old.id
-    assert not objects.path(opened.folder, old.object).exists()
-    assert objects.path(opened.folder, new.object).exists()
+    assert not records.path(opened.folder, old.object).exists()
+    assert records.path(opened.folder, new.object).exists()
     with pytest.raises(PolicyError, match="withdraw it first"):
         opened.purge("a", "names in it")
 

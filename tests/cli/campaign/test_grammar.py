@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from cranfield.cli.campaign.campaign import COMMANDS, campaign
+from cranfield.cli.main import CAMPAIGN_COMMANDS, campaign
 
 WITHOUT_FOLDER = {"check": "runs", "history": "sources"}
 """Commands that name something else first: participants have no folder, boards need none."""
@@ -18,7 +18,7 @@ METAVARS = {
 
 def commands() -> dict[str, click.Command]:
     found = {}
-    for name in COMMANDS:
+    for name in CAMPAIGN_COMMANDS:
         one = campaign.get_command(click.Context(campaign), name)
         assert one is not None
         if isinstance(one, click.Group):
@@ -52,5 +52,5 @@ def test_help_lists_commands_in_the_order_of_a_campaign_and_whole() -> None:
     with click.Context(campaign, info_name="cranfield campaign", terminal_width=80) as context:
         text = campaign.get_help(context)
     listed = text.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert [line.split()[0] for line in listed] == list(CAMPAIGN_COMMANDS)
     assert not [line for line in listed if line.endswith("...")]

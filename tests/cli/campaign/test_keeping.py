@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield import campaign
-from cranfield.campaign.store import objects, schema
+from cranfield.campaign.store import records, schema
 from cranfield.campaign.store.registry import Registry
 from tests.cli.running import cranfield
 
@@ -21,19 +21,19 @@ def folder(tmp_path: Path) -> Path:
 
 def test_verify_says_whether_all_is_well(folder: Path) -> None:
     verify = ("campaign", "verify", "news")
-    assert cranfield(folder, *verify) == ("whole: 3 files, 2 events\n", "")
-    objects.put(folder / "news", b"left over")
+    assert cranfield(folder, *verify) == ("whole: 2 files, 2 events\n", "")
+    records.put(folder / "news", b"left over")
     said, _ = cranfield(folder, *verify)
-    assert said.startswith("whole: 3 files, 2 events\nobjects/")
+    assert said.startswith("whole: 2 files, 2 events\nobjects/")
     assert said.endswith("no record names it (left over)\n")
     said, _ = cranfield(folder, *verify, "--repair")
-    assert said.startswith("whole: 3 files, 3 events\nobjects/")
+    assert said.startswith("whole: 2 files, 3 events\nobjects/")
     assert said.endswith("removed (repaired)\n")
     path = folder / "news" / "campaign.toml"
     path.write_text("x" + path.read_text()[1:])
     said, _ = cranfield(folder, *verify, status=1)
     assert said == (
-        "1 problem: 3 files, 3 events\n"
+        "1 problem: 2 files, 3 events\n"
         "campaign.toml: its SHA-256 is not the recorded one (rules as they were last used)\n"
     )
     said, _ = cranfield(folder, *verify, "--format", "json", status=1)
@@ -48,7 +48,7 @@ def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.M
     own = ("campaign", "verify", "news", "-o", "news/campaign.sqlite")
     assert "is a file that is read" in cranfield(folder, *own, status=2)[1]
     monkeypatch.setattr(schema, "WAIT", 0.1)
-    objects.put(folder / "news", b"left over")
+    records.put(folder / "news", b"left over")
     with Registry(folder / "news").change("long"):
         _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)
     assert said.count("\n") == 1

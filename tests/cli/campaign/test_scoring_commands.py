@@ -153,6 +153,19 @@ def test_the_leaderboard_in_python_is_that_of_the_command(folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["tag"] for row in rows] == board.to_polars()["tag"].to_list()
     assert [float(row["P@5"]) for row in rows] == pytest.approx(board.to_polars()["P@5"].to_list())
+    asked = ("score", "news", "-m", "P@5", "--alpha", "0.1", "--format")
+    for form in ("json", "html", "markdown"):
+        assert command(folder, *asked, form)[0] == getattr(board, f"to_{form}")()
+
+
+def test_a_standing_in_python_is_that_of_the_command(folder: Path) -> None:
+    news = cf.campaign.open(folder / "news")
+    found = news.standing(folder / "new.run", baseline="bm25")
+    asked = ("standing", "news", "new.run", "--baseline", "bm25", "--format")
+    assert command(folder, *asked, "text")[0] == f"{found}\n"
+    for form in ("json", "csv", "html", "markdown"):
+        assert command(folder, *asked, form)[0] == getattr(found, f"to_{form}")()
+    assert set(json.loads(found.to_json())["baseline"]) > {"run", "verdict", "notes"}
 
 
 def test_lists_of_judgments_and_teams_as_tables(folder: Path, tmp_path: Path) -> None:

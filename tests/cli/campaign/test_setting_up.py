@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.campaign.rules.reading import read_rules
-from cranfield.campaign.rules.template import template
+from cranfield.campaign.rules.reading import read_rules, template
 from tests.cli.running import cranfield
 
 TOML = """\
@@ -53,7 +52,11 @@ def test_init_and_pack_with_rules(rules: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('measures = ["APP"]\n', "campaign.toml: tasks.adhoc.measures: "),
+        ('measures = ["APP"]\n', "campaign.toml:6: tasks.adhoc.measures: "),
+        (
+            'tag = "a(?=b)"\n',
+            "campaign.toml:6: tasks.adhoc.tag: pattern 'a(?=b)' does not compile: look-around,",
+        ),
         ("max_per_topc = 1\n", "campaign.toml:6: tasks.adhoc.max_per_topc: there is no key"),
     ],
 )

@@ -234,17 +234,18 @@ def test_pipes_and_odd_names(folder: Path) -> None:
         assert all(line.isprintable() or "\ufffd" in line for line in shown.splitlines())
 
 
-def test_listing_loads_no_library_of_numbers(folder: Path) -> None:
+@pytest.mark.parametrize(("name", "shown"), [("list", "bm25"), ("verify", "whole: ")])
+def test_no_library_of_numbers_is_loaded(folder: Path, name: str, shown: str) -> None:
     """A list of thousands of runs is there at once."""
     submit(folder, "bm25.run")
     code = (
         "import sys; from cranfield.cli.main import run; "
-        f"sys.argv = ['cranfield', 'campaign', 'list', {str(folder / 'news')!r}]; run(); "
+        f"sys.argv = ['cranfield', 'campaign', {name!r}, {str(folder / 'news')!r}]; run(); "
         "assert not {'numpy', 'polars'} & set(sys.modules), 'loaded'"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "bm25" in done.stdout
+    assert shown in done.stdout
 
 
 @pytest.mark.parametrize(

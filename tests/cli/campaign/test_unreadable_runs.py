@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.campaign.store import objects
+from cranfield.campaign.store import records
 from tests.campaign.results.made import handed_in, judged, lines, made
 from tests.campaign.results.test_scoring import qrels, rankings
 from tests.cli.running import cranfield
@@ -129,7 +129,7 @@ def test_no_run_can_be_read(tmp_path: Path) -> None:
     campaign = made(tmp_path / "news")
     judged(campaign, qrels())
     record = handed_in(campaign, "only", rankings(0))
-    objects.path(campaign.folder, record.object).unlink()
+    records.path(campaign.folder, record.object).unlink()
     for command in (["score"], ["pool"], ["release"], ["overview", "-o", "o"]):
         _, err = cranfield(tmp_path, "campaign", command[0], "news", *command[1:], status=2)
         assert "error: task 'adhoc': no accepted run can be read: run 'only': is missing" in err

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.arrays import Indices
 from cranfield.collection.judged import ranking
-from cranfield.collection.judged.policies import TIES
 from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.policies import TIES
 
 _IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
 _SCORES = st.sampled_from([2.0, 1.0, 1 + 2**-25, 1 - 2**-30, 0.0, -0.0, -1.5, 1e300, -1e300, 1e39])

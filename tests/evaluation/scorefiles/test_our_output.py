@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-from cranfield.reporting.text import score_formats
+from cranfield.reporting import score_formats
 
 
 @pytest.fixture(params=[1, 2])
@@ -25,9 +25,9 @@ def evaluation(request: pytest.FixtureRequest) -> cf.Evaluation:
 def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) -> Path:
     path = folder / f"first.{form}"
     if form == "parquet":
-        score_formats.table(evaluation, by_topic=by_topic).write_parquet(path)
+        score_formats.scores_frame(evaluation, by_topic=by_topic).write_parquet(path)
     elif form in {"csv", "json"}:
-        write = score_formats.csv_text if form == "csv" else score_formats.json_text
+        write = score_formats.scores_csv if form == "csv" else score_formats.scores_json
         path.write_text(write(evaluation, by_topic=by_topic))
     else:
         path.write_text(

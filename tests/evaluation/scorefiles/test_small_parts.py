@@ -11,12 +11,11 @@ from cranfield.evaluation.scorefiles.cells import (
     measure_of,
     role_of,
 )
-from cranfield.evaluation.scorefiles.lines import looks_like_lines
+from cranfield.evaluation.scorefiles.forms import looks_like_lines
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.scores import Scores
-from cranfield.scores.labels import places_of
-from cranfield.scores.several_measures import by_system, long_table
-from cranfield.texts.columns import text_length
+from cranfield.scores.one_measure import by_system, long_table, places_of
+from cranfield.texts.gold import text_length
 from cranfield.texts.summaries import alphanumeric
 
 

@@ -16,9 +16,8 @@ from scipy.stats import kendalltau
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError
-from cranfield.meta.of_collections.leave_one_out import leave_one_out
-from cranfield.meta.of_collections.left_out import LeaveOneOut
-from cranfield.meta.of_collections.tracing import traced
+from cranfield.meta.of_collections.leave_one_out import LeaveOneOut, leave_one_out
+from cranfield.meta.of_collections.pools import traced
 from tests.meta.of_collections.test_pools import QRELS, RUNS, TEAMS, ranked
 
 Grades = dict[str, dict[str, int]]
@@ -78,7 +77,10 @@ def test_figure_18_by_hand() -> None:
     assert row["largest drop %"] == pytest.approx(50)
     assert (row["largest gain"], row["largest rank change"]) == (0.0, 2)
     assert found.rankings.filter(pl.col("team") == "C")["tau"].to_list() == [1.0, 1.0]
-    assert repr(found) == "LeaveOneOut(3 teams, 4 systems, depth 3: P@3, AP; raw)"
+    assert (
+        repr(found)
+        == "LeaveOneOut(leaving out each team: 3 teams, 4 contributing runs, pool depth 3)"
+    )
 
 
 def test_condensed_lists_by_hand() -> None:

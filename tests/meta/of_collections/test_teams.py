@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.meta.of_collections.teams import teams_of
+from cranfield.meta.of_collections.rankings import teams_of
 
 SYSTEMS = ["uni-1", "uni-2", "lab-1"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.evaluation.score_notes import tie_effects
-from cranfield.meta.of_collections.tracing import traced
+from cranfield.evaluation.evaluation import tie_effects
+from cranfield.meta.of_collections.pools import traced
 
 
 @pytest.mark.parametrize("measure", ["IAA@5", "EEL@5", "AP"])

@@ -14,8 +14,8 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_measures.by_measure import sign_pvalue
 from cranfield.meta.of_measures.concordance import Concordance, concordance
+from cranfield.meta.of_measures.correlations import sign_pvalue
 from cranfield.scores import Scores
 
 GRADES = arrays(np.int64, (5, 3, 4), elements=st.integers(0, 3))
@@ -80,7 +80,7 @@ def test_an_example_by_hand() -> None:
         "p": 0.5,
     }
     assert found.matrix().rows() == [("A", "100%/33% (3)")]
-    assert repr(found) == "Concordance(2 measures with G, 3 systems, 1 topics)"
+    assert repr(found) == "Concordance(2 measures with G, 3 systems, 1 topic)"
 
 
 @given(GRADES)

@@ -16,8 +16,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
-from cranfield.meta.of_measures.coefficients import METHODS
-from cranfield.meta.of_measures.correlations import Correlations, correlate
+from cranfield.meta.of_measures.correlations import METHODS, Correlations, correlate
 from cranfield.scores import Scores
 
 TOPICS, SYSTEMS = ("q1", "q2", "q3", "q4"), ("a", "b", "c", "d", "e", "f")
@@ -60,7 +59,7 @@ def test_each_cell_is_that_of_its_pair(method: str) -> None:
             np.testing.assert_allclose(found.topicwise[:, i, j], each, atol=1e-12)
             assert found.by_topic[i, j] == pytest.approx(np.mean(each))
             assert found.lowest[i, j] == pytest.approx(min(each))
-    rows = found.table.rows(named=True)
+    rows = found.pairs.rows(named=True)
     assert [(row["first"], row["second"]) for row in rows] == [
         ("one", "two"),
         ("one", "three"),
@@ -70,7 +69,7 @@ def test_each_cell_is_that_of_its_pair(method: str) -> None:
         assert row["overall"] == found.overall[i, j]
         assert row["lowest topic"] == TOPICS[int(found.topicwise[:, i, j].argmin())]
         assert row["topics"] == 4
-    assert found.to_polars().equals(found.table)
+    assert found.to_polars().equals(found.pairs)
 
 
 def test_the_tables_of_a_study() -> None:
@@ -78,9 +77,9 @@ def test_the_tables_of_a_study() -> None:
     ev = cf.evaluate(covid.runs[:12], covid.qrels, ["P@10", "R@10", "nDCG@10"])
     found = correlate(ev)
     assert (found.systems, found.topics, found.measures) == (ev.systems, ev.topics, tuple(ev))
-    assert repr(found) == "Correlations(tau: 3 measures, 12 systems, 50 topics)"
+    assert repr(found) == "Correlations(Kendall's tau-b: 3 measures, 12 systems, 50 topics)"
     # Precision and recall order systems alike on each topic, and not over topics (section 3.3).
-    by_name = {(row["first"], row["second"]): row for row in found.table.rows(named=True)}
+    by_name = {(row["first"], row["second"]): row for row in found.pairs.rows(named=True)}
     row = by_name["P@10", "R@10"]
     assert row["by topic"] == row["lowest"] == 1.0 > row["overall"]
     means = [np.round(ev[name].values.mean(axis=0), 8) for name in ("P@10", "nDCG@10")]
@@ -127,7 +126,7 @@ def test_topics_without_an_order_do_not_count() -> None:
     constant = replace(THREE["one"], values=np.full((4, 6), 0.7))
     for method in ("tau", "tau-ap", "pearson", "spearman"):
         found = correlate({"constant": constant, "two": THREE["two"]}, method=method)
-        row = found.table.row(0, named=True)
+        row = found.pairs.row(0, named=True)
         assert row["overall"] is row["by topic"] is row["lowest"] is row["lowest topic"] is None
         assert row["topics"] == 0
 

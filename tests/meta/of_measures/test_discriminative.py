@@ -58,8 +58,8 @@ def test_an_example_by_hand() -> None:
         ("same", 0),
     ]
     assert repr(at_5) == (
-        "DiscriminativePower(3 measures, 3 systems; sign, none, alpha 0.05;"
-        " highest 'clear' with 100.0%)"
+        "DiscriminativePower(3 measures, 3 systems, 10 topics; test sign, correction none,"
+        " alpha 0.05)"
     )
 
 

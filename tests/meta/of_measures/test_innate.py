@@ -13,8 +13,8 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
 from cranfield.meta import innate_orders
-from cranfield.scales.forms.eligible import beyond_grades
-from cranfield.scales.orders.partial_order import at_or_below
+from cranfield.scales.forms.form import beyond_grades
+from cranfield.scales.orders import at_or_below
 from cranfield.scales.runs import as_measure
 
 TOPICS, SYSTEMS, DEPTH = 30, 5, 6
@@ -84,7 +84,7 @@ def test_what_is_said(judged: cf.JudgedRuns) -> None:
     assert sum(counts) == TOPICS * 10
     assert f"of {TOPICS * 10} pairs of rankings" in found.heading()[0]
     assert [table.head[0] for table in found.tables()] == ["first", "measure"]
-    assert set(found.frames()) == set(found.keys)
+    assert set(found.frames()) == set(found.columns)
     with pytest.raises(PolicyError, match="takes what judge"):
         innate_orders({"x": 1})  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="depth"):

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_measures.swap_method import default_bins, draw, swap_method
-from cranfield.meta.of_measures.swap_rates import Swaps
+from cranfield.meta.of_measures.swap_method import Swaps, default_bins, draw, swap_method
 from cranfield.scores import Scores
 
 BINS = tuple(k / 100 for k in range(21))
@@ -281,9 +280,13 @@ def test_sizes_by_default() -> None:
 
 def test_representation() -> None:
     found = swap_method(scored(np.ones((4, 3)), measure="AP"), sizes=[2], repeats=10)
-    assert repr(found) == "Swaps(AP: 3 systems, 10 repeats; 0.0% swaps with 2 topics)"
+    assert repr(found) == (
+        "Swaps(AP: swap method: 3 systems, 10 repeats, seed 0; 0.0% swaps with 2 topics)"
+    )
     none = swap_method(scored(np.ones((4, 3))), sizes=[2], repeats=10, test="t")
-    assert repr(none) == ("Swaps(3 systems, 10 repeats, t at 0.05; no comparison with 2 topics)")
+    assert repr(none) == (
+        "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no comparison with 2 topics)"
+    )
     assert none.smallest().rows() == [(2, None, None)]
 
 

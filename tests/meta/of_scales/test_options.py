@@ -11,8 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.meta import study_scales
-from cranfield.meta.of_scales.options import scale_options
-from cranfield.meta.of_scales.scale_study import CUTOFFS, MEASURES, TESTS
+from cranfield.meta.of_scales import CUTOFFS, MEASURES, TESTS, scale_options
 
 T = [("t", "none")]
 
@@ -69,7 +68,7 @@ study: Any = study_scales
     ("call", "message"),
     [
         (lambda j: study(j, ["P"], cutoffs=5), "cutoffs are a list .* not '5'"),
-        (lambda j: study(j, ["P"], cutoffs="5"), "cutoffs are a list"),
+        (lambda j: study(j, ["P"], cutoffs="5"), "cutoffs: expected a list"),
         (lambda j: study(j, ["P"], cutoffs=None), "cutoffs are a list"),
         (lambda j: study(j, ["P"], cutoffs=[]), "no cutoffs"),
         (lambda j: study(j, ["P"], cutoffs=[5, 5]), "cutoff 5 is asked for twice"),
@@ -89,7 +88,7 @@ study: Any = study_scales
         (lambda j: study(j, ["interval(P)"]), "interval-scaled already"),
         (lambda j: study(j, ["P"], tests=None), "tests are a list"),
         (lambda j: study(j, ["P"], tests=(), alpha=2), "alpha must be a number"),
-        (lambda j: study(j, ["P"], tests="t"), "tests are a list"),
+        (lambda j: study(j, ["P"], tests="t"), "tests: expected a list"),
         (lambda j: study(j, ["P"], tests=["t"]), "'t' is none"),
         (lambda j: study(j, ["P"], tests=[("t", None)]), "is none"),
         (lambda j: study(j, ["P"], tests=T + T), "test t is asked for twice"),

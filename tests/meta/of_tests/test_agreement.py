@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_tests.agreement import COUNTS, URBANO, agreement, publication_bias
 from cranfield.meta.of_tests.fast_tests import Verdict
-from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.of_tests.splits import COUNTS, URBANO, agreement, publication_bias, split_topics
 from cranfield.scores import Scores
 
 # Six systems would have 15 pairs; here are 11, each of a kind of its own.
@@ -101,7 +100,6 @@ def test_what_are_no_counts_is_refused() -> None:
 def test_what_are_no_verdicts_is_refused() -> None:
     for bad, message in (
         (FIRST, "verdicts of tests are a list, not Verdict"),
-        ("t", "verdicts of tests are a list, not str"),
         (None, "verdicts of tests are a list, not NoneType"),
         ([True], "verdicts of tests are a list of Verdict, not of bool"),
         ([], "no verdict of a test is given"),
@@ -110,6 +108,9 @@ def test_what_are_no_verdicts_is_refused() -> None:
         for pair in ((bad, [SECOND]), ([FIRST], bad)):
             with pytest.raises(PolicyError, match=f"^{re.escape(message)}"):
                 agreement(*pair)
+    for texts, name in ((("t", [SECOND]), "first"), (([FIRST], "t"), "second")):
+        with pytest.raises(PolicyError, match=f"^{name}: expected a list, got 't'"):
+            agreement(*texts)
 
 
 @st.composite

@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_tests.false_alarms import NULLS, false_alarms
+from cranfield.meta.of_tests.errors import NULLS, false_alarms
 
 TESTS = ["anova-2", "t", "t+none", "anova-2f"]
 

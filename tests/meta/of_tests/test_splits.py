@@ -11,10 +11,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_tests import split_study
-from cranfield.meta.of_tests.agreement import publication_bias
+from cranfield.meta.of_tests import splits
 from cranfield.meta.of_tests.fast_tests import TestChoice
-from cranfield.meta.of_tests.splits import draw, split_topics
+from cranfield.meta.of_tests.splits import draw, publication_bias, split_topics
 
 MODELS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
@@ -98,7 +97,7 @@ def test_every_repeat_is_what_compare_says() -> None:
 
 def test_what_a_test_finds_is_what_it_finds_on_the_first_set() -> None:
     study = split_topics(made()[0], ["t"], sizes=[8], repeats=2, seed=4)
-    assert study.table("significant").equals(study.table("significant first"))
+    assert study.outcomes("significant").equals(study.outcomes("significant first"))
 
 
 def test_draws_are_disjoint_and_their_own() -> None:
@@ -131,16 +130,16 @@ def test_summary_and_tables() -> None:
     pairs = 15
     parts = ("AA", "AD", "MA", "MD", "neither")
     assert summary.select(sum=sum(pl.col(name) for name in parts))["sum"].round(9).eq(pairs).all()
-    fake = study.table("AA").filter(pl.col("test") == "anova-2f")
-    against = study.table("AD").filter(pl.col("test") == "anova-2f")
+    fake = study.outcomes("AA").filter(pl.col("test") == "anova-2f")
+    against = study.outcomes("AD").filter(pl.col("test") == "anova-2f")
     assert fake["10"].item() + against["10"].item() == pytest.approx(pairs)
-    contained = study.table("overlap", second="anova-2f", sets="1-1")
+    contained = study.outcomes("overlap", second="anova-2f", sets="1-1")
     assert contained["test"].to_list() == ["anova-1", "anova-2", "anova-3"]
     assert contained.row(1)[1:] == (1.0, 1.0)
     assert "major error" in study.urbano().columns
     for bad in ({"what": "nothing"}, {"what": "AA", "second": "t"}, {"what": "AA", "sets": "3"}):
         with pytest.raises(PolicyError):
-            study.table(**bad)
+            study.outcomes(**bad)
 
 
 def test_the_summary_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,10 +151,10 @@ def test_the_summary_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(counts)
         return publication_bias(*counts)
 
-    monkeypatch.setattr(split_study, "publication_bias", counted)
+    monkeypatch.setattr(splits, "publication_bias", counted)
     before = study.summary()
     for what in ("AA", "AD", "bias"):
-        study.table(what)
+        study.outcomes(what)
     assert len(calls) == 1
     # Who changes a summary in place changes nobody else's.
     study.summary().drop_in_place("AA")

@@ -18,7 +18,7 @@ from tests.meta.of_topics.test_generalizability import made
 
 
 def row(found: Extrapolation, topics: int, means: str) -> dict[str, float]:
-    part = found.table.filter((pl.col("topics") == topics) & (pl.col("means") == means))
+    part = found.curve.filter((pl.col("topics") == topics) & (pl.col("means") == means))
     return part.row(0, named=True)
 
 
@@ -115,7 +115,7 @@ def test_the_number_observed_is_that_of_the_comparison() -> None:
 def test_more_topics_find_more() -> None:
     found = extrapolate(made(0.6, 0.5, 0.04, 9, 20))
     for name in ("observed", "shrunk", "normal", "normal low", "normal high"):
-        part = found.table.filter(means=name).sort("topics")
+        part = found.curve.filter(means=name).sort("topics")
         for column in ("significant", "tau truth", "tau repeat"):
             assert (np.diff(part[column].to_numpy()) >= 0).all()
     low, mid, high = (row(found, 50, name) for name in ("normal low", "normal", "normal high"))
@@ -139,4 +139,4 @@ def test_what_is_refused() -> None:
 def test_a_confidence_next_to_1_has_no_limit() -> None:
     found = extrapolate(made(0.84, 0.5, 0.04, 6, 20), [5], confidence=1 - 2**-53)
     assert row(found, 5, "normal")["tau truth"] > 0.5
-    assert np.isfinite(found.table["tau truth"].to_numpy()).all()
+    assert np.isfinite(found.curve["tau truth"].to_numpy()).all()

@@ -35,14 +35,14 @@ def test_coefficients() -> None:
     assert (found.topics, found.cells) == (12, 36)
     assert found.relative() == pytest.approx(s / (s + st / 12 + e / 36))
     assert found.absolute(7, 2) == pytest.approx(s / (s + (t + st) / 7 + (tk + e) / 14))
-    table = found.table([5, 50], [1, 4])
+    table = found.coefficients([5, 50], [1, 4])
     assert table["relative"].to_list() == sorted(table["relative"])
     assert table.row(2, named=True)["absolute"] == found.absolute(50, 1)
     # Of means over cells it is the design of topics alone.
     means = cf.meta.generalizability(scores(1, 12, 5, 3, 0.1, 0.0).mean(axis=2))
     assert found.relative() == pytest.approx(means.relative().value)
     assert found.absolute() == pytest.approx(means.absolute().value)
-    assert "by numbers of topics" in str(found.tables()[1])
+    assert found.tables()[1].title == "coefficients"
 
 
 def test_what_it_cannot_take() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_topics.generalizability import generalizability
+from cranfield.meta.of_topics.extrapolation import generalizability
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.scores import Scores
 
@@ -73,7 +73,7 @@ def test_variances_of_trec_3() -> None:
 def test_coefficients_of_trec_3(
     topics: int, relative: tuple[float, ...], absolute: tuple[float, ...]
 ) -> None:
-    found = trec_3().table([topics]).row(0)
+    found = trec_3().coefficients([topics]).row(0)
     assert found == pytest.approx((topics, *relative, *absolute), abs=3e-5)
 
 
@@ -267,8 +267,8 @@ def test_it_takes_scores_and_shows_itself() -> None:
         measure="AP",
     )
     found = generalizability(scores)
-    assert repr(found).startswith("Generalizability(AP: 3 systems, 2 topics, relative 0.")
-    assert found.table()["topics"].to_list()[:3] == [2, 5, 10]
+    assert repr(found).startswith("Generalizability(AP: 3 systems, 2 topics; generalizability")
+    assert found.coefficients()["topics"].to_list()[:3] == [2, 5, 10]
 
 
 def test_a_confidence_next_to_1_has_no_limit() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct
 
-from cranfield.meta.of_topics.power import power
+from cranfield.meta.of_topics.extrapolation import power
 
 
 @pytest.mark.parametrize(

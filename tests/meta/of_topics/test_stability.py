@@ -17,8 +17,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import stream
-from cranfield.meta.of_topics.resampling import stability
-from cranfield.meta.of_topics.sample_study import Stability, of_top
+from cranfield.meta.of_topics.sample_study import Stability, of_top, stability
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 
@@ -344,5 +343,6 @@ def test_shards_are_refused() -> None:
 def test_it_shows_itself() -> None:
     found = stability(some(), repeats=2)
     assert repr(found) == (
-        "Stability(6 systems, 2 to 11 of 12 topics, 2 repeats, anova-2 with tukey)"
+        "Stability(6 systems, 12 topics; samples without replacement, 2 repeats, seed 0; anova-2"
+        " with tukey, alpha 0.05)"
     )

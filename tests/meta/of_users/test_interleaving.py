@@ -16,10 +16,9 @@ from cranfield.base.arrays import Bools
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.meta import interleaving_sensitivity
-from cranfield.meta.of_users.sensitivity import effects, summarised
-from cranfield.meta.of_users.shown_lists import shown_lists
-from cranfield.meta.study import findings
+from cranfield.meta.of_users import effects, shown_lists, summarised
 from cranfield.online import CascadeUser, impressions_needed, interleave, simulated_user
+from cranfield.result import together
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2, "d": -1}, "q2": {"x": 2, "y": 1}}
 RUNS = {
@@ -162,12 +161,14 @@ def test_users_of_ones_own() -> None:
 def test_what_it_says() -> None:
     found = _study(pairs=2)
     assert found.notes == ("2 pairs drawn of 3",)
-    assert repr(found) == "Sensitivity(2 methods, 1 user, 2 pairs)"
-    said = findings(found)
+    assert repr(found) == (
+        "Sensitivity(interleaving: 2 pairs of systems, 2 topics, 60 impressions of each, top 10)"
+    )
+    said = together(found)
     assert "2 pairs of systems, 2 topics, 60 impressions of each, top 10" in said.heading[0]
     assert set(said.frames) == {"interleaving sensitivity", "interleaving pairs"}
-    assert said.about["methods"] == ("TeamDraft", "A/B")
-    assert "nDCG@3" in str(said.tables[0])
+    assert said.facts["methods"] == ("TeamDraft", "A/B")
+    assert "agreement with nDCG@3" in said.heading[1]
 
 
 @pytest.mark.parametrize(

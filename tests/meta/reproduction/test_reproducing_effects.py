@@ -14,8 +14,8 @@ from scipy.stats import ttest_1samp
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.reproduction import effects
-from cranfield.meta.reproduction.effects import check_size, checked_bounds, one_system, outside
+from cranfield.meta import reproduction_result
+from cranfield.meta.reproduction_result import check_size, checked_bounds, one_system, outside
 from cranfield.scores import Scores
 
 UNIT = st.floats(0, 1, width=16)
@@ -23,7 +23,7 @@ PAIRS = arrays(np.float64, st.tuples(st.just(2), st.integers(1, 9)), elements=UN
 
 
 def of_arrays(name: str) -> Any:
-    function = getattr(effects, name)
+    function = getattr(reproduction_result, name)
     return lambda *scores: function(*(np.asarray(one, dtype=float) for one in scores))
 
 
@@ -33,7 +33,7 @@ rmse, relative_improvement, effect_ratio = map(
 
 
 def normalised_rmse(x: Any, y: Any, bounds: tuple[float, float] = (0.0, 1.0)) -> float:
-    return effects.normalised_rmse(np.asarray(x, float), np.asarray(y, float), bounds)
+    return reproduction_result.normalised_rmse(np.asarray(x, float), np.asarray(y, float), bounds)
 
 
 def delta_relative_improvement(*scores: Any) -> float:
@@ -139,7 +139,7 @@ def improvements(topics: int, others: int, seed: int = 3) -> tuple[Floats, Float
 
 def limits(x: Floats, y: Floats, *, paired: bool) -> tuple[float, float]:
     nothing = np.zeros_like
-    return effects.effect_ratio_limits(nothing(x), x, nothing(y), y, paired=paired)
+    return reproduction_result.effect_ratio_limits(nothing(x), x, nothing(y), y, paired=paired)
 
 
 def test_limits_of_a_ratio_are_what_a_t_test_does_not_reject() -> None:

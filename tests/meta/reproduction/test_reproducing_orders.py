@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
+from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 
 RANKINGS = st.lists(st.integers(0, 12), min_size=1, max_size=10, unique=True)
 

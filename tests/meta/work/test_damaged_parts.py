@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-from cranfield.meta.work.parts import run_parts
+from cranfield.meta.work import run_parts
 
 
 def part(shared: int, task: int) -> pl.DataFrame:

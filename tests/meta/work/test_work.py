@@ -21,8 +21,7 @@ from cranfield import meta
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.splits import split_topics
-from cranfield.meta.work.folder import ResultsFolder
-from cranfield.meta.work.parts import run_parts
+from cranfield.meta.work import ResultsFolder, run_parts
 
 
 def part(shared: float, task: int) -> pl.DataFrame:
@@ -79,7 +78,7 @@ def test_dask_cluster(scores: cf.Scores) -> None:
 
 
 def test_unknown_backend() -> None:
-    with pytest.raises(PolicyError, match="there is no backend 'nope'"):
+    with pytest.raises(PolicyError, match="unknown backend 'nope'"):
         run_parts(part, 0.5, TASKS, about={}, backend="nope")
 
 
@@ -142,19 +141,27 @@ study.repeated.write_parquet(sys.argv[2])
 
 
 KILLS = 4
-"""A start takes seconds; `studies.attack --kind kills` kills three hundred studies."""
+"""Each takes seconds."""
+
+
+def started(folder: Path, out: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", STUDY, str(folder), str(out)], env=os.environ)
+
+
+def test_two_processes_in_one_folder(tmp_path: Path) -> None:
+    outputs = [tmp_path / "one.parquet", tmp_path / "other.parquet"]
+    processes = [started(tmp_path / "both", out) for out in outputs]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert not (tmp_path / "both" / "damaged.txt").exists()
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    def started(folder: str, out: str) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-c", STUDY, str(tmp_path / folder), str(tmp_path / out)]
-        return subprocess.Popen(arguments, env=os.environ)
-
-    assert started("through", "through.parquet").wait() == 0
+    assert started(tmp_path / "through", tmp_path / "through.parquet").wait() == 0
     chance = random.Random(4)
     kills = 0
     for _ in range(40):
-        process = started("killed", "killed.parquet")
+        process = started(tmp_path / "killed", tmp_path / "killed.parquet")
         parts_before = len(list((tmp_path / "killed").glob("*.parquet")))
         # Killed at any moment after it began with another part.
         while process.poll() is None:
@@ -168,7 +175,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         process.wait()
         kills += 1
         if kills == KILLS:
-            assert started("killed", "killed.parquet").wait() == 0
+            assert started(tmp_path / "killed", tmp_path / "killed.parquet").wait() == 0
             break
     assert kills == KILLS
     assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "through.parquet").read_bytes()

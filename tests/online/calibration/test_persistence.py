@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.online.calibration.examination import examined
+from cranfield.online.calibration import examined
 from cranfield.online.log.query_log import QueryLog, made_log
 from tests.online.click_models.test_as_measures import some_log, trained
 

@@ -97,7 +97,7 @@ def test_relevance_beside_judgments() -> None:
 def test_rates_of_first_ranks_without_them() -> None:
     pages = pages_of_ten(3, 60, queries=2)
     found = cf.online.predict_rates(log_of(pages), "DCTR")
-    for query, doc, number, rate, predicted in found.frame.iter_rows():
+    for query, doc, number, rate, predicted in found.rows.iter_rows():
         own = [one for one in pages if one[0] == query]
         first = [clicks[0] for _, docs, clicks in own if docs[0] == doc]
         rest = [
@@ -105,9 +105,9 @@ def test_rates_of_first_ranks_without_them() -> None:
         ]
         assert (number, rate) == (len(first), np.mean(first))
         assert predicted == pytest.approx((sum(rest) + 1) / (len(rest) + 2))
-    frame = found.frame
+    frame = found.rows
     apart = (frame["rate"] - frame["predicted"]).to_numpy() ** 2
     assert found.error == pytest.approx(np.average(apart, weights=frame["pages"]) ** 0.5)
     never = cf.online.predict_rates(log_of([("q", ("a", "b"), (1, 0))]), "DCTR")
     assert np.isnan(never.error)
-    assert never.frame.is_empty()
+    assert never.rows.is_empty()

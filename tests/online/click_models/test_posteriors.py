@@ -7,10 +7,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.online.click_models.dynamic import CCM, DBN, Dynamic
-from cranfield.online.click_models.items import Items
-from cranfield.online.click_models.model import Climbing, Tally
-from cranfield.online.click_models.patterns import patterns_of
+from cranfield.online.click_models.model import Climbing, Items, Tally, patterns_of
+from cranfield.online.click_models.models import CCM, DBN, Dynamic
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import made_log
 from tests.online.click_models.pages import hidden_states, log_of, random_pages

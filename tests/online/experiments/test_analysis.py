@@ -18,15 +18,13 @@ from scipy.stats import ttest_ind
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.cluster_bootstrap import resampled_means
-from cranfield.online.experiments.effects import Effects
-from cranfield.online.experiments.metrics import Metric, Placed, arm_means
-from cranfield.online.experiments.moments import Moments, moments
+from cranfield.online.experiments.estimates import Effects, resampled_means
+from cranfield.online.experiments.metrics import Metric, Moments, Placed, arm_means, moments
 from cranfield.online.experiments.replays import replay_aa
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.log.simulated import simulated_log
+from cranfield.online.log.reading import simulated_log
 from cranfield.online.measures.measuring import sums_by_unit
-from cranfield.significance.difference_by_error import t_quantile
+from cranfield.significance.differences import t_quantile
 
 DATA = Path(__file__).parents[2] / "data" / "online"
 USERS = DATA / "users.csv"
@@ -338,7 +336,7 @@ def test_reports_print_and_convert() -> None:
     found = analyse_experiment(USERS, METRICS, oec={"orders": 1.0})
     assert found.to_pandas().shape[0] == 4
     assert "\\toprule" in found.to_latex()
-    assert repr(found).startswith("ExperimentReport(4 metrics, 2 variants, control '0', 104 : 96")
+    assert repr(found).startswith("ExperimentReport(sample ratio as expected: 0 104 : 1 96 for")
     assert "<table" in found._repr_html_()
 
 
@@ -433,7 +431,6 @@ def test_the_control_is_the_variant_whose_name_says_so(names: Any, control: str)
     found = analyse_experiment({"variant": [*names] * 3, "x": [*range(3 * len(names))]}, "x")
     assert found.control == control
     assert f"control: {control}" in str(found).splitlines()
-    assert f"control '{control}'" in repr(found)
 
 
 @pytest.mark.parametrize("names", [("blue", "red"), ("old", "a"), ("control", "CONTROL")])

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.online.experiments.design.assignment import Experiment, check_assignment
-from cranfield.online.experiments.design.hashing import HASHES, fnv1a
+from cranfield.online.experiments.design import HASHES, Experiment, check_assignment, fnv1a
 
 # Of GrowthBook's kits (MIT), cases.json of its SDKs: seed, value, hash; and of MD5 by hand.
 VECTORS = [

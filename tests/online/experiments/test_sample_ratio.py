@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.online.experiments.sample_ratio import sample_ratio
+from cranfield.online.experiments.report import sample_ratio
 
 
 def test_published_counts() -> None:

@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.online.experiments.always_valid import always_valid, half_width, parse_sequential
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.cluster_bootstrap import percentiles, resampled_means
-from cranfield.online.experiments.design.sizes import experiment_size
-from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.design import experiment_size
+from cranfield.online.experiments.estimates import (
+    Effects,
+    always_valid,
+    half_width,
+    parse_sequential,
+    percentiles,
+    resampled_means,
+)
 from cranfield.online.experiments.replays import replay_aa
-from cranfield.online.log.simulated import simulated_log
-from cranfield.significance.power.power_and_width import t_power
+from cranfield.online.log.reading import simulated_log
+from cranfield.significance.power_and_width import t_power
 
 
 def test_sequential_figures_of_gbstats() -> None:
@@ -188,7 +193,7 @@ def test_plans_are_tables_whatever_numbers_are_given(odd: Any) -> None:
 
 def test_replays_are_analyses_of_assigned_units() -> None:
     random = np.random.default_rng(9)
-    from cranfield.online.experiments.design.assignment import Experiment
+    from cranfield.online.experiments.design import Experiment
 
     table = {
         "user": [f"u{k}" for k in range(200)],

@@ -11,12 +11,11 @@ from scipy.stats import fisher_exact, skew, ttest_ind
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
-from cranfield.online.experiments import permutation
+from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.analysis import analyse_experiment
-from cranfield.online.experiments.effects import Effects
-from cranfield.online.experiments.metrics import Metric, Placed, arm_means
-from cranfield.online.experiments.moments import moments
-from cranfield.online.experiments.permutation import Distortion, Permuted, permuted, skewness
+from cranfield.online.experiments.comparisons import Distortion, Permuted, permuted, skewness
+from cranfield.online.experiments.estimates import Effects
+from cranfield.online.experiments.metrics import Metric, Placed, arm_means, moments
 
 TENTH = {"control": 0.9, "treatment": 0.1}
 
@@ -38,7 +37,7 @@ def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permu
 @pytest.mark.parametrize("exact", [True, False])
 def test_tails_are_those_of_all_assignments(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not exact:
-        monkeypatch.setattr(permutation, "ENUMERATED", 119)
+        monkeypatch.setattr(comparisons, "ENUMERATED", 119)
     values = np.array([9.1, 4.2, 7.7, 0.3, 1.2, 2.5, 3.9, 0.8, 5.6, 1.1])
     found = of_values(values, 3, 6_000)
     every = []

@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest, ttest_1samp
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.online import preference_by_credits, preference_of
-from cranfield.online.interleaving.outcomes_by_unit import outcomes_by_unit
+from cranfield.online.interleaving.preference import outcomes_by_unit
 
 ROUND_1 = [
     ("Baseline", 0.4691, 91, 103, 467),
@@ -105,7 +105,7 @@ def test_sixty_wins_of_a_hundred() -> None:
     assert found.pvalue == pytest.approx(exact.pvalue, rel=1e-12)
     assert found.outcome_limits == pytest.approx(tuple(exact.proportion_ci()), abs=1e-12)
     assert found.delta_limits[0] < 0 < found.delta_limits[1]
-    assert "not significant at 0.05" in found.summary()
+    assert "not significant at 0.05" in found.verdict
 
 
 def test_only_wins_are_not_certain() -> None:
@@ -203,8 +203,8 @@ def test_expected_share_has_no_sign_test_by_unit() -> None:
     assert (not low <= 0.3 <= high) == (found.outcome_pvalue <= 0.05)
     assert np.isnan(found.delta_pvalue)
     significant = found.outcome_pvalue <= 0.05
-    assert ("Users prefer" in found.summary()) == significant
-    assert "bootstrap by user" in found.summary()
+    assert ("Users prefer" in found.verdict) == significant
+    assert "bootstrap by user" in found.verdict
 
 
 def test_ties_only_and_one_impression() -> None:
@@ -212,7 +212,7 @@ def test_ties_only_and_one_impression() -> None:
     assert np.isnan(none.outcome)
     assert none.pvalue == 1
     assert none.delta == 0
-    assert "No impression decides" in none.summary()
+    assert "No impression decides" in none.verdict
     one = preference_by_credits([[1.0, 0.0]])
     assert (one.outcome, one.pvalue) == (1.0, 1.0)
     assert np.isnan(one.credit_limits).all()
@@ -222,11 +222,11 @@ def test_ties_only_and_one_impression() -> None:
 
 def test_summary_in_words() -> None:
     found = preference_of(3030, 2452, 19055, names=("new", "site"))
-    assert found.summary() == (
+    assert found.verdict == (
         "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%; 19,055 more"
         " ties). Users prefer new (sign test by impression: p = 6.2e-15)."
     )
-    assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).summary()
+    assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).verdict
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_the_sentence_goes_by_the_expected_share(
     found = preference_of(*counts, expected=expected)
     p = binomtest(counts[0], counts[0] + counts[1], expected).pvalue
     assert (p <= 0.05) == (preferred is not None)
-    said = found.summary()
+    said = found.verdict
     assert ("Users prefer" in said) == (preferred is not None)
     assert preferred is None or f"Users prefer {preferred} " in said
     assert (f"{100 * expected:g}% if rankers are equal" in said) == (expected != 0.5)
@@ -304,5 +304,5 @@ def test_the_sentence_of_users_goes_by_the_bootstrap_if_half_is_not_expected() -
     outcomes = np.where(wins, 1.0, -1.0)
     by_half = preference_by_credits(outcomes, units, unit="user", resamples=500)
     other = preference_by_credits(outcomes, units, unit="user", expected=0.2, resamples=500)
-    assert "Users prefer B (sign test by user" in by_half.summary()
-    assert "Users prefer A (bootstrap by user" in other.summary()
+    assert "Users prefer B (sign test by user" in by_half.verdict
+    assert "Users prefer A (bootstrap by user" in other.verdict

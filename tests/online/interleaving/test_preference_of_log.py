@@ -131,18 +131,18 @@ def test_matrix_is_its_pairs_and_their_correction() -> None:
 
 def test_cycles_are_told() -> None:
     cycle = [[2, 1, 0, 3]] * 30 + [[0, 2, 1, 3]] * 30 + [[1, 0, 2, 3]] * 30
-    found = preference_matrix_by_credits(cycle, names="abcd", resamples=10)
+    found = preference_matrix_by_credits(cycle, names=[*"abcd"], resamples=10)
     assert found.cycles() == [("a", "b", "c")]
     assert found.cycles(significant=True) == [("a", "b", "c")]
     assert "a > b > c > a" in str(found)
-    few = preference_matrix_by_credits(cycle[29:31] + cycle[60:61], names="abcd", resamples=10)
+    few = preference_matrix_by_credits(cycle[29:31] + cycle[60:61], names=[*"abcd"], resamples=10)
     assert few.cycles() == [("a", "b", "c")]
     assert few.cycles(significant=True) == []
-    straight = preference_matrix_by_credits([[3, 2, 1, 0]] * 9, names="abcd", resamples=10)
+    straight = preference_matrix_by_credits([[3, 2, 1, 0]] * 9, names=[*"abcd"], resamples=10)
     assert straight.cycles() == []
-    assert straight.error("abcd") == 0
+    assert straight.error([*"abcd"]) == 0
     assert straight.error({"a": 0, "b": 1, "c": 2, "d": 3}) == 1
-    assert straight.error("bacd") == pytest.approx(2 / 12)
+    assert straight.error([*"bacd"]) == pytest.approx(2 / 12)
 
 
 def test_shortest_of_several_cycles() -> None:
@@ -154,7 +154,7 @@ def test_shortest_of_several_cycles() -> None:
         row["abcd".index(i)], row["abcd".index(j)] = 1.0, 0.0
         rows.append(row)
     rows.append([np.nan, 1.0, np.nan, 1.0])  # b and d: a tie
-    found = preference_matrix_by_credits(rows, names="abcd", resamples=10)
+    found = preference_matrix_by_credits(rows, names=[*"abcd"], resamples=10)
     assert found.cycles() == [("a", "b", "c")]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cranfield.base.errors import PolicyError
 from cranfield.base.streams import uniforms
 from cranfield.online import CascadeUser, simulated_user
-from cranfield.online.interleaving.simulated_users import PRESETS, STOP
+from cranfield.online.interleaving.checks import PRESETS, STOP
 
 
 def _vectors(user: CascadeUser, grades: tuple[int, ...]) -> dict[tuple[int, ...], float]:

@@ -51,7 +51,7 @@ def test_duckdb_gives_the_same_bits(
     duckdb = pytest.importorskip("duckdb")
     relations = {name: duckdb.read_parquet(str(path)) for name, path in files.items()}
     same(cf.online.measure(log, by=by), cf.online.measure(relations, by=by))
-    assert cf.online.coec(log).table.equals(cf.online.coec(relations).table)
+    assert cf.online.coec(log).rows.equals(cf.online.coec(relations).rows)
     assert cf.online.skip_above(log).equals(cf.online.skip_above(relations))
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.online.measures.catalogue import MEASURES
+from cranfield.online.measures.online_measure import MEASURES
 from tests.online.measures.logs import Page, pages_of, random_log
 
 Values = list[float | None]

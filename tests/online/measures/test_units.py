@@ -9,8 +9,8 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.online.log.query_log import made_log
-from cranfield.online.measures.catalogue import MEASURES
 from cranfield.online.measures.measuring import _summed
+from cranfield.online.measures.online_measure import MEASURES
 from tests.conftest import ROOT
 from tests.online.measures.logs import pages_of, random_log
 
@@ -155,13 +155,13 @@ def test_documents() -> None:
         for rank in range(1, 8)
     }
     shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
-    for query, doc, number, clicked, expected, ratio in found.table.iter_rows():
+    for query, doc, number, clicked, expected, ratio in found.rows.iter_rows():
         own = shown.filter((pl.col("query") == query) & (pl.col("doc") == doc))
         want = sum(rates[rank] for rank in own["rank"])
         assert (number, clicked) == (own.height, (own["clicks"] > 0).sum())
         np.testing.assert_allclose([expected, ratio], [want, clicked / want], rtol=1e-9)
     qrels = found.to_qrels((0.5, 1.0, 2.0), shown=2).to_polars()
-    kept = found.table.filter(pl.col("shown") >= 2)
+    kept = found.rows.filter(pl.col("shown") >= 2)
     assert qrels.height == kept.height
     both = qrels.join(kept, left_on=["topic", "doc"], right_on=["query", "doc"])
     assert (both["grade"] == sum((both["coec"] >= cut).cast(pl.Int64) for cut in (0.5, 1, 2))).all()

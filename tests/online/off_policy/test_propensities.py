@@ -13,7 +13,7 @@ from scipy import optimize
 import cranfield as cf
 from cranfield.online import QueryLog, rank_propensities, run_value
 from cranfield.online.log.query_log import made_log
-from cranfield.online.off_policy.harvesting import Harvest, all_pairs
+from cranfield.online.off_policy.run_value import Harvest, all_pairs
 
 
 def log_of(pages: list[tuple[str, str, str]], **results: Any) -> QueryLog:

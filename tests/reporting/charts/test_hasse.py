@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.of_scales.hasse import diagram, hasse_chart
-from cranfield.reporting.charts.of_scales.layers import layered
+from cranfield.reporting.charts.hasse import diagram, hasse_chart, layered
 
 SIZES = [(1, 1), (2, 1), (4, 1), (5, 1), (1, 3), (2, 2), (3, 2), (2, 4)]
 

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting.charts import significance_matrix
-from cranfield.reporting.verdicts import verdicts_of
+from cranfield.reporting.summary import verdicts_of
 from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 CODES = {1: "better", -1: "worse", 0: "not different"}

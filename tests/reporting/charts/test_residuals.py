@@ -10,7 +10,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.of_scores.residuals import residual_plots
+from cranfield.reporting.charts.of_topics import residual_plots
 from cranfield.significance.models.anova_table import AnovaTable
 
 

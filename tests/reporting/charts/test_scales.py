@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.layout import apart
-from cranfield.reporting.charts.of_scales.distribution import curve, distribution_chart
-from cranfield.reporting.charts.of_scales.shares import shares_up_to
-from cranfield.reporting.charts.of_scales.spacing import HEIGHT, LINE, spaced_runs, spacing_chart
+from cranfield.reporting.charts.of_scales import (
+    LINE,
+    SPACING_HEIGHT,
+    curve,
+    distribution_chart,
+    shares_up_to,
+    spaced_runs,
+    spacing_chart,
+)
+from cranfield.reporting.charts.theme import apart
 
 DCG = "DCG(discount='max(1,log2(rank))')"
 FIGURE_2 = {"P": "P", "AP": "AP", "RR": "RR", "RBP": "RBP(p=0.3)", "DCG": DCG}
@@ -102,7 +108,7 @@ def test_labels_do_not_cover_each_other(measure: str, length: int, grades: int) 
     scale = chart.to_dict(validate=False)["concat"][0]["layer"][2]["encoding"]["y"]["scale"][
         "domain"
     ]
-    pixel = [HEIGHT * row["place"] / (scale[1] - scale[0]) for row in labels]
+    pixel = [SPACING_HEIGHT * row["place"] / (scale[1] - scale[0]) for row in labels]
     size = [LINE * (row["label"].count("\n") + 1) for row in labels]
     for k in range(len(labels) - 1):
         assert pixel[k + 1] - pixel[k] >= (size[k] + size[k + 1]) / 2 - 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.models.anova_table import shown_p
+from cranfield.tabular import shown_p
 from tests.reporting.page.opening import opened
 
 HOSTILE = "<img src=x onerror=document.title='caught'>"

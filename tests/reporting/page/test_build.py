@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.reporting.page.build import SCRIPTS, page
 from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.html import el, text
-from cranfield.reporting.page.shell import asset
+from cranfield.reporting.page.html import asset, el, text
+from cranfield.reporting.page.report_page import SCRIPTS, page
 from tests.reporting.page.reading import Page, read
 
 HOSTILE = (

@@ -269,7 +269,7 @@ def test_what_was_compared_is_shown(tmp_path: Path, missing: str) -> None:
         ({"inputs": 5}, cf.PolicyError),
         ({"inputs": [5]}, cf.PolicyError),
         ({"inputs": b"x"}, cf.PolicyError),
-        ({"inputs": "zz"}, cf.InputError),
+        ({"inputs": "zz"}, cf.PolicyError),
         ({"command": 5}, cf.PolicyError),
         ({"command": [5]}, cf.PolicyError),
         ({"path": None}, cf.PolicyError),

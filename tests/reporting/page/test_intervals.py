@@ -13,9 +13,9 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect
-from cranfield.reporting.page.drawn.intervals import span
-from cranfield.reporting.page.figures import answer_figure, two_systems_figure
-from cranfield.reporting.shared_lines import shared_lines
+from cranfield.reporting.page.data import answer_figure, two_systems_figure
+from cranfield.reporting.page.drawn import span
+from cranfield.reporting.summary import shared_lines
 from tests.reporting.page.reading import read
 
 FAR = "a system far below"

@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.page.build import page as written
 from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.report_page import page as written
 from tests.reporting.page.opening import opened
 from tests.reporting.page.reading import floats, read
 
@@ -116,6 +116,18 @@ def test_keys_read_and_choose(page: Any, evaluation: cf.Evaluation) -> None:
     second = page.get_by_label("Second system").locator("option:checked")
     assert second.inner_text() == chosen
     assert chosen in page.locator("#statement").inner_text()
+
+
+def test_a_picture_drawn_again_keeps_its_cell(page: Any, evaluation: cf.Evaluation) -> None:
+    order = cf.compare(evaluation["nDCG@10"]).order
+    seen(page, "boxes").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function("document.querySelector('#pic-boxes svg').clientWidth < 900")
+    assert page.locator("#tip strong").inner_text() == evaluation.systems[order[3]]
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#tip strong").inner_text() == evaluation.systems[order[4]]
 
 
 def test_choosing_from_the_matrix_and_the_address(

@@ -9,7 +9,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.reporting.page.contents import collect
-from cranfield.reporting.page.words import answer, coverage_lines, facts, row_of, warnings_of
+from cranfield.reporting.page.sections import answer, coverage_lines, facts, row_of, warnings_of
 from tests.reporting.page.reading import read
 
 
@@ -39,7 +39,7 @@ def test_the_bundled_collection() -> None:
         " transformation of the scores.",
     ]
     assert row_of(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
-    assert warnings_of(contents) == contents.evaluation.notes()  # type: ignore[union-attr]
+    assert warnings_of(contents) == contents.evaluation.notes  # type: ignore[union-attr]
 
 
 def test_coverage() -> None:

@@ -20,10 +20,10 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
-from cranfield.measures.catalogue.properties import representative
 from cranfield.measures.families import HOME
-from cranfield.reporting.prose.sentences import Cited, written
+from cranfield.reporting.prose import Cited, written
 from cranfield.significance import compare_measures
+from docs.measure_properties.properties import representative
 
 N = r"-?\d[\d,]*(?:\.\d+)?"
 P = r"p (?:=|<|>) \d\.\d+"
@@ -539,7 +539,7 @@ def test_missing_scores_and_one_sided() -> None:
     [(0.0496, "0.050"), (0.0504, "0.0504"), (0.05, "0.050"), (0.0001, "<"), (0.9999, ">")],
 )
 def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
-    from cranfield.reporting.prose.sentences import p_of
+    from cranfield.reporting.prose import p_of
 
     told = p_of(p, 0.05).text
     assert shown in told and holds(told, p)

@@ -11,8 +11,7 @@ import pytest
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.scales.distribution.limits import SumDistribution, distribution_of_sums
-from cranfield.scales.distribution.spectrum import Spectrum, waves
+from cranfield.scales.distribution import Spectrum, SumDistribution, distribution_of_sums, waves
 
 
 def rbp(length: int, persistence: float, gains: Sequence[int] = (0, 1)) -> list[Floats]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cranfield.measures import parse_measure
-from cranfield.scales.images.making import image, image_of_topic
+from cranfield.scales.images.values import image, image_of_topic
 from cranfield.scales.runs import score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, rational
 from tests.scales.images.test_images import same

@@ -11,21 +11,16 @@ import pytest
 
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
-from cranfield.scales.forms import walk
+from cranfield.scales.forms import stateful
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.images import (
-    counting,
-    halves,
-    lexicographic,
-    making,
-    sides,
-    sums,
-    windows,
-)
-from cranfield.scales.images.making import image
+from cranfield.scales.images import representation, sums, windows
+from cranfield.scales.images import sums as lexicographic
+from cranfield.scales.images import sums as sides
+from cranfield.scales.images import values as making
+from cranfield.scales.images import windows as halves
 from cranfield.scales.images.representation import Gaps
-from cranfield.scales.images.values import Image
+from cranfield.scales.images.values import Image, image
 from cranfield.scales.images.windows import Windows
 from cranfield.scales.runs import all_runs, score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
@@ -179,8 +174,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sides, "SHORTEST", 16)
     monkeypatch.setattr(sides, "QUERIES", 1)
     monkeypatch.setattr(lexicographic.Lexicographic, "of", lambda *_: None)
-    monkeypatch.setattr(counting, "CHUNK", 128)
-    monkeypatch.setattr(counting, "TASK", 256)
+    monkeypatch.setattr(representation, "CHUNK", 128)
+    monkeypatch.setattr(representation, "TASK", 256)
     yield
     for cached in caches:
         cached.cache_clear()
@@ -223,7 +218,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.scales.forms.independent_parts.MOST_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.forms.stateful.MOST_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._held, Windows)
@@ -235,7 +230,7 @@ def test_two_ways_agree() -> None:
     assert found_ is not None and isinstance(found_.shape, Additive)
     alone = found_.shape.stateful()
     assert alone is not None
-    way = walk.Walk.of(alone)
+    way = stateful.Walk.of(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
     rank, _ = halves.last_bags(way, 2**12)

@@ -1,4 +1,4 @@
-"""The coefficients of agreement by name: which grades they look at, and how far apart these are."""
+"""Coefficients of agreement, as laws on tables of counts, with intervals over topics."""
 
 from __future__ import annotations
 
@@ -6,13 +6,200 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from cranfield.assess.agreement import laws
-from cranfield.assess.agreement.distances import LAWS as DISTANCES
+import numpy as np
+
 from cranfield.assess.agreement.tables import Tables
-from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import some_of
+from cranfield.base.arrays import Bools, Floats, Ints, row_slices
+from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.streams import stream
+from cranfield.base.text import counted, some_of
+
+
+def _nominal(grades: Floats) -> Floats:
+    return np.asarray(grades[..., :, None] != grades[..., None, :], dtype=np.float64)
+
+
+def _linear(grades: Floats) -> Floats:
+    return np.abs(grades[..., :, None] - grades[..., None, :])
+
+
+def _quadratic(grades: Floats) -> Floats:
+    return _linear(grades) ** 2
+
+
+def _ratio(grades: Floats) -> Floats:
+    if (grades < 0).any():
+        raise PolicyError("ratios are of grades from 0; there are some below")
+    sums = grades[..., :, None] + grades[..., None, :]
+    return np.asarray((_linear(grades) / np.where(sums > 0, sums, 1)) ** 2)
+
+
+LAWS: dict[str, Callable[[Floats], Floats]] = {
+    "nominal": _nominal,
+    "ordinal": _quadratic,
+    "interval": _quadratic,
+    "ratio": _ratio,
+    "linear": _linear,
+    "quadratic": _quadratic,
+}
+"""Distances by name; those of `ordinal` are of mean ranks, which depend on the labels."""
+
+
+def distances(name: str, grades: Floats, frequencies: Floats | None = None) -> Floats:
+    r"""Return the distance of each two grades, in ascending order; shape (..., grades, grades).
+
+    `nominal`: 1 for two different grades. `linear`: :math:`|c - v|`. `quadratic`, or `interval`:
+    :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`, by the frequencies of the
+    grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Grades are scaled to a range of 1 first.
+    Sources: Cohen (1968) for weights, Krippendorff (2011) for the levels.
+
+    >>> distances("linear", np.array([0.0, 1.0, 2.0])).tolist()
+    [[0.0, 0.5, 1.0], [0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
+    >>> distances("ordinal", np.array([0.0, 1.0]), np.array([3.0, 1.0])).tolist()
+    [[0.0, 4.0], [4.0, 0.0]]
+    """
+    check_choice("distance", name, LAWS)
+    if name == "ordinal":
+        if frequencies is None:
+            raise PolicyError("ordinal distances are of grades and how often each occurs")
+        # The labels from the middle of one grade to the middle of the other: their mean ranks.
+        return _quadratic(np.cumsum(frequencies, axis=-1) - frequencies / 2)
+    span = np.ptp(grades) if grades.size else 0.0
+    return LAWS[name](grades / span if span > 0 else grades)
+
+
+def observed(tables: Tables) -> Floats:
+    """Share of agreement: the mean over units with two labels or more of their equal pairs.
+
+    >>> from cranfield.assess.agreement.tables import two_assessors
+    >>> two = two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()
+    >>> float(observed(two))
+    0.75
+    """
+    return _over(np.trace(tables.units, axis1=-2, axis2=-1), tables.units.sum(axis=(-2, -1)))
+
+
+def positive(tables: Tables) -> Floats:
+    """Agreement on the higher of two grades: 2a / (2a + b + c), as F1 (Cicchetti, Feinstein 1990).
+
+    Of more than two assessors, a, b and c are sums over their pairs, each unit weighing 1.
+    """
+    return _over(tables.units[..., 1, 1], tables.units[..., 1, :].sum(axis=-1))
+
+
+def negative(tables: Tables) -> Floats:
+    """Agreement on the lower of two grades: 2d / (2d + b + c) (Cicchetti and Feinstein 1990)."""
+    return _over(tables.units[..., 0, 0], tables.units[..., 0, :].sum(axis=-1))
+
+
+def overlap(tables: Tables) -> Floats:
+    """What both find relevant, of what either does: a / (a + b + c) (Voorhees 2000)."""
+    both = tables.units[..., 1, 1]
+    return _over(both, both + 2 * tables.units[..., 0, 1])
+
+
+def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
+    r"""Cohen's kappa of two assessors, weighted or not (Cohen 1960, 1968).
+
+    .. math:: \kappa = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
+        e_{cv} = \frac{r_c\, s_v}{N}
+
+    with r and s the grades of the first and the second.
+
+    >>> from cranfield.assess.agreement.tables import two_assessors
+    >>> float(cohen_kappa(two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()))
+    0.5
+    """
+    joint = tables.joint
+    if joint is None:
+        raise PolicyError("Cohen's kappa is of two assessors")
+    expected = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
+    return _corrected(joint, expected, _sum(joint), tables, distance)
+
+
+def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
+    """Fleiss' kappa of several assessors, not always the same ones (Fleiss 1971).
+
+    Of two it is Scott's pi (1955). With gaps, agreement is of the units with two labels, and the
+    share of a grade is the mean over all units with one (Gwet 2014).
+
+    >>> from cranfield.assess.agreement.tables import of_counts
+    >>> round(float(fleiss_kappa(of_counts([[3, 0], [1, 2], [0, 3]]).total())), 4)
+    0.55
+    """
+    share = tables.shares / _safe(tables.shares.sum(axis=-1, keepdims=True))
+    expected = share[..., :, None] * share[..., None, :]
+    return _corrected(tables.units / _safe(_sum(tables.units)), expected, 1.0, tables, distance)
+
+
+def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
+    r"""Krippendorff's alpha, with any number of assessors and gaps (Krippendorff 2011).
+
+    .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
+        e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
+
+    >>> from cranfield.assess.agreement.tables import many_assessors
+    >>> gaps = many_assessors([[0, 0, 1], [1, 1, float("nan")], [2, 2, 2]]).total()
+    >>> round(float(krippendorff_alpha(gaps, "nominal")), 4)
+    0.6667
+    """
+    frequency = tables.pairs.sum(axis=-1)
+    # The diagonal has no distance, so what is taken off there does not matter.
+    expected = frequency[..., :, None] * frequency[..., None, :]
+    return _corrected(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
+
+
+def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
+    r"""Gwet's AC1, and AC2 with distances other than nominal (Gwet 2008, 2014).
+
+    .. math:: \frac{p_a - p_e}{1 - p_e}, \qquad
+        p_e = \frac{\sum w_{cv}}{q(q-1)} \sum_c \pi_c (1 - \pi_c), \qquad w = 1 - d / \max d
+
+    with q grades on the scale, also those that nobody gave, and pi the mean over units with a label
+    of their shares of a grade.
+
+    >>> from cranfield.assess.agreement.tables import two_assessors
+    >>> two = two_assessors([0, 0, 0, 0, 1], [0, 0, 0, 1, 0]).total()
+    >>> round(float(gwet_ac(two)), 4), round(float(cohen_kappa(two)), 4)
+    (0.4118, -0.25)
+    """
+    between = distances(distance, tables.grades)
+    most, q = between.max(initial=0.0), tables.grades.size
+    if not most > 0:
+        return np.full(tables.units.shape[:-2], np.nan)
+    weights = 1 - between / most
+    total = tables.units.sum(axis=(-2, -1))
+    agreed = _over((tables.units * weights).sum(axis=(-2, -1)), total)
+    share = tables.shares / _safe(tables.shares.sum(axis=-1))[..., None]
+    chance = weights.sum() / (q * (q - 1)) * (share * (1 - share)).sum(axis=-1)
+    return _over(agreed - chance, 1 - chance)
+
+
+def _corrected(
+    seen: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
+) -> Floats:
+    """Return 1 - disagreement seen / expected; NaN where no disagreement can be expected.
+
+    What is expected has been multiplied by `size`.
+    """
+    between = distances(distance, tables.grades, tables.pairs.sum(axis=-1))
+    apart = (seen * size * between).sum(axis=(-2, -1))
+    return 1 - _over(apart, (expected * between).sum(axis=(-2, -1)))
+
+
+def _sum(table: Floats) -> Floats:
+    return np.asarray(table.sum(axis=(-2, -1), keepdims=True))
+
+
+def _safe(size: Floats) -> Floats:
+    return np.asarray(np.where(size > 0, size, np.nan))
+
+
+def _over(part: Floats, whole: Floats) -> Floats:
+    """Divide; NaN where the whole is nothing."""
+    return np.asarray(part / _safe(whole))
 
 
 @dataclass(frozen=True)
@@ -33,16 +220,16 @@ class Declared:
 
 
 COEFFICIENTS: dict[str, Declared] = {
-    "observed": Declared(laws.observed, least=0.0),
-    "positive": Declared(laws.positive, binary=True, least=0.0),
-    "negative": Declared(laws.negative, binary=True, least=0.0),
-    "overlap": Declared(laws.overlap, binary=True, least=0.0),
-    "kappa": Declared(laws.cohen_kappa, "nominal", of_two=True),
-    "fleiss": Declared(laws.fleiss_kappa, "nominal"),
-    "alpha": Declared(laws.krippendorff_alpha, "ordinal"),
-    "AC1": Declared(laws.gwet_ac),
+    "observed": Declared(observed, least=0.0),
+    "positive": Declared(positive, binary=True, least=0.0),
+    "negative": Declared(negative, binary=True, least=0.0),
+    "overlap": Declared(overlap, binary=True, least=0.0),
+    "kappa": Declared(cohen_kappa, "nominal", of_two=True),
+    "fleiss": Declared(fleiss_kappa, "nominal"),
+    "alpha": Declared(krippendorff_alpha, "ordinal"),
+    "AC1": Declared(gwet_ac),
     # What is expected by chance comes near 1 where most grades are near each other.
-    "AC2": Declared(laws.gwet_ac, "quadratic", least=-math.inf),
+    "AC2": Declared(gwet_ac, "quadratic", least=-math.inf),
 }
 """Coefficients by name."""
 
@@ -101,10 +288,10 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     for part in inside:
         if cut := _REL.fullmatch(part):
             chosen = replace(chosen, rel=int(cut.group(1)))
-        elif part in DISTANCES and declared.distance:
+        elif part in LAWS and declared.distance:
             chosen = replace(chosen, distance=part)
         else:
-            takes = [*DISTANCES] if declared.distance else []
+            takes = [*LAWS] if declared.distance else []
             allowed = ", ".join([*takes, "rel=GRADE"])
             raise PolicyError(f"{name} takes {allowed}, not {quoted(part)}")
     if name == "AC2" and chosen.distance == "ordinal":
@@ -132,3 +319,155 @@ def coefficients(
             f"{some_of(alone, 3)} is of two assessors: ask for pairs, or for fleiss or alpha"
         )
     return found
+
+
+HELD = 2**22
+"""Numbers held at a time for the tables of drawn topics."""
+
+DRAWN = 500
+"""Draws of one stream of random numbers."""
+
+SAME = 1e-12
+"""Spread of values that differ by rounding only."""
+
+FEW = 10
+"""Topics below which intervals are said to be rough."""
+
+
+def without_each_topic(tables: Tables, law: Callable[[Tables], Floats]) -> Floats:
+    """Return the values without each topic; shape (topics, ...)."""
+    return law(tables.without_each())
+
+
+def with_drawn_topics(
+    tables: Tables, law: Callable[[Tables], Floats], resamples: int, seed: int
+) -> Floats:
+    """Return the values of topics drawn with replacement; shape (resamples, ...)."""
+    topics = len(tables.pairs)
+    chances = np.full(topics, 1 / topics)
+    blocks = [
+        stream(seed, start).multinomial(topics, chances, size=DRAWN)
+        for start in range(0, resamples, DRAWN)
+    ]
+    counts = np.concatenate(blocks)[:resamples].astype(np.float64)
+    size = sum(part[0].size for part in (tables.pairs, tables.units, tables.shares))
+    parts = [law(tables.weighted(counts[some])) for some in row_slices(resamples, size * 2, HELD)]
+    return np.concatenate(parts)
+
+
+def jackknife(
+    value: Floats,
+    without: Floats,
+    has: Bools,
+    confidence: float,
+    *,
+    bounded: bool = True,
+    shares: Any = False,
+) -> tuple[Floats, Floats]:
+    r"""Return t intervals from the values (...) and those without each topic (topics, ...).
+
+    `has` says which topics a value is of. Intervals are of :math:`\ln(1 - \theta)` if values are
+    `bounded` by 1, so that they end below 1; of `shares`, which lie from 0 to 1, of the log odds,
+    but where a value is 0 or 1. With n topics, and the degrees of freedom of :func:`freedom`,
+
+    .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
+
+    Source: Efron and Stein (1981).
+    """
+    from scipy.special import expit, stdtrit
+
+    number = has.sum(axis=0)
+    odds = shares & np.where(has, (without > 0) & (without < 1), True).all(axis=0)
+
+    def on_line(values: Floats) -> Floats:
+        if not bounded:
+            return values
+        return np.asarray(np.where(odds, np.log(values), 0.0) - np.log1p(-values))
+
+    def back(ends: Floats) -> Floats:
+        return np.where(odds, expit(ends), -np.expm1(-ends)) if bounded else ends
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, others = on_line(value), on_line(without)
+        apart = np.where(has, others - np.where(has, others, 0).sum(axis=0) / number, 0)
+        spread = np.sqrt((number - 1) / number * (apart**2).sum(axis=0))
+        half = stdtrit(freedom(apart, number), (1 + confidence) / 2) * spread
+        low, high = back(centre - half), back(centre + half)
+    # Where topics do not differ at all, none of them tells how much others would.
+    known = (number > 1) & np.isfinite(spread) & (spread > SAME)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def freedom(apart: Floats, number: Ints) -> Floats:
+    r"""Estimate the degrees of freedom of a variance from deviations of topics (O'Neill 2014).
+
+    .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
+        \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
+
+    The fewer topics the deviations come from, the fewer there are. Deviations, shape (topics, ...),
+    are 0 for topics that do not count; `number` is how many do.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
+        normal = 2 * number / np.maximum(kurtosis - 1, SAME)
+    return np.asarray(np.fmax(np.fmin(number - 1, normal), 1.0))
+
+
+def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the limits between which a share of drawn values lies; undefined ones do not count."""
+    known = ~np.isnan(drawn).all(axis=0)
+    low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    if known.any():
+        low[known], high[known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    return low, high
+
+
+def limits(
+    value: Floats,
+    replicates: Floats,
+    has: Bools,
+    interval: str,
+    confidence: float,
+    *,
+    bounded: bool,
+    shares: Any = False,
+) -> tuple[Floats, Floats]:
+    """Return the limits of the intervals; NaN where there are none."""
+    if interval == "none":
+        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
+    if interval == "jackknife":
+        has = np.broadcast_to(has[:, :, None], replicates.shape)
+        return jackknife(value, replicates, has, confidence, bounded=bounded, shares=shares)
+    low, high = percentiles(replicates, confidence)
+    none = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
+    return np.where(none, np.nan, low), np.where(none, np.nan, high)
+
+
+def remarks(
+    value: Floats, low: Floats, replicates: Floats, has: Bools, interval: str
+) -> tuple[str, ...]:
+    """Say what is not defined, and which intervals are not to be trusted."""
+    notes = []
+    undefined = int(np.isnan(value).sum())
+    if undefined:
+        notes.append(
+            f"{counted(undefined, 'value')} not defined: no unit with two labels, or too few grades"
+        )
+    if interval == "none":
+        return tuple(notes)
+    topics = has.sum(axis=0)
+    if (topics == 1).any():
+        notes.append("no interval: intervals over topics need two topics or more")
+    if ((topics > 1) & (topics < FEW)).any():
+        notes.append(f"intervals over fewer than {FEW} topics are rough")
+    several = np.broadcast_to((topics > 1)[:, None], value.shape)
+    without = int((np.isnan(low) & ~np.isnan(value) & several).sum())
+    if without:
+        notes.append(
+            f"no interval can be computed for {counted(without, 'value')}: topics do not differ, or"
+            " the value is undefined without one of them"
+        )
+    if interval == "bootstrap" and (lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
+        notes.append(f"{counted(lost, 'resample')} excluded: a value was not defined")
+    return tuple(notes)

@@ -1,25 +1,43 @@
-"""Agreement of assessors with its intervals, and the difference of two."""
+"""The agreement of assessors, with intervals over topics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.agreement.intervals import limits, remarks
+from cranfield.assess.agreement.coefficients import (
+    Coefficient,
+    coefficients,
+    limits,
+    remarks,
+    with_drawn_topics,
+    without_each_topic,
+)
+from cranfield.assess.agreement.tables import Tables, labelled
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted, some_of
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    check_whole,
+    quoted,
+)
+from cranfield.base.text import counted, some_of
+from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, number
-from cranfield.tabular.frames import Framed
 
 SHOWN = 40
 """Comparisons that are printed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(Framed):
+class Agreement(Result):
     """How far assessors agree; made by :func:`agreement_of`.
 
     A comparison is of all assessors, or of two of them.
@@ -31,15 +49,13 @@ class Agreement(Framed):
     comparisons
         Of each comparison, the names of its assessors.
     value, low, high
-        Values with the limits of their intervals; shape (comparisons, measures). NaN where not
-        defined, with a note.
+        The columns of that name; shape (comparisons, measures). NaN stands for null.
     units, topics
-        Units, such as judged pairs, with two labels or more, and topics that have some, of each
-        comparison; shape (comparisons,).
+        The columns of that name; shape (comparisons,).
     interval
         `jackknife`, `bootstrap` or `none`.
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     resamples, seed
         Of the bootstrap; else None.
     replicates
@@ -50,12 +66,25 @@ class Agreement(Framed):
     has
         Which topics a comparison has units of; shape (topics, comparisons).
     notes
-        What is undefined, or else should be known.
+        Values that are not defined, and repeated labels.
     paired
         Whether comparisons are of two assessors each.
     difference
         Whether the values are differences.
     """
+
+    name: ClassVar[str] = "agreement"
+    columns: ClassVar[Columns] = {
+        "assessors": Column("Assessors of the comparison, unless it is of pairs.", key=True),
+        "first": Column("First assessor of a pair.", key=True),
+        "second": Column("Second assessor of a pair.", key=True),
+        "measure": Column("Measure of agreement.", key=True),
+        "value": Column("Its value, or a difference of two values; null where not defined."),
+        "low": Column("Lower bound of the confidence interval over topics; null without one."),
+        "high": Column("Upper bound of that interval."),
+        "units": Column("Number of units, such as judged pairs, with two labels or more."),
+        "topics": Column("Number of topics with such units."),
+    }
 
     measures: tuple[str, ...]
     comparisons: tuple[tuple[str, ...], ...]
@@ -124,7 +153,7 @@ class Agreement(Framed):
         ...     against="human",
         ... )
         >>> print(found.pick("human", "one").minus(found.pick("human", "other")))
-        Difference of agreement over 20 topics, 95% intervals by jackknife over topics
+        difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
         <BLANKLINE>
         assessors                      units  topics   kappa          interval
         human, one minus human, other    400      20  0.2818  [0.1900, 0.3736]
@@ -188,8 +217,7 @@ class Agreement(Framed):
             head += "_"
         return pl.DataFrame({head: names} | columns).fill_nan(None)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row for each comparison and measure; null is not defined."""
+    def _frame(self) -> pl.DataFrame:
         rows, columns = self.value.shape
         if self.paired:
             who = {
@@ -211,14 +239,14 @@ class Agreement(Framed):
         ).fill_nan(None)
 
     def table(self, places: int = 4, most: int | None = None) -> Table:
-        """Return what people read: a row a comparison, a column a measure with its interval.
+        """Return a table for reading: a row for each comparison, with a value for each measure.
 
         Parameters
         ----------
         places
             Decimals.
         most
-            Comparisons that are shown, the first ones; None for all. A note counts the others.
+            Maximum number of comparisons; None for all. A note counts the others.
         """
         head = ["assessors", "units", "topics"]
         for measure in self.measures:
@@ -233,15 +261,16 @@ class Agreement(Framed):
             rows.append(row)
         beyond = len(self.comparisons) - len(rows)
         rest = [f"{counted(beyond, 'other comparison')} not shown"] if beyond else []
-        return Table(self._title(), head, rows, remarks=[*self.notes, *rest])
+        title = "Difference of agreement" if self.difference else "Agreement"
+        return Table(f"{title} over {self._over()}", head, rows, remarks=[*self.notes, *rest])
 
-    def _title(self) -> str:
-        what = "Difference of agreement" if self.difference else "Agreement"
-        over = f"{what} over {counted(len(self.topic_names), 'topic')}"
+    def _over(self) -> str:
+        over = counted(len(self.topic_names), "topic")
         if self.interval == "none":
             return over
+        level = f"{100 * self.confidence:g}% confidence intervals"
         drawn = f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
-        return f"{over}, {100 * self.confidence:g}% intervals by {self.interval} over topics{drawn}"
+        return f"{over}, {level} by {self.interval} over topics{drawn}"
 
     def _column(self, measure: str | None) -> int:
         if measure is None:
@@ -262,12 +291,19 @@ class Agreement(Framed):
             has=self.has[:, rows],
         )
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: measures, number of topics, and the intervals."""
         size = counted(len(self.comparisons), "comparison")
-        return f"Agreement({', '.join(self.measures)}: {size}, {len(self.topic_names)} topics)"
+        measures = ", ".join(self.measures)
+        return [f"{'difference of ' if self.difference else ''}{measures}: {size}, {self._over()}"]
 
-    def __str__(self) -> str:
-        return self.table(most=SHOWN).to_text()
+    def note_lines(self) -> list[str]:
+        """Return no lines: the notes stand below the table."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """Return the first comparisons for reading."""
+        return [replace(self.table(most=SHOWN), title="")]
 
 
 def said(names: tuple[str, ...]) -> str:
@@ -279,3 +315,148 @@ def _limits(low: float, high: float, places: int) -> str:
     if np.isnan(low):
         return "-"
     return f"[{number(low, places)}, {number(high, places)}]"
+
+
+INTERVALS = ("jackknife", "bootstrap", "none")
+
+
+def agreement_of(
+    given: Any,
+    measures: str | Coefficient | Iterable[str | Coefficient] | None = None,
+    *,
+    pairs: bool = False,
+    against: str | None = None,
+    rel: int | None = None,
+    grades: Iterable[Any] | None = None,
+    topics: Iterable[Any] | None = None,
+    names: Iterable[Any] | None = None,
+    axis: int | None = None,
+    interval: str = "jackknife",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Agreement:
+    r"""Measure how far assessors agree on the same units, with intervals over topics.
+
+    Parameters
+    ----------
+    given
+        :class:`Labels`, or anything that :func:`read_labels` reads, such as a dict of judgments by
+        the assessor's name; or ratings, NaN where there is none: an array with `axis` or `names`,
+        or a data frame with a row for each unit and a column of numbers for each assessor.
+    measures
+        Text forms of coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
+        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
+        `quadratic` or `interval`, `ordinal`, `ratio`), and `rel=` and a grade where all grades are
+        cut in two: `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed
+        agreement, kappa (of more than two Fleiss'), ordinal alpha and AC1.
+    pairs
+        Whether to compare each two assessors that share a unit, instead of all at once.
+    against
+        Compare each assessor with this one only.
+    rel
+        Cut grades at this one, for all measures that do not say where.
+    grades
+        The scale, where not all of its grades occur: AC1 and AC2 depend on it.
+    topics, names
+        With ratings: the topic of each unit. With an array: the names of the assessors.
+    axis
+        With an array: which axis are the assessors. 0 if each row is one, as in the package
+        `krippendorff`; 1 if each column is one. It is required, unless `names` are as many as the
+        rows or the columns, and there are not as many rows as columns.
+    interval
+        `jackknife`: t intervals from the values without each topic, on the scale of
+        :math:`\ln(1 - \theta)`, cut at -1; of shares, of their log odds. `bootstrap`: percentiles
+        with topics drawn. `none`.
+    confidence
+        Of the intervals.
+    resamples, seed
+        Of the bootstrap.
+
+    Returns
+    -------
+    Agreement
+
+    Raises
+    ------
+    InputError
+        For labels that cannot be read.
+    PolicyError
+        For unknown measures, distances, intervals or assessors.
+    CranfieldError
+        For a single assessor, or tables too large.
+
+    Notes
+    -----
+    Counts are summed over the topics, so a topic with many units weighs more. Topics are taken as
+    drawn at random; units of one topic may depend on each other in any way. Where a worker has
+    several labels of a unit, the last counts, which is noted. Of two assessors compared as a pair,
+    only units count that both judged.
+
+    Examples
+    --------
+    >>> first = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
+    >>> other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
+    >>> print(agreement_of({"ann": first, "bob": other}, ["observed", "kappa"], interval="none"))
+    observed, kappa: 1 comparison, 2 topics
+    <BLANKLINE>
+    assessors  units  topics  observed   kappa
+    ann, bob       6       2    0.8333  0.6667
+    """
+    check_several("grades", grades)
+    check_several("topics", topics)
+    check_several("names", names)
+    check_choice("interval", interval, INTERVALS)
+    check_share("confidence", confidence)
+    check_whole("resamples", resamples, 1)
+    check_whole("seed", seed, 0)
+    found = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
+    if len(found.assessors) < 2:
+        raise CranfieldError("agreement is of two assessors or more; there is one")
+    by_pair = pairs or against is not None
+    asked = coefficients(measures, rel, by_pair or len(found.assessors) == 2)
+    who: list[tuple[str, ...]] = [found.assessors]
+    if by_pair:
+        couples, tables = found.by_pair(against)
+        who = [*couples]
+    else:
+        tables = found.together()
+
+    def law(sums: Tables) -> Floats:
+        return np.stack([one.of(sums) for one in asked], axis=-1)
+
+    value = law(tables.total())
+    has = tables.units.sum(axis=(-2, -1)) > 0
+    replicates = np.empty((0, *value.shape))
+    if interval == "jackknife":
+        replicates = without_each_topic(tables, law)
+    elif interval == "bootstrap":
+        replicates = with_drawn_topics(tables, law, resamples, seed)
+    least = np.array([one.declared.least for one in asked])
+    low, high = limits(
+        value, replicates, has, interval, confidence, bounded=True, shares=least == 0
+    )
+    if interval == "jackknife":
+        # Where labels lack, a coefficient may itself be below its bound.
+        low = np.where(value < least, low, np.maximum(low, least))
+    drawn = interval == "bootstrap"
+    total = tables.units.sum(axis=(0, -2, -1))
+    notes = remarks(value, low, replicates, has, interval)
+    return Agreement(
+        measures=tuple(map(str, asked)),
+        comparisons=tuple(who),
+        value=value,
+        low=low,
+        high=high,
+        units=np.rint(total).astype(np.int64),
+        topics=has.sum(axis=0),
+        interval=interval,
+        confidence=confidence,
+        resamples=resamples if drawn else None,
+        seed=seed if drawn else None,
+        replicates=replicates,
+        topic_names=found.topics,
+        has=has,
+        notes=(*found.notes, *notes),
+        paired=by_pair,
+    )

@@ -1,28 +1,145 @@
-"""Scores from a sample of documents that people judged, topic by topic, and a judge of all."""
+"""Scores from a sample of documents that people judged, corrected by a judge's labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
-from cranfield.assess.estimates.labels_of_both import Both
-from cranfield.assess.estimates.mean_of_both import dealt
-from cranfield.assess.estimates.means_with_limits import (
+from cranfield.assess.estimates.means import (
     FEW,
     SAME,
     CorrectedMeans,
     Drawn,
     People,
+    dealt,
     satterthwaite,
 )
-from cranfield.assess.estimates.worth_of_documents import worth
+from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.base.streams import stream
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import ratio
-from cranfield.measures import Measure
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.qrels import Qrels
+from cranfield.measures.base import Measure
+
+
+def check_sum(measure: Measure) -> None:
+    """Refuse a measure of which a sample of documents would give a biased estimate."""
+    if measure.info.inputs or not measure.linear:
+        raise MeasureError(
+            f"{measure} is no sum over documents, so that a sample of them would bias it;"
+            " unit='topic' takes it"
+        )
+
+
+def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
+    """What a document of a grade at a rank adds to the score of its ranking.
+
+    The measure is asked: each pair of rank and grade is a ranking of its own, with nothing else
+    judged in it.
+    """
+    deepest = int(rank.max(initial=1))
+    pairs, place = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
+    count = pairs.size
+    shape = (1, count)
+    alone = replace(
+        judged,
+        topics=("alone",),
+        systems=tuple(map(str, range(count))),
+        documents=Rows(np.arange(count), pairs % (deepest + 1), pairs // (deepest + 1), shape),
+        retrieved=np.full(shape, deepest),
+        judgments=replace(
+            judged.judgments,
+            topics=1,
+            topic=np.zeros(count, dtype=np.int64),
+            grade=np.sort(pairs // (deepest + 1))[::-1],
+            columns={},
+        ),
+        scored=np.ones(shape, dtype=bool),
+        annotations=Annotations(),
+        views={},
+    )
+    return np.asarray(measure.score(alone)[0][place])
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """All documents of a pool, a sample of them judged by people.
+
+    pool: all documents; grades are those of the judge, and 0 where it gave none.
+    human: grades of people, by document of the pool; 0 where it was not sampled.
+    sampled: which documents people judged because they were in the sample.
+    chance: chance of a document to be in it; NaN where it was not sampled.
+    stratum: number of its stratum, of which a fixed number was sampled; -1 for a document that was
+        sampled by itself.
+    unlabelled: documents without a label of the judge.
+    """
+
+    pool: Qrels
+    human: Ints
+    sampled: Bools
+    chance: Floats
+    stratum: Ints
+    unlabelled: int
+
+
+def labels_of_both(panel: Panel) -> Both:
+    """Match documents, and tell how they were sampled from what the judgments say of it.
+
+    With a column `inclusion` these are the chances. With a column `stratum`, a fixed number of each
+    stratum was sampled, and grades below 0 mark what was not; without `inclusion`, all of the pool
+    is listed so. With neither, the sample is one of the judge's documents, a fixed number by topic.
+    """
+    people, [judge] = panel.human, panel.judges
+    labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
+    both = (
+        people.to_polars()
+        .with_row_index("row")
+        .join(labels, on=["topic", "doc"], how="full", coalesce=True, maintain_order="right_left")
+    )
+    human = both["grade"].fill_null(-1).to_numpy().astype(np.int64)
+    grade = both["by judge"].fill_null(0).to_numpy().astype(np.int32)
+    listed = both["row"].is_not_null().to_numpy()
+    names = both["topic"].unique(maintain_order=True)
+    codes = both["topic"].replace_strict(
+        names, np.arange(len(names), dtype=np.int32), return_dtype=pl.Int32
+    )
+    pool = Qrels(tuple(names), codes.to_numpy(), both["doc"], grade, origin=people.origin)
+    topic = pool.codes.astype(np.int64)
+    known = both["by judge"].is_not_null().to_numpy()
+    sampled = listed.copy()
+    chance = np.full(len(pool), np.nan)
+    by_chance, by_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
+    stratum = np.full(len(pool), -1)
+    if by_stratum:
+        label = both["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
+        _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
+        sampled &= human >= 0
+        if not by_chance or (human[listed] < 0).any():
+            _refuse(pool, ~listed, "a label of the judge, and no stratum of the sample")
+    if by_chance:
+        chance = both["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+        _refuse(pool, listed & ~((chance >= 0) & (chance <= 1)), "no chance from 0 to 1 of its own")
+        sampled &= chance > 0
+    elif not by_stratum:
+        stratum = topic
+        _refuse(pool, ~known, "a judgment of people, and no label of the judge")
+    if not by_chance:
+        size, many = (np.bincount(stratum[some]) for some in (slice(None), sampled))
+        share = np.pad(many, (0, size.size - many.size)) / size
+        chance = share[stratum]
+    chance[~sampled] = np.nan
+    return Both(pool, np.where(sampled, human, 0), sampled, chance, stratum, int((~known).sum()))
+
+
+def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        topic = pool.topics[int(pool.codes[row])]
+        raise InputError(f"a document of the pool has {what}", topic=topic, doc=pool.docs[row])
 
 
 @dataclass(frozen=True, eq=False)

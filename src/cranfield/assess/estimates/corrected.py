@@ -1,35 +1,220 @@
-"""Scores of runs from few judgments of people and many labels of a judge."""
+"""Scores of runs from few human judgments, corrected by many labels of a judge."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
-from cranfield.assess.estimates.by_document import Documents, estimated, worths_of
-from cranfield.assess.estimates.by_topic import Topics
-from cranfield.assess.estimates.labels_of_both import labels_of_both
-from cranfield.assess.estimates.mean_of_both import (
-    FOLDS,
-    checked_lambda,
+from cranfield.assess.estimates.by_document import (
+    Documents,
+    check_sum,
+    estimated,
+    labels_of_both,
+    worths_of,
 )
-from cranfield.assess.estimates.means_with_limits import CorrectedMeans
-from cranfield.assess.estimates.scores_with_limits import CorrectedScores
-from cranfield.assess.estimates.worth_of_documents import check_sum
-from cranfield.assess.judges.beside import Panel, panel_of
-from cranfield.assess.judges.reading import read_judges
-from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_share, check_whole
-from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.words import counted
+from cranfield.assess.estimates.means import (
+    FOLDS,
+    CorrectedMeans,
+    checked_lambda,
+    estimated_mean,
+    fitted,
+)
+from cranfield.assess.judges.reading import Panel, panel_of, read_judges
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
+from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
-from cranfield.measures import Measure, parse_measures
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
+from cranfield.tabular import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Scores by people, NaN where they did not judge the topic, and by a judge.
+
+    people, judge: shape (systems, topics).
+    """
+
+    people: Floats
+    judge: Floats
+    lambda_: float | None
+    folds: int
+    seed: int
+    alpha: float
+
+    def means(self) -> CorrectedMeans:
+        return self._corrected(self.people, self.judge, proportions=True)
+
+    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+        # With a lambda of their own: what a judge grants to both systems cancels.
+        people, judge = (table[one] - table[other] for table in (self.people, self.judge))
+        return self._corrected(people, judge, proportions=False)
+
+    def _corrected(self, people: Floats, judge: Floats, *, proportions: bool) -> CorrectedMeans:
+        how = self.lambda_, self.folds, self.seed, self.alpha
+        return estimated_mean(people, judge, *how, proportions=proportions)
+
+    def values(self) -> Floats:
+        return replicates(self.people, self.judge, self.lambda_, self.folds, self.seed)
+
+
+def replicates(
+    human: Floats, judge: Floats, lambda_: float | None, folds: int, seed: int
+) -> Floats:
+    r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
+
+    The topics that people did not judge are dealt to those that they did, in random order, and each
+    judged topic t has the mean of its share U:
+
+    .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
+        + \lambda \bar f_N
+
+    As topics are a sample these values are independent and alike, but for lambda and the sizes of
+    shares, which differ by one at most: the variance of their mean over n is that of the corrected
+    mean, with n - 1 degrees of freedom, and also of differences between systems.
+    """
+    topics = human.shape[1]
+    fit = fitted(human, judge, np.arange(topics), lambda_, folds, seed)
+    known = ~np.isnan(human[0])
+    count, rest = int(known.sum()), int((~known).sum())
+    others = stream(seed, 1).permutation(np.flatnonzero(~known))
+    far = judge[:, others]
+    near = far - ratio(far.sum(axis=1), np.full(len(far), rest))[:, None]
+    # Dealt one after the other: what is missing in the last round is nothing.
+    rounds = -(-rest // count)
+    dealt = np.pad(near, ((0, 0), (0, rounds * count - rest)))
+    share = dealt.reshape(len(judge), rounds, count).sum(axis=1)
+    values = fit.residual.reshape(len(human), count) - fit.mean[:, None]
+    values += fit.estimate[:, None] + fit.lambda_[:, None] * share * (count / max(rest, 1))
+    return np.asarray(values.T)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorrectedScores(Result):
+    """Mean scores of systems with confidence intervals; made by :func:`corrected_scores`.
+
+    Attributes
+    ----------
+    measure
+        Text form of the measure.
+    judge
+        Name of the judge.
+    unit
+        What people judged a sample of: `topic` or `document`.
+    means
+        Estimates, standard errors and confidence intervals, with an entry for each system.
+    by_judge
+        The column of that name; shape (systems,).
+    scores
+        Values by topic whose means are the estimates, for :func:`cranfield.compare`. By topic they
+        are of the topics that people judged, each with its share of the others; by document they
+        are estimates of all topics, which can be below 0, or above the range of the measure.
+    topics
+        Number of topics.
+    fixed_topics
+        Whether errors are those of the sample of documents alone.
+    notes
+        Why a mean has no interval, or another one, and how labels were read.
+    """
+
+    name: ClassVar[str] = "corrected"
+    columns: ClassVar[Columns] = {
+        "system": Column("System.", key=True),
+        **{k: one for k, one in CorrectedMeans.columns.items() if k not in ("human", "freedom")},
+        "by judge": Column("Mean score by the labels of the judge alone."),
+    }
+
+    measure: str
+    judge: str
+    unit: str
+    means: CorrectedMeans
+    by_judge: Floats
+    scores: Scores
+    topics: int
+    fixed_topics: bool
+    notes: tuple[str, ...]
+    _data: Topics | Documents
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return self.scores.systems
+
+    def _frame(self) -> pl.DataFrame:
+        first = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
+        by_judge = pl.Series("by judge", self.by_judge)
+        return first.hstack(_columns(self.means)).with_columns(by_judge)
+
+    def tables(self) -> list[Table]:
+        """Return the table for reading, with its measure and judge in the title."""
+        judged = counted(self.means.items, self.unit)
+        size = f"{self.means.human[0]:,} of {judged} judged by people"
+        title = f"{self.measure} by {self.judge}, corrected: {size}"
+        scope = "these topics" if self.fixed_topics else "topics like these"
+        level = f"{100 - 100 * self.means.alpha:g}%"
+        notes = [
+            f"low, high: {level} confidence interval of each mean alone, for {scope}",
+            "lambda: weight of the judge, from 0 to 1; by judge: its labels alone",
+        ]
+        if self.means.folds:
+            notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
+        return [replace(readable(self._frame(), title, self.columns), notes=notes)]
+
+    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+        """Estimate the differences of all pairs of systems, or from a baseline.
+
+        By topic, the difference of two systems is corrected as a score of its own is, with its own
+        lambda: what a judge grants to both of them cancels. The intervals hold for each pair alone;
+        :func:`cranfield.compare` of `scores` has simultaneous ones.
+
+        Returns
+        -------
+        polars.DataFrame
+            `system`, `other`, and the estimate, standard error and interval of the first minus the
+            second.
+
+        Raises
+        ------
+        PolicyError
+            For an unknown system.
+        """
+        many = range(len(self.systems))
+        if baseline is None:
+            pairs = list(combinations(many, 2))
+        else:
+            # Names are looked up where all are: unknown ones are refused with the nearest.
+            [name] = self.scores.select(systems=baseline).systems
+            pairs = [(k, self.systems.index(name)) for k in many if self.systems[k] != name]
+        one, other = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        names = pl.Series(self.systems, dtype=pl.String)
+        first = pl.DataFrame({"system": names.gather(one), "other": names.gather(other)})
+        return first.hstack(_columns(self._data.differences(one, other)))
+
+    def heading(self) -> list[str]:
+        """Return one line: the measure, the number of systems, and the size of the sample."""
+        judged = counted(self.means.items, self.unit)
+        return [
+            f"{self.measure}, {counted(len(self.systems), 'system')}:"
+            f" {self.means.human[0]:,} of {judged} judged by people"
+        ]
+
+
+def _columns(means: CorrectedMeans) -> pl.DataFrame:
+    return means.to_polars().drop("human", "freedom")
+
 
 UNITS = ("topic", "document")
 """What people judge a sample of: whole topics, or documents of every topic."""
@@ -93,11 +278,11 @@ def corrected_scores(
     folds, seed
         Of cross-fitting; the seed also deals topics to each other in `scores`.
     alpha
-        One less the confidence of the limits.
+        One minus the confidence level of the intervals.
     fixed_topics
-        By document: whether limits are for these topics, with the error of the sample of documents
-        alone, and as many degrees of freedom as its variance has equal parts. By default the topics
-        are a sample too, and their spread holds both errors.
+        By document: whether intervals are for these topics, with the error of the sample of
+        documents alone, and as many degrees of freedom as its variance has equal parts. By default
+        the topics are a sample too, and their spread holds both errors.
     scale, cut
         The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
         people and judge; and whether a grade off the scale is replaced by the nearer end, rather
@@ -108,7 +293,7 @@ def corrected_scores(
     Returns
     -------
     CorrectedScores
-        Estimates with limits, differences of systems, and scores that
+        Estimates with intervals, differences of systems, and scores that
         :func:`cranfield.compare` takes.
 
     Raises

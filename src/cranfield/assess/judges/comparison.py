@@ -5,38 +5,70 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
-from cranfield.assess.agreement import laws
-from cranfield.assess.agreement.distances import LAWS
-from cranfield.assess.agreement.intervals import jackknife
+from cranfield.assess.agreement import coefficients
+from cranfield.assess.agreement.coefficients import LAWS, freedom, jackknife
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.beside import Scale, beside, panel_of, sampled_only
-from cranfield.assess.judges.calibration import calibration
+from cranfield.assess.judges.reading import Scale, beside, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_choice, check_share
-from cranfield.base.errors import PolicyError
-from cranfield.base.showing import Plotted
-from cranfield.base.words import counted
-from cranfield.tabular import Table, between, from_frame, number
-from cranfield.tabular.frames import Framed
+from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.shares import wilson
+from cranfield.base.text import counted
+from cranfield.result import Column, Columns, Result, readable
+from cranfield.tabular import Table, between, number
+
+
+def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
+    r"""Return shares of people's grades by the grade of the judge, lower and upper bounds.
+
+    Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
+    grades by people); NaN for a grade that the judge never gave. Intervals are those of Wilson
+    (1927) for a share p, with pairs divided by the design effect of topics, as pairs of a topic are
+    alike: the variance of p by the jackknife over topics,
+
+    .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
+
+    over p (1 - p) / n, and at least 1; the t quantile has the degrees of freedom that ``freedom``
+    finds in these terms. A share of 0 or 1 has no variance to estimate it from: each topic counts
+    as one pair there.
+    """
+    counts = np.swapaxes(tables, 1, 2).astype(np.float64)
+    of_grade = counts.sum(axis=2, keepdims=True)
+    size = of_grade.sum(axis=0)
+    topics = (of_grade > 0).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = counts.sum(axis=0) / size
+        # The change of the share without each topic.
+        apart = (counts - share * of_grade) / (size - of_grade)
+        variance = (topics - 1) / topics * (apart**2).sum(axis=0)
+        effect = np.maximum(1.0, variance / (share * (1 - share) / size))
+    certain = (share == 0) | (share == 1)
+    pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
+    known = np.where(certain, topics - 1, freedom(apart, topics))
+    low, high = wilson(share, pairs, stdtrit(np.maximum(known, 1), (1 + confidence) / 2))
+    # One topic says nothing of others.
+    alone = (topics < 2) & ~np.isnan(share)
+    return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
+
 
 LEVELS = tuple(name for name in LAWS if name not in {"linear", "quadratic"})
 """Levels of measurement of Krippendorff's alpha."""
 
 COUNTS = {
-    "labels": "labels of the judge",
-    "pairs": "labels of what people judged too",
-    "missing": "pairs that people judged and the judge did not",
-    "extra": "labels of other documents of topics that people judged",
-    "unknown": "labels of topics that people did not judge",
-    "unparsed": "answers without a grade",
-    "cut": "grades off the scale, cut",
+    "labels": Column("Number of labels of the judge."),
+    "pairs": Column("Number of them for documents that people judged too."),
+    "missing": Column("Number of documents that people judged and the judge did not."),
+    "extra": Column("Number of labels of other documents of topics that people judged."),
+    "unknown": Column("Number of labels of topics that people did not judge."),
+    "unparsed": Column("Number of answers without a grade."),
+    "cut": Column("Number of grades off the scale that were replaced by its nearer end."),
 }
-"""What is counted of each judge."""
+"""Counts of each judge."""
 
 BESIDES = ("missing", "extra", "unknown", "unparsed", "cut")
 """Counts that are 0 where a judge labelled what people judged, and nothing else."""
@@ -58,13 +90,13 @@ Statistic = Callable[[Tables], Floats]
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Name what is computed of the tables of people (first) and a judge (second)."""
     cuts = [(name, low) for name, low in zip(scale.cuts, scale.grades[1:], strict=False)]
-    binary = partial(laws.krippendorff_alpha, distance="nominal")
+    binary = partial(coefficients.krippendorff_alpha, distance="nominal")
     return {
-        "kappa": laws.cohen_kappa,
-        **{f"kappa {name}": _cut(laws.cohen_kappa, low) for name, low in cuts},
-        "alpha": partial(laws.krippendorff_alpha, distance=level),
+        "kappa": coefficients.cohen_kappa,
+        **{f"kappa {name}": _cut(coefficients.cohen_kappa, low) for name, low in cuts},
+        "alpha": partial(coefficients.krippendorff_alpha, distance=level),
         **{f"alpha {name}": _cut(binary, low) for name, low in cuts},
-        "agreement": laws.observed,
+        "agreement": coefficients.observed,
         "bias": partial(_mean_of, lambda apart: apart),
         "over": partial(_mean_of, lambda apart: apart > 0),
         "under": partial(_mean_of, lambda apart: apart < 0),
@@ -86,8 +118,8 @@ def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeComparison(Framed, Plotted):
-    """Judges beside people; made by :func:`compare_judges`.
+class JudgeComparison(Result):
+    """Agreement of judges with people; made by :func:`compare_judges`.
 
     Attributes
     ----------
@@ -98,21 +130,61 @@ class JudgeComparison(Framed, Plotted):
     joint
         Pairs by grade of people and grade of the judge; shape (judges, topics, grades, grades).
     counts
-        How many `labels`, `pairs`, `missing`, `extra`, `unknown`, `unparsed` and `cut` there are;
-        shape (judges,) each.
+        The counts of the table `agreement`, by name; shape (judges,) each.
     statistics
-        Names of what was computed: `kappa` of all grades and at each cut of the scale, such as
-        `kappa 01|23`; `alpha` at the level asked for, and nominal at each cut; `agreement`, the
-        share of equal grades; `bias`, the mean of grade by the judge minus grade by people; `over`
-        and `under`, shares of pairs that the judge grades higher or lower.
+        Names of the statistics in the table `agreement`.
     values, low, high
-        The statistics and their intervals over topics; shape (judges, statistics). NaN where one is
-        not defined, as kappa is when all grades are the same.
+        The statistics and their confidence intervals over topics; shape (judges, statistics). NaN
+        where one is not defined, as kappa is when all grades are the same.
     level, confidence
-        Level of measurement of alpha; confidence of the intervals.
+        Level of measurement of alpha; confidence level of the intervals.
     notes
-        What else should be known.
+        Statistics that are not defined, and how labels were read.
     """
+
+    columns: ClassVar[dict[str, Columns]] = {
+        "agreement": {
+            "judge": Column("Judge.", key=True),
+            **COUNTS,
+            "kappa": Column("Cohen's kappa of all grades; null where it is not defined."),
+            "alpha": Column(
+                "Krippendorff's alpha of all grades, at the level of measurement that was"
+                " requested; null where it is not defined."
+            ),
+            "*": Column(
+                "Kappa or nominal alpha of grades cut in two, such as `kappa 01|23`; null where"
+                " it is not defined."
+            ),
+            "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
+            "bias": Column("Mean of the grade by the judge minus the grade by people."),
+            "over": Column("Proportion of pairs that the judge grades higher, from 0 to 1."),
+            "under": Column("Proportion of pairs that the judge grades lower, from 0 to 1."),
+        },
+        "intervals": {
+            "judge": Column("Judge.", key=True),
+            "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
+            "estimate": Column("Its value; null where it is not defined.", 3),
+            "low": Column("Lower bound of its confidence interval over topics, or null.", 3),
+            "high": Column("Upper bound of that interval.", 3),
+        },
+        "calibration": {
+            "judge": Column("Judge.", key=True),
+            "label": Column("Grade by the judge.", key=True),
+            "grade": Column("Grade by people.", key=True),
+            "pairs": Column("Number of pairs with these two grades."),
+            "share": Column(
+                "Proportion of the pairs with this label, from 0 to 1; null for a label that the"
+                " judge never gave.",
+                3,
+            ),
+            "low": Column(
+                "Lower bound of its Wilson interval, with pairs divided by the design effect of"
+                " topics.",
+                3,
+            ),
+            "high": Column("Upper bound of that interval.", 3),
+        },
+    }
 
     judges: tuple[str, ...]
     topics: tuple[str, ...]
@@ -127,18 +199,18 @@ class JudgeComparison(Framed, Plotted):
     confidence: float
     notes: tuple[str, ...] = ()
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a judge: the counts, and the statistics; null is not defined."""
-        return pl.DataFrame(
-            {
-                "judge": self.judges,
-                **self.counts,
-                **dict(zip(self.statistics, self.values.T, strict=True)),
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables `agreement`, `intervals` and `calibration`."""
+        statistics = dict(zip(self.statistics, self.values.T, strict=True))
+        agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
+        return {
+            "agreement": agreement.with_columns(pl.selectors.float().fill_nan(None)),
+            "intervals": self.intervals(),
+            "calibration": self.calibration(),
+        }
 
     def intervals(self) -> pl.DataFrame:
-        """Return a row a judge and statistic: estimate, low, high."""
+        """Return the table `intervals`, a row for each judge and statistic."""
         judge, statistic = (index.ravel() for index in np.indices(self.values.shape))
         numbers = {"estimate": self.values, "low": self.low, "high": self.high}
         return pl.DataFrame(
@@ -150,16 +222,7 @@ class JudgeComparison(Framed, Plotted):
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def calibration(self) -> pl.DataFrame:
-        """Return the shares of people's grades by the grade of the judge, with intervals.
-
-        Returns
-        -------
-        polars.DataFrame
-            A row a judge, grade of the judge (`label`) and grade of people (`grade`): how many
-            `pairs`, their `share` of the pairs with this label, and Wilson's interval `low` to
-            `high`, with pairs divided by the design effect of topics. Null for a label that the
-            judge never gave.
-        """
+        """Return the table `calibration`: proportions of people's grades by grade of the judge."""
         found = [calibration(table, self.confidence) for table in self.joint]
         judge, label, grade = (
             index.ravel() for index in np.indices((len(self.judges), *self.joint.shape[-2:]))
@@ -176,37 +239,35 @@ class JudgeComparison(Framed, Plotted):
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def confusion(self, judge: str) -> pl.DataFrame:
-        """Return the pairs by grade of people, a row each, and grade of a judge, a column each."""
+        """Return the number of pairs by grade of people (rows) and grade of a judge (columns)."""
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
         columns = {str(name): table[:, k] for k, name in enumerate(self.scale)}
         return pl.DataFrame({"grade by people": self.scale, **columns})
 
     def tables(self) -> list[Table]:
-        """Return what people read; the calibration only of a few judges."""
-        found = [self._agreement(), self._limits()]
-        if any(self.counts[name].any() for name in BESIDES):
-            title = "Labels that fit nothing, and answers that are none"
-            shown = from_frame(self.to_polars().select("judge", *COUNTS), title, left=("judge",))
-            notes = [f"{name}: {COUNTS[name]}" for name in COUNTS]
-            found.append(Table(title, shown.head, shown.rows, shown.left, notes))
-        if len(self.judges) <= FEW:
-            found += [self._calibration(judge) for judge in self.judges]
-        return found
-
-    def _agreement(self) -> Table:
+        """Return tables for reading; calibration only of a few judges."""
+        frame, declared = self.to_polars(), self.columns["agreement"]
         title = (
             f"Agreement with people: kappa, and alpha ({self.level}; nominal where grades are cut)"
         )
         chosen = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        frame = self.to_polars().select("judge", "pairs", *chosen)
-        return from_frame(frame, title, left=("judge",))
+        agreement = readable(frame.select("judge", "pairs", *chosen), title, declared)
+        tables = [agreement, self._intervals()]
+        if any(self.counts[name].any() for name in BESIDES):
+            title = "Labels without a counterpart, and answers without a grade"
+            counts = readable(frame.select("judge", *COUNTS), title, declared)
+            notes = [f"{k}: {one.about[0].lower()}{one.about[1:-1]}" for k, one in COUNTS.items()]
+            tables.append(replace(counts, notes=notes))
+        if len(self.judges) <= FEW:
+            tables += [self._calibration(judge) for judge in self.judges]
+        return tables
 
-    def _limits(self) -> Table:
+    def _intervals(self) -> Table:
         chosen = [self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")]
         head = ["judge"]
         for k in chosen:
-            head += [self.statistics[k], "limits"]
+            head += [self.statistics[k], "interval"]
         rows = []
         for judge, values, *limits in zip(
             self.judges, self.values, self.low, self.high, strict=True
@@ -215,18 +276,18 @@ class JudgeComparison(Framed, Plotted):
             for k in chosen:
                 row += [number(values[k], 3), between(limits[0][k], limits[1][k], 3)]
             rows.append([*row, *(number(values[self.statistics.index(k)], 3) for k in SIDES)])
-        title = f"The same over topics: {100 * self.confidence:g}% limits"
+        title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
-            "limits: t interval of the jackknife over topics: kappa and alpha of ln(1 - value),"
-            " agreement of log odds",
-            "bias: mean of grade by the judge minus grade by people; over, under: share of pairs"
-            " that the judge grades higher, lower",
+            "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"
+            " kappa and alpha, of log odds for agreement",
+            "bias: mean of the grade by the judge minus the grade by people; over, under:"
+            " proportion of pairs that the judge grades higher, lower",
         )
         return Table(title, [*head, *SIDES], rows, (0,), notes)
 
     def _calibration(self, judge: str) -> Table:
         frame = self.calibration().filter(pl.col("judge") == judge)
-        title = f"Calibration of {judge}: how people graded what it gave each grade"
+        title = f"Calibration of {judge}: proportions of people's grades by grade of the judge"
         rows = []
         for (label,), part in frame.group_by(["label"], maintain_order=True):
             shares = [
@@ -238,17 +299,15 @@ class JudgeComparison(Framed, Plotted):
             rows.append([str(label), f"{part['pairs'].sum():,}", *shares])
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
-            f"in brackets: {100 * self.confidence:g}% interval of Wilson, pairs divided by the"
+            f"in brackets: {100 * self.confidence:g}% Wilson interval, with pairs divided by the"
             " design effect of topics"
         )
         return Table(title, head, rows, (0,), (note,))
 
-    def __str__(self) -> str:
-        return "\n\n".join([repr(self), *map(str, self.tables()), *self.notes])
-
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of judges and topics, and the scale."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.topics), 'topic')}"
-        return f"JudgeComparison({sizes}, grades {self.scale[0]} to {self.scale[-1]})"
+        return [f"{sizes}, grades {self.scale[0]} to {self.scale[-1]}"]
 
 
 def compare_judges(

@@ -1,63 +1,136 @@
-"""Whether judges favour the systems of their own family."""
+"""Self-preference of judges: bias towards the systems of their own family."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from cranfield.assess.judges.families import kin_of, own_of
-from cranfield.assess.judges.rankings import ranks_of, rounded
-from cranfield.assess.judges.scoring import by_all
+from cranfield.assess.judges.rankings import by_all, ranks_of, rounded
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.checks import check_share
-from cranfield.base.errors import PolicyError
-from cranfield.base.showing import Plotted
-from cranfield.base.words import counted, some_of
-from cranfield.tabular import Table, from_frame
-from cranfield.tabular.frames import Framed
+from cranfield.base.errors import PolicyError, check_share, quoted
+from cranfield.base.text import counted, some_of
+from cranfield.result import Column, Columns, Result, readable
+from cranfield.sources import schemas
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import FRAMES, Schema
+from cranfield.sources.values import ID
+from cranfield.tabular import Table
+
+_FAMILIES = Schema(
+    "table of families",
+    (
+        schemas.Column("name", ID, "judge"),
+        schemas.Column("family", ID),
+    ),
+    called="the families",
+    formats=FRAMES,
+    otherwise="csv",
+    readable="table of names and families",
+    tuples=("name", "family"),
+)
+
+
+def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+    """Tell which systems share a family with each judge; shape (judges, systems).
+
+    A name without an entry is a family of its own, so that a table may also list the systems of
+    each judge. A system of the judge's own name is no kin, but the judge itself.
+    """
+    known = _read(families)
+    kin = np.array(
+        [[not _of(judge, known).isdisjoint(_of(one, known)) for one in systems] for judge in judges]
+    )
+    return np.asarray(kin & ~own_of(judges, systems))
+
+
+def own_of(judges: Sequence[str], systems: Sequence[str]) -> Bools:
+    return np.array([[judge == system for system in systems] for judge in judges])
+
+
+def _of(name: str, known: Mapping[str, set[str]]) -> set[str]:
+    return known.get(name, {name})
+
+
+def _read(families: Any) -> dict[str, set[str]]:
+    if isinstance(families, Mapping):
+        pairs: Iterable[tuple[Any, Any]] = (
+            (name, one)
+            for name, some in families.items()
+            for one in ([some] if isinstance(some, str) or not isinstance(some, Iterable) else some)
+        )
+    else:
+        table = read_table(families, _FAMILIES)
+        pairs = table.frame.rows()
+    known: dict[str, set[str]] = {}
+    for name, one in pairs:
+        if not isinstance(one, (str, int)):
+            raise PolicyError(f"the family of {quoted(name)} is {quoted(one)}, which is no name")
+        known.setdefault(str(name), set()).add(str(one))
+    return known
+
 
 SAME = 1e-12
 """Spread of values that differ by rounding only."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KinBias(Framed, Plotted):
-    """How much judges favour their own family; made by :func:`kin_bias`.
-
-    Shapes are (measures, judges).
+class KinBias(Result):
+    """Self-preference of judges: bias towards their own family; made by :func:`kin_bias`.
 
     Attributes
     ----------
     measures, judges, systems
         Their names.
     kin
-        How many systems are kin of each judge, itself left out; shape (judges,).
-    topics
-        Topics on which the judge has labels and all systems have scores.
-    shift_of_kin, shift_of_others
-        Mean over topics and systems of score by the judge minus score by people.
-    bias
-        Their difference; above 0, the judge favours its kin. NaN for a judge without kin, or with
-        no others.
-    low, high
-        t interval over topics; NaN if the bias is the same in all topics.
-    low_together, high_together
-        The same by Bonferroni, so that the intervals of all judges hold together for one measure.
-    pvalue
-        P-value of the two-sided t-test that the bias is 0, without correction; NaN if there is no
-        interval.
+        The column of that name; shape (judges,).
+    topics, shift_of_kin, shift_of_others, bias, low, high, low_together, high_together, pvalue
+        The columns; shape (measures, judges). NaN stands for null.
     rank_by_people, rank_by_judge
-        Ranks of the system called like the judge, by people and by the judge itself; 0 where there
-        is none.
+        The ranks of the judge's own system; shape (measures, judges). 0 stands for null.
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     notes
-        What else should be known.
+        Judges without a bias, biases without an interval, and how labels were read.
     """
+
+    name: ClassVar[str] = "kin"
+    columns: ClassVar[Columns] = {
+        "measure": Column("Measure.", key=True, read=False),
+        "judge": Column("Judge.", key=True),
+        "kin": Column("Number of systems of the judge's family, without the judge itself."),
+        "topics": Column("Number of topics on which the judge has labels and all systems scores."),
+        "shift of kin": Column(
+            "Mean over topics and systems of its family of the score by the judge minus the score"
+            " by people."
+        ),
+        "shift of others": Column("The same for all other systems."),
+        "kin bias": Column(
+            "Difference of the two shifts, above 0 where the judge favours its family; null for a"
+            " judge without kin, or without others."
+        ),
+        "low": Column(
+            "Lower bound of its t interval over topics; null if the bias is the same on all topics."
+        ),
+        "high": Column("Upper bound of that interval."),
+        "low together": Column(
+            "Lower bound of the simultaneous interval for all judges and one measure, by"
+            " Bonferroni."
+        ),
+        "high together": Column("Upper bound of that interval."),
+        "p": Column(
+            "p-value of the two-sided t-test that the bias is 0, uncorrected; null without an"
+            " interval."
+        ),
+        "own rank by people": Column(
+            "Rank by people of the system with the name of the judge; null where there is none."
+        ),
+        "own rank by itself": Column("Rank of that system by the judge itself."),
+    }
 
     measures: tuple[str, ...]
     judges: tuple[str, ...]
@@ -77,8 +150,7 @@ class KinBias(Framed, Plotted):
     confidence: float
     notes: tuple[str, ...] = ()
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a measure and judge; ranks only where some judge is a system."""
+    def _frame(self) -> pl.DataFrame:
         m, k = (index.ravel() for index in np.indices(self.bias.shape))
         numbers = {
             "shift of kin": self.shift_of_kin,
@@ -110,38 +182,33 @@ class KinBias(Framed, Plotted):
         )
 
     def tables(self) -> list[Table]:
-        """Return what people read: a table a measure."""
+        """Return a table for reading for each measure."""
         level = f"{100 * self.confidence:g}%"
         judges = int((~np.isnan(self.bias[0])).sum())
         notes = [
-            "kin bias: mean over topics of the shift of kin minus the shift of all others; shift:"
-            " score by the judge minus score by people; the judge's own run is neither",
+            "kin bias: self-preference, the mean over topics of the shift of kin minus the shift of"
+            " all others; shift: score by the judge minus score by people; the judge's own run is"
+            " neither kin nor other",
             f"low, high: {level} t interval over topics; together: by Bonferroni for"
             f" {counted(judges, 'judge')}",
         ]
-        found = []
-        for measure in self.measures:
-            title = f"Kin bias: {measure}"
-            frame = self.to_polars().filter(pl.col("measure") == measure).drop("measure")
-            table = from_frame(frame, title, left=("judge",))
+        parts = self._frame().partition_by("measure", maintain_order=True)
+        tables = []
+        for measure, part in zip(self.measures, parts, strict=True):
+            table = readable(part, f"Self-preference bias: {measure}", self.columns)
             place = list(table.head).index("p")
+            small = (place, "0.0000")
             rows = [
-                [
-                    *row[:place],
-                    "<0.0001" if row[place] == "0.0000" else row[place],
-                    *row[place + 1 :],
-                ]
+                ["<0.0001" if (k, cell) == small else cell for k, cell in enumerate(row)]
                 for row in table.rows
             ]
-            found.append(Table(title, table.head, rows, table.left, notes))
-        return found
+            tables.append(replace(table, rows=rows, notes=notes))
+        return tables
 
-    def __str__(self) -> str:
-        return "\n\n".join([repr(self), *map(str, self.tables()), *self.notes])
-
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
-        return f"KinBias({sizes}: {some_of(self.measures, 5)})"
+        return [f"{sizes}: {some_of(self.measures, 5)}"]
 
 
 def kin_bias(
@@ -156,7 +223,7 @@ def kin_bias(
     confidence: float = 0.95,
     **options: Any,
 ) -> KinBias:
-    r"""Ask whether judges favour systems of their own family, such as those of the same model.
+    r"""Measure whether judges favour systems of their own family, such as those of the same model.
 
     .. math::
         b_j = \frac{1}{T} \sum_t \left( \operatorname{mean}_{s \in K_j} \Delta_{jst}

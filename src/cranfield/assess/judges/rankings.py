@@ -1,30 +1,137 @@
-"""What a judge does to the ranking of systems, beside the ranking by people."""
+"""Rankings of systems by the labels of judges, compared with the ranking by people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.agreement.intervals import jackknife
-from cranfield.assess.judges.scoring import ByAll, by_all
+from cranfield.assess.agreement.coefficients import jackknife
+from cranfield.assess.judges.reading import Panel, panel_of
 from cranfield.base.arrays import Floats, Ints, to_order
-from cranfield.base.checks import check_share
-from cranfield.base.errors import CranfieldError
-from cranfield.base.words import counted, some_of
+from cranfield.base.errors import CranfieldError, PolicyError, check_share
+from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
+from cranfield.evaluation.evaluation import score
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.result import Column, Columns, Result
+from cranfield.scores.averages import FLOOR
 from cranfield.tabular import Table, between, number
-from cranfield.tabular.frames import Framed
+
+
+@dataclass(frozen=True, eq=False)
+class ByAll:
+    """Scores of the same runs by people and by each judge, the higher the better.
+
+    people: shape (measures, topics, systems).
+    judges: shape (measures, judges, topics, systems); NaN on topics without a label of the judge.
+    Scores whose low values are good ones have their sign turned, and those whose mean is geometric
+    are logarithms, so that systems are in order of their means.
+    """
+
+    panel: Panel
+    measures: tuple[Measure, ...]
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    people: Floats
+    judges: Floats
+
+
+def by_all(
+    runs: Any,
+    human: Any,
+    judges: Any,
+    measures: str | Measure | Sequence[str | Measure],
+    *,
+    scale: Any = None,
+    cut: bool = False,
+    logs: bool = False,
+    **options: Any,
+) -> ByAll:
+    """Judge the runs once by all; with `logs`, scores that are summed up so are logarithms."""
+    wanted = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
+    if not wanted:
+        raise PolicyError("no measure was given")
+    panel = panel_of(human, judges, scale, cut)
+    if options.get("aspects"):
+        raise PolicyError("aspects are not for judges: each judge is one here")
+    if options.get("max_grade") is not None:
+        raise PolicyError("expected the highest grade of judges by scale=..., got max_grade=...")
+    labels = {one.name: one.labels for one in panel.judges}
+    judged = judge(runs, panel.human, **{**options, "aspects": labels})
+    by_judge = judged.annotations.aspects
+    place = {topic: k for k, topic in enumerate(judged.topics)}
+    values = np.empty((len(wanted), len(labels), *judged.shape))
+    for k, one in enumerate(panel.judges):
+        values[:, k] = _values(by_judge[one.name], wanted, panel.scale.high, logs)
+        told = np.zeros(len(place), dtype=bool)
+        has = np.unique(one.labels.codes)
+        told[[place[one.labels.topics[c]] for c in has if one.labels.topics[c] in place]] = True
+        values[:, k, ~told] = np.nan
+    people = _values(judged, wanted, panel.scale.high, logs)
+    return ByAll(panel, wanted, judged.topics, judged.systems, people, values)
+
+
+def _values(judged: JudgedRuns, wanted: Sequence[Measure], highest: int, logs: bool) -> Floats:
+    # What depends on the highest grade takes that of the scale, whoever gave it or not.
+    judged = replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
+    scores = score(judged, wanted).values()
+    tables = []
+    for one in scores:
+        table = -one.values if one.lower_is_better else one.values
+        if logs and one.aggregate == "geometric":
+            table = np.log(np.maximum(one.values, FLOOR))
+        tables.append(table)
+    return np.array(tables)
+
+
+def judges_as_runs(
+    human: Any, judges: Any, *, scale: Any = None, cut: bool = False
+) -> tuple[Run, ...]:
+    """Make a run of each judge: documents in order of its own grades.
+
+    Documents of one grade are tied, and :func:`cranfield.judge` breaks ties by id, descending by
+    default. So judges can be evaluated as the systems that they are, by people and by each other
+    (the setting of :func:`kin_bias` when there are no other systems).
+
+    Parameters
+    ----------
+    human, judges, scale, cut
+        As for :func:`compare_judges`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels = {"q1": {"d1": 2, "d2": 0}}
+    >>> [run] = judges_as_runs(qrels, {"llm": {"q1": {"d1": 1, "d2": 2}}})
+    >>> run, cf.evaluate([run], qrels, "RR").by_system().rows()
+    (Run('llm': 1 topic, 2 documents), [('llm', 0.5)])
+    """
+    panel = panel_of(human, judges, scale, cut)
+    return tuple(
+        Run(
+            one.name,
+            one.labels.topics,
+            one.labels.codes,
+            one.labels.docs,
+            one.labels.grades.astype(np.float64),
+        )
+        for one in panel.judges
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeRankings(Framed):
+class JudgeRankings(Result):
     """Rankings of systems by each judge and by people; made by :func:`judge_rankings`.
 
-    Shapes are (measures, judges), with systems or limits as a last axis.
+    Shapes are (measures, judges), with systems or interval bounds as a last axis.
 
     Attributes
     ----------
@@ -33,22 +140,58 @@ class JudgeRankings(Framed):
     topics
         Topics compared: those with a label of the judge, and a score of each system.
     by_people, by_judge
-        Means over these topics, with a last axis of systems; the higher the better: scores whose
-        low values are good ones have their sign turned, and the mean of logarithms stands for a
-        geometric mean.
-    tau, tau_ap, rbo
-        Kendall's tau-b; tau AP, the ranking by people held to be right; and RBO, extrapolated.
+        Means over these topics, with a last axis of systems; the higher the better, as in the
+        table `systems`.
+    tau, tau_ap, rbo, topic_tau, flips
+        Columns of the table `rankings`.
     tau_limits, tau_ap_limits
-        t intervals by the jackknife over topics; shape (measures, judges, 2).
-    topic_tau
-        Mean over topics of the tau of the two rankings of one topic, where there is one.
-    flips
-        Pairs of systems that people and the judge put in opposite orders.
+        Confidence intervals of tau and tau AP; shape (measures, judges, 2).
     p, confidence
-        Persistence of RBO; confidence of the intervals.
+        Persistence of RBO; confidence level of the intervals.
     notes
-        What else should be known.
+        How labels were read.
     """
+
+    columns: ClassVar[dict[str, Columns]] = {
+        "rankings": {
+            "measure": Column("Measure.", key=True),
+            "judge": Column("Judge.", key=True),
+            "topics": Column("Number of topics compared."),
+            "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
+            "tau low": Column(
+                "Lower bound of its t interval by the jackknife over topics; null where there is"
+                " none.",
+                3,
+            ),
+            "tau high": Column("Upper bound of that interval.", 3),
+            "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
+            "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
+            "tau AP high": Column("Upper bound of that interval.", 3),
+            "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
+            "tau by topic": Column(
+                "Mean over topics of the tau of the two rankings of one topic, where defined.",
+                3,
+            ),
+            "flips": Column("Number of pairs of systems in opposite orders."),
+            "largest change": Column(
+                "Largest difference of ranks of a system; above 0 where the judge ranks it higher."
+            ),
+            "of system": Column("System with that difference; the first one by name."),
+        },
+        "systems": {
+            "measure": Column("Measure.", key=True),
+            "judge": Column("Judge.", key=True),
+            "system": Column("System.", key=True),
+            "by people": Column(
+                "Mean score by people, the higher the better: negative where less is better, and"
+                " the mean of logarithms for a geometric mean."
+            ),
+            "by judge": Column("The same by the judge."),
+            "rank by people": Column("Rank by people, from 1; equal means share a rank."),
+            "rank by judge": Column("Rank by the judge."),
+            "change": Column("Rank by people minus rank by the judge."),
+        },
+    }
 
     measures: tuple[str, ...]
     judges: tuple[str, ...]
@@ -72,8 +215,11 @@ class JudgeRankings(Framed):
         """By how many ranks each system is higher by the judge than by people (below 0: lower)."""
         return ranks_of(self.by_people) - ranks_of(self.by_judge)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a measure and judge."""
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables `rankings` and `systems`."""
+        return {"rankings": self._rankings(), "systems": self.by_system()}
+
+    def _rankings(self) -> pl.DataFrame:
         # Of systems that moved as far, the first by name, in whatever order they were given.
         by_name = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__))
         moved = by_name[np.abs(self.changes)[..., by_name].argmax(axis=-1)]
@@ -102,7 +248,7 @@ class JudgeRankings(Framed):
         return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
 
     def by_system(self) -> pl.DataFrame:
-        """Return a row a measure, judge and system: both means, both ranks, and the change."""
+        """Return the table `systems`, a row for each measure, judge and system."""
         m, k, s = (index.ravel() for index in np.indices(self.by_people.shape))
         people, judge = (ranks_of(values).ravel() for values in (self.by_people, self.by_judge))
         return pl.DataFrame(
@@ -119,11 +265,11 @@ class JudgeRankings(Framed):
         )
 
     def tables(self) -> list[Table]:
-        """Return what people read: a table a measure."""
+        """Return a table for reading for each measure."""
         pairs = len(self.systems) * (len(self.systems) - 1) // 2
         found = []
         head = [
-            *("judge", "topics", "tau", "limits", "tau AP", "limits", "RBO", "tau by topic"),
+            *("judge", "topics", "tau", "interval", "tau AP", "interval", "RBO", "tau by topic"),
             *("flips", "largest change", "of system"),
         ]
         for measure in self.measures:
@@ -138,23 +284,21 @@ class JudgeRankings(Framed):
                     f"{row['largest change']:+}",
                     row["of system"],
                 ]
-                for row in self.to_polars().filter(pl.col("measure") == measure).to_dicts()
+                for row in self._rankings().filter(pl.col("measure") == measure).to_dicts()
             ]
             notes = (
-                f"flips: of {counted(pairs, 'pair')} of systems; largest change: ranks, above 0"
-                " where the judge puts the system higher",
-                f"limits: {100 * self.confidence:g}% t intervals by the jackknife over topics; RBO:"
-                f" p = {self.p:g}",
+                f"flips: pairs of systems in opposite orders, of {pairs:,}; largest change:"
+                " difference of ranks, above 0 where the judge ranks the system higher",
+                f"interval: {100 * self.confidence:g}% t interval by the jackknife over topics;"
+                f" RBO: p = {self.p:g}",
             )
             found.append(Table(title, head, rows, (0, len(head) - 1), notes))
         return found
 
-    def __str__(self) -> str:
-        return "\n\n".join([repr(self), *map(str, self.tables()), *self.notes])
-
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of judges and systems, and the measures."""
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
-        return f"JudgeRankings({sizes}: {some_of(self.measures, 5)})"
+        return [f"{sizes}: {some_of(self.measures, 5)}"]
 
 
 def _with_limits(row: Mapping[str, Any], name: str) -> tuple[str, str]:
@@ -283,7 +427,7 @@ def _complete(scored: ByAll, measure: int, judge: int) -> tuple[Floats, Floats]:
 
 
 def _limits(people: Floats, judge: Floats, found: tuple[float, float], confidence: float) -> Floats:
-    """Return the limits of tau and of tau AP, a row each."""
+    """Return the confidence intervals of tau and of tau AP, a row each."""
     topics = len(people)
     one, other = (
         rounded((values.sum(axis=0) - values) / (topics - 1)) for values in (people, judge)

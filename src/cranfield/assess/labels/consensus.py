@@ -1,24 +1,23 @@
-"""One judgment a pair from several labels: chances of grades, and how ties are broken."""
+"""One judgment per pair from several labels, or the next label to ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.table import Labels
+from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
 from cranfield.base.streams import stream_of
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.qrels import Qrels
+from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
-from cranfield.tabular.frames import Framed
 
 TIES = {
     "low": "the lowest of the tied grades",
@@ -43,8 +42,8 @@ _NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Consensus(Framed):
-    """What labels say together, by one method.
+class Consensus(Result):
+    """Labels aggregated to one grade for each pair, by one method.
 
     Attributes
     ----------
@@ -53,8 +52,8 @@ class Consensus(Framed):
     method
         Name of the method.
     posterior
-        Chance of each grade of `labels.grades`, by pair; shape (pairs, grades), rows sum to 1. Of a
-        majority, the share of the (weighted) labels.
+        Probability of each grade of `labels.grades`, by pair; shape (pairs, grades), rows sum to 1.
+        Of a majority, the proportion of the (weighted) labels.
     quality
         How good each worker is by the method, which says what that means; shape (workers,).
     prior
@@ -77,6 +76,15 @@ class Consensus(Framed):
     evidence, parts
         What the choice is made of: the sum, and each label's share; for :meth:`workers`.
     """
+
+    name: ClassVar[str] = "judgments"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic of the pair.", key=True),
+        "doc": Column("Document of the pair.", key=True),
+        "grade": Column("Aggregated grade; null where a tie was dropped."),
+        "*": Column("Probability of the grade in brackets, from 0 to 1, as in `posterior`."),
+        "tied": Column("Whether the most likely grades tie."),
+    }
 
     labels: Labels
     method: str
@@ -222,22 +230,16 @@ class Consensus(Framed):
             }
         ).with_columns(pl.col("quality", "agreement", "without").fill_nan(None))
 
-    def __repr__(self) -> str:
-        return f"Consensus({self._line()})"
-
-    def _line(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the method, the number of pairs, steps and ties."""
         parts = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
         if self.iterations:
             ended = "" if self.converged else ", not converged"
             parts.append(f"{counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{ended}")
         parts.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
-        return ", ".join(parts)
+        return [", ".join(parts)]
 
-    def __str__(self) -> str:
-        return "\n".join((self._line(), *self.notes))
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a pair: topic, document, grade (null: dropped), chances, whether tied."""
+    def _frame(self) -> pl.DataFrame:
         grades = self.labels.grades
         chosen = pl.Series(grades[self.level]).set(pl.Series(self.level < 0), None)
         chances = {f"p({grade})": self.posterior[:, k] for k, grade in enumerate(grades)}
@@ -292,3 +294,259 @@ def _mean_by(codes: Ints, values: Any, kept: Bools, size: int) -> Floats:
     number = np.bincount(codes[kept], minlength=size)
     total = np.bincount(codes[kept], weights=values[kept], minlength=size)
     return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))
+
+
+def majority(labels: Labels, *, weights: Any = None, tie: str = "low", seed: int = 0) -> Consensus:
+    """Take the grade that most labels of a pair give.
+
+    Parameters
+    ----------
+    labels
+        From :func:`read_labels`.
+    weights
+        What a label of each worker counts, from 0 on; shape (workers,). By default 1.
+    tie
+        What becomes of ties: `low`, `high`, `median` (of the pair's labels), `drop`, `random`. A
+        pair whose labels all weigh nothing ties in all grades.
+    seed
+        Of random ties.
+
+    Returns
+    -------
+    Consensus
+        Its chances are shares of labels; a worker's quality is the weight.
+
+    Examples
+    --------
+    >>> from cranfield.assess import majority, read_labels
+    >>> labels = read_labels({"ann": {"q": {"d": 1, "e": 0}}, "bob": {"q": {"d": 0, "e": 0}}})
+    >>> majority(labels, tie="high")
+    Consensus(majority of 2 pairs, 1 tie (high))
+    >>> majority(labels, tie="high").qrels.grades.tolist()
+    [1, 0]
+    """
+    plain = np.ones(len(labels.workers))
+    weight = plain if weights is None else numbers(weights, "weights")
+    if weight.shape != plain.shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise PolicyError(
+            f"weights are {counted(plain.size, 'finite number')} from 0, one a worker"
+        )
+    return _weighted(labels, weight, "majority", tie, seed, {"weights": weights})
+
+
+def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
+    """Take the majority, then weigh each worker by the agreement with it, and take it again.
+
+    Worker Agreement With Aggregate. The weight, which is the worker's quality, is the share of its
+    labels that agree with the plain majority, whose ties are broken by the same policy.
+
+    Examples
+    --------
+    >>> from cranfield.assess import read_labels, wawa
+    >>> labels = read_labels({"ann": {"q": {"d": 1, "e": 0}}, "bob": {"q": {"d": 0, "e": 0}}})
+    >>> wawa(labels).quality.tolist()
+    [0.5, 1.0]
+    """
+    agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
+    # Of a worker whose pairs all tied and were dropped nothing is known: it counts as the others.
+    known = agreement.fill_null(strategy="mean").fill_null(1.0)
+    return _weighted(labels, known.to_numpy(), "wawa", tie, seed, {})
+
+
+def _weighted(
+    labels: Labels, weight: Floats, method: str, tie: str, seed: int, settings: dict[str, Any]
+) -> Consensus:
+    shape = (len(labels.docs), labels.grades.size)
+    refuse_large({"label": len(labels), "grade": shape[1]})
+    of_label = weight[labels.worker]
+    cells = labels.pair * np.int64(shape[1]) + labels.level
+    total = np.bincount(cells, weights=of_label, minlength=shape[0] * shape[1])
+    votes = np.asarray(total, dtype=np.float64).reshape(shape)
+    total = votes.sum(axis=1, keepdims=True)
+    share = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
+
+    def parts() -> Floats:
+        said = np.zeros((len(labels), shape[1]))
+        said[np.arange(len(labels)), labels.level] = of_label
+        return said
+
+    return Consensus(
+        labels=labels,
+        method=method,
+        posterior=share,
+        quality=weight,
+        prior=share.mean(axis=0),
+        objective=np.empty(0),
+        converged=True,
+        tie=tie,
+        seed=seed,
+        gold=np.zeros(shape[0], dtype=bool),
+        evidence=votes,
+        parts=parts,
+        settings=settings,
+    )
+
+
+_LEAD_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class LeadRule:
+    r"""Stop once the lead of the first grade over the second is large for the number of labels.
+
+    .. math:: V_1 - V_2 \ge C \sqrt{n} - \varepsilon n
+
+    with V the votes for the first and the second grade of n labels. Where labels weigh w, V are
+    sums of weights, \(\sqrt n\) is \(\sqrt{\sum w^2}\) and n is \(\sum w\). It can be asked after
+    any number of labels, and holds nothing that it was asked.
+
+    Parameters
+    ----------
+    c
+        C, above 0: the larger, the more labels.
+    epsilon
+        From 0 on: how much of a lead is worth waiting for.
+
+    Notes
+    -----
+    Source: the rule of Abraham, Alonso, Kandylas, Patel, Shelford and Slivkins (2016), How many
+    workers to ask?, as the sum of votes crosses a boundary of order \(\sqrt n\).
+
+    Examples
+    --------
+    >>> rule = LeadRule(c=1.5)
+    >>> rule.stops([[2, 0], [3, 0], [3, 1]]).tolist()
+    [False, True, False]
+    """
+
+    c: float = 1.5
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("c", "above 0"), ("epsilon", "from 0")):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not 0 <= value < np.inf or (name == "c" and value == 0):
+                raise PolicyError(f"{name} must be a finite number {least}, not {value!r}")
+
+    def stops(self, votes: Any, squares: Any = None) -> Bools:
+        """Tell for each pair whether its labels are enough.
+
+        Parameters
+        ----------
+        votes
+            Sum of the weights of the labels of each grade; shape (..., grades).
+        squares
+            Sum of the squared weights of all labels of the pair; shape (...). By default every
+            label weighs 1.
+        """
+        votes = numbers(votes, "votes")
+        if not votes.ndim or not votes.shape[-1]:
+            raise PolicyError("votes are of the grades of pairs, in rows")
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = votes.sum(axis=-1)
+        squares = total if squares is None else numbers(squares, "squares")
+        if not (np.isfinite(total).all() and np.isfinite(squares).all()):
+            raise PolicyError("votes and squares are finite, and so are their sums")
+        if (squares < 0).any():
+            raise PolicyError("sums of squares are not below 0, nor are sums of votes")
+        ordered = np.sort(
+            np.concatenate([np.zeros((*votes.shape[:-1], 1)), votes], axis=-1), axis=-1
+        )
+        lead = ordered[..., -1] - ordered[..., -2]
+        # Sums of weights are rounded, and nobody asked is not enough, whatever the lead.
+        wanted = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
+        return np.asarray((lead >= wanted) & (total > 0))
+
+    def replay(self, labels: Labels, weights: Any = None) -> Stopped:
+        """Go through labels in the order in which they were given, and stop where the rule says so.
+
+        Parameters
+        ----------
+        labels
+            From :func:`read_labels`; by `order` within a pair, else in the order of the rows.
+        weights
+            What a label of each worker counts, such as its quality; shape (workers,).
+        """
+        worth = np.ones(len(labels.workers)) if weights is None else numbers(weights, "weights")
+        fits = worth.shape == (len(labels.workers),)
+        if not fits or not (np.isfinite(worth).all() and (worth >= 0).all()):
+            raise PolicyError(
+                f"weights are {counted(len(labels.workers), 'finite number')} from 0, one a worker"
+            )
+        refuse_large({"label": len(labels), "grade": labels.grades.size})
+        when = np.arange(len(labels)) if labels.order is None else labels.order
+        rows = np.lexsort((when, labels.pair))
+        pair = labels.pair[rows]
+        first = np.searchsorted(pair, np.arange(len(labels.docs)))
+        said = np.zeros((rows.size, labels.grades.size))
+        said[np.arange(rows.size), labels.level[rows]] = worth[labels.worker[rows]]
+        squares = _running((said.sum(axis=1) ** 2)[:, None], first, pair)[:, 0]
+        enough = self.stops(_running(said, first, pair), squares)
+        place = np.arange(rows.size)
+        end = np.full(first.size, rows.size)
+        np.minimum.at(end, pair[enough], place[enough])
+        used = np.zeros(rows.size, dtype=bool)
+        used[rows[place <= end[pair]]] = True
+        return Stopped(self, labels, used, end < rows.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stopped(Result):
+    """Labels that a rule used before it stopped.
+
+    Attributes
+    ----------
+    rule
+        The rule.
+    given
+        All labels.
+    used
+        Whether a label came before the rule said to stop; shape (labels,).
+    decided
+        Whether the rule ever said so, by pair; shape (pairs,).
+    """
+
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic of the pair.", key=True),
+        "doc": Column("Document of the pair.", key=True),
+        "given": Column("Number of labels of the pair."),
+        "used": Column("Number of them that came before the rule said to stop."),
+        "decided": Column("Whether the rule ever said to stop."),
+    }
+
+    rule: LeadRule
+    given: Labels
+    used: Bools
+    decided: Bools
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that were used."""
+        return self.given.restricted(self.used)
+
+    @property
+    def by_pair(self) -> Ints:
+        """Number of labels used; shape (pairs,)."""
+        return np.bincount(self.given.pair[self.used], minlength=self.decided.size)
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of labels used, and of pairs that stay undecided."""
+        undecided = int((~self.decided).sum())
+        return [
+            f"{int(self.used.sum()):,} of {counted(len(self.given), 'label')} used,"
+            f" {counted(undecided, 'pair')} undecided"
+        ]
+
+    def _frame(self) -> pl.DataFrame:
+        given = np.bincount(self.given.pair, minlength=self.decided.size)
+        return self.given.pairs.with_columns(
+            given=pl.Series(given), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
+        )
+
+
+def _running(values: Floats, first: Ints, pair: Ints) -> Floats:
+    """Sum up the rows of each pair so far."""
+    sums = np.cumsum(values, axis=0)
+    before = np.concatenate([np.zeros((1, values.shape[1])), sums])[first]
+    return np.asarray(sums - before[pair])

@@ -1,27 +1,133 @@
-"""Read labels from wherever they are."""
+"""Read labels, or the known grades of some, from files, frames, rows or mappings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.columns import LABELS, OF_WORKER, columns_called, of_lines
 from cranfield.assess.labels.table import Labels
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.collection.files.line_formats import layout_of
+from cranfield.base.arrays import Ints
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    PolicyError,
+    check_choice,
+    check_several,
+    quoted,
+)
+from cranfield.base.text import counted
+from cranfield.collection.files.blank_separated import read_parts
+from cranfield.collection.files.layouts import Layout
+from cranfield.collection.files.line_formats import layout_of, peeked
+from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.columns import columns_of_file, read_columns
-from cranfield.sources.schemas import Schema
-from cranfield.sources.tables import fitted
-from cranfield.sources.values import GRADE, ID
+from cranfield.sources.columns import columns_of_file, fitted, read_columns, read_table, two_columns
+from cranfield.sources.schemas import Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.values import GRADE, GRADE_OR_NONE, ID, NUMBER
+
+LABELS = Schema(
+    "table of labels",
+    (
+        optional("topic", TOPIC.kind),
+        DOC,
+        Column("worker", ID),
+        Column("grade", GRADE_OR_NONE, "judgment"),
+        optional("order", NUMBER, "order"),
+    ),
+    called="labels",
+    decisive=("status", "count", "weight"),
+    tuples=("topic", "doc", "worker", "grade", "order"),
+    numbered=True,
+    hint="; columns={{'{name}': ...}} says which it is (a row is one label; a file of one worker is"
+    " given as NAME=FILE; a table with a column for each worker must be unpivoted first; of votes"
+    " by unknown workers, number those of each document in a column worker)",
+)
+
+OF_WORKER = replace(
+    LABELS,
+    kind="table of judgments",
+    called="judgments",
+    columns=tuple(column for column in LABELS.columns if column.name != "worker"),
+    tuples=("topic", "doc", "grade"),
+    hint="; columns={{'{name}': ...}} says which it is",
+)
+"""Judgments of one worker, whose name is known."""
+
+
+def columns_called(names: Iterable[str], schema: Schema) -> list[str]:
+    """Return the columns of a schema that usual names stand for."""
+    found: list[str] = []
+    for name in names:
+        known = (one.name for one in schema.columns if spelt(name) in map(spelt, one.names))
+        column = next(known, None)
+        if column is None or column in found:
+            listed = ", ".join(one.name for one in schema.columns)
+            reason = f"expected one of: {listed}" if column is None else f"a second {column}"
+            raise PolicyError(f"unknown column {quoted(name)} in columns; {reason}")
+        found.append(column)
+    return found
+
+
+_TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
+ITERATIONS = ("0", "Q0")
+"""What stands in judgments where labels have a document: no collection has this one alone."""
+
+_OF_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
+
+
+def of_lines(
+    source: Source, columns: str | Sequence[str] | None, encoding: str
+) -> tuple[pl.DataFrame, Origin]:
+    """Read lines of fields between blanks."""
+    check_encoding(encoding)
+    source, first = peeked(source.in_encoding(encoding, "text"))
+    heads = (line.strip() for line in first.splitlines())
+    head = next((head for head in heads if head and not head.startswith(b"#")), b"")
+    tabs = len(head.split(b"\t"))
+    width = tabs if tabs in _OF_WIDTH else len(head.split())
+    if not width:
+        raise LABELS.empty(source.name)
+    layout = _layout(columns if columns is not None else _OF_WIDTH.get(width), width, source.name)
+    lines = LineMap()
+    parts = read_parts(source, layout, lines, lambda part: part.frame)
+    frame = pl.concat(list(parts))
+    if columns is None and frame["doc"].is_in(ITERATIONS).all():
+        name = source.name
+        raise InputError(
+            f"looks like judgments; name the assessor: NAME={name}, in Python {{'NAME': '{name}'}};"
+            f" or, if these are labels, say columns='{_OF_WIDTH[width]}'",
+            source=name,
+        )
+    gaps = [
+        pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
+        for column in LABELS.columns
+        if column.name not in frame.columns
+    ]
+    names = [column.name for column in LABELS.columns]
+    return frame.with_columns(gaps).select(names), Origin(source.name, lines)
+
+
+def _layout(columns: str | Sequence[str] | None, width: int, source: str) -> Layout:
+    if columns is None:
+        raise InputError(
+            f"lines of {width} fields; say what they are, such as columns='worker doc grade'",
+            source=source,
+        )
+    names = columns.split() if isinstance(columns, str) else [str(name) for name in columns]
+    known = iter(columns_called((name for name in names if name != "-"), LABELS))
+    read = [f"-{k}" if name == "-" else next(known) for k, name in enumerate(names)]
+    if lacking := [name for name in LABELS.required if name not in read]:
+        raise PolicyError(f"columns {quoted(' '.join(names))} lack {lacking[0]}")
+    types = {name: _TYPES.get(name, pl.String) for name in read}
+    return Layout("label", types, tuple(name for name in types if not name.startswith("-")))
+
 
 REPEATS = {
     "error": "a second label of a worker for a pair is an error",
@@ -88,6 +194,7 @@ def read_labels(
     >>> read_labels({"ann": {"q1": {"d1": 2}}, "bob": {"q1": {"d1": 0, "d2": 1}}}, grades=range(3))
     Labels(3 labels of 2 pairs by 2 workers, grades 0, 1, 2)
     """
+    check_several("grades", grades)
     check_choice("repeats", repeats, REPEATS)
     check_choice("missing", missing, MISSING)
     check_encoding(encoding)
@@ -250,7 +357,7 @@ class _Rows:
             raise InputError("no label has a grade", source=self.origin.name)
         if gone:
             self.frame = self.frame.drop_nulls("grade")
-            self.notes.append(f"{counted(gone, 'label')} without a grade left out")
+            self.notes.append(f"{counted(gone, 'label')} without a grade excluded")
 
     def _off(self, scale: np.ndarray[Any, Any] | None) -> None:
         if scale is not None:
@@ -307,3 +414,68 @@ def _scale(grades: Iterable[int]) -> np.ndarray[Any, Any]:
 def _is_text(data: Any) -> bool:
     path = isinstance(data, (str, PathLike))
     return path and FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) not in LABELS.formats
+
+
+_ITEMS = schema_of_lines(
+    "table of gold grades",
+    Column("doc", DOC.kind, "doc"),
+    Column("grade", GRADE, "judgment"),
+    mapping=two_columns("doc", "grade"),
+)
+
+
+def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
+    """Read judgments; of items without topics also `{item: grade}`, or lines of item and grade."""
+    if labels.topics == (NO_TOPIC,) and _of_items(data):
+        if options.get("columns") or options.get("encoding", "utf-8") != "utf-8":
+            raise PolicyError("columns and encoding are for judgments, got items and grades")
+        data, options = read_table(data, _ITEMS).frame.with_columns(topic=pl.lit(NO_TOPIC)), {}
+    return read_qrels(data, **options)
+
+
+def _of_items(data: Any) -> bool:
+    if isinstance(data, Mapping):
+        return not any(isinstance(value, Mapping) for value in data.values())
+    if not isinstance(data, (str, PathLike)) or str(data).startswith("irds:"):
+        return False
+    source = Source(fspath(data))
+    if source.suffix in FORMAT_OF_SUFFIX or source.path == "-":
+        return False
+    first = next((line for line in source.read().splitlines() if line.strip()), b"")
+    return len(first.split()) == 2
+
+
+def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
+    """Return the known grade of each pair as a place on the scale, -1 where none is; and notes."""
+    level = np.full(len(labels.docs), -1, dtype=np.int64)
+    if data is None:
+        return level, ()
+    qrels = read_gold(data, labels)
+    if qrels.subtopics is not None:
+        raise InputError("gold judgments by subtopic are not taken", source=qrels.origin.name)
+    found = labels.pairs.join(
+        qrels.to_polars().select("topic", "doc", "grade"),
+        on=["topic", "doc"],
+        how="left",
+        maintain_order="left",
+    )["grade"]
+    rows = found.is_not_null().arg_true().to_numpy()
+    if not rows.size:
+        raise CranfieldError(f"{qrels.origin.name}: no labelled pair is among the gold judgments")
+    grades = found.gather(rows).to_numpy()
+    level[rows] = np.searchsorted(labels.grades, grades)
+    off = np.flatnonzero(labels.grades[np.minimum(level[rows], labels.grades.size - 1)] != grades)
+    if off.size:
+        topic, doc = labels.pairs.row(int(rows[off[0]]))
+        scale = ", ".join(map(str, labels.grades[:8].tolist()))
+        raise InputError(
+            f"gold grade {grades[off[0]]} is off the scale of the labels ({scale})",
+            source=qrels.origin.name,
+            topic=topic,
+            doc=doc,
+        )
+    unused = len(qrels) - rows.size
+    notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
+    if unused:
+        notes.append(f"{counted(unused, 'gold judgment')} of pairs without a label")
+    return level, tuple(notes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.collection.keys import Codes
 from cranfield.collection.run import kept_rows
+from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
-from cranfield.tabular.frames import Framed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 DENSE = 1 << 28
 """Numbers that a table may hold at the most, where it is mostly gaps."""
@@ -35,7 +36,7 @@ def refuse_large(sizes: Mapping[str, int]) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels(Framed):
+class Labels(Result):
     """Labels of workers, crowds or machines; made by :func:`read_labels`.
 
     A pair is a document of a topic that somebody labelled. All arrays are read-only.
@@ -72,6 +73,15 @@ class Labels(Framed):
     array([[1., 0.]])
     """
 
+    name: ClassVar[str] = "labels"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic of the label.", key=True),
+        "doc": Column("Document that was labelled.", key=True),
+        "worker": Column("Worker who gave the label.", key=True),
+        "grade": Column("Grade."),
+        "order": Column("When the label was given, a number that rises; absent if not known."),
+    }
+
     topics: tuple[str, ...]
     topic_of: Codes
     docs: pl.Series
@@ -93,15 +103,16 @@ class Labels(Framed):
     def __len__(self) -> int:
         return self.pair.size
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of labels, pairs, topics and workers, and the scale."""
         several = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
         scale = ", ".join(map(str, self.grades.tolist()))
         if self.grades.size > 6:
             scale = f"{self.grades[0]} to {self.grades[-1]} ({self.grades.size})"
-        return (
-            f"Labels({counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{several}"
-            f" by {counted(len(self.workers), 'worker')}, grades {scale})"
-        )
+        return [
+            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{several}"
+            f" by {counted(len(self.workers), 'worker')}, grades {scale}"
+        ]
 
     @property
     def grade(self) -> NDArray[np.int32]:
@@ -190,8 +201,7 @@ class Labels(Framed):
             origin=Origin(self.origin.name),
         )
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the labels as a data frame: topic, doc, worker, grade, and order where known."""
+    def _frame(self) -> pl.DataFrame:
         columns: dict[str, Any] = {
             "worker": pl.Series(self.workers, dtype=pl.String).gather(self.worker),
             "grade": self.grade,
@@ -199,3 +209,106 @@ class Labels(Framed):
         if self.order is not None:
             columns["order"] = self.order
         return self.pairs[self.pair].with_columns(**columns)
+
+
+MANY = 10
+"""Labels of one grade from which it is an anomaly that a worker gave no other."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Overview(Result):
+    """Summary of labels: their grades, and what to look at before they are aggregated.
+
+    >>> from cranfield.assess import read_labels
+    >>> rows = [("q", "d", "ann", 1), ("q", "d", "bob", 0), ("q", "e", "ann", 1)]
+    >>> print(Overview(read_labels(rows)))
+    3 labels of 2 pairs by 2 workers, grades 0, 1
+    labels per pair: 1 to 2, median 1.5; labels per worker: 1 to 2, median 1.5
+    1 of 2 pairs with one label
+    1 of 2 workers with one label
+    <BLANKLINE>
+    grade  labels   share
+        0       1  0.3333
+        1       2  0.6667
+    """
+
+    name: ClassVar[str] = "grades"
+    columns: ClassVar[Columns] = {
+        "grade": Column("Grade of the scale.", key=True),
+        "labels": Column("Number of labels with this grade."),
+        "share": Column("Proportion of all labels, from 0 to 1."),
+    }
+
+    labels: Labels
+
+    @property
+    def of_pair(self) -> Ints:
+        """How many labels each pair has."""
+        return np.bincount(self.labels.pair, minlength=len(self.labels.docs))
+
+    @property
+    def of_worker(self) -> Ints:
+        """How many labels each worker gave."""
+        return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
+
+    def odd(self) -> list[str]:
+        """Return anomalies to look at before labels are aggregated, a line each."""
+        labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
+        q, workers = labels.grades.size, len(labels.workers)
+        given = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
+        one_grade = (given.reshape(workers, q) > 0).sum(axis=1) == 1
+        alone = np.ones(workers, dtype=bool)
+        # A repeated label of a pair that nobody else labelled is no second opinion.
+        cells = np.unique(labels.pair * np.int64(workers) + labels.worker)
+        pair, worker = np.divmod(cells, workers)
+        shared = np.bincount(pair, minlength=of_pair.size)[pair] > 1
+        alone[worker[shared]] = False
+        unused = labels.grades[~(given.reshape(workers, q).sum(axis=0) > 0)]
+        lines = [
+            _of((of_pair == 1).sum(), of_pair.size, "pair", "with one label"),
+            _of((of_worker == 1).sum(), workers, "worker", "with one label"),
+            _of(
+                (one_grade & (of_worker >= MANY)).sum() if q > 1 else 0,
+                workers,
+                "worker",
+                f"with {MANY} labels or more, all of the same grade",
+            ),
+            _of(
+                (alone & (of_worker > 0)).sum() if workers > 1 else 0,
+                workers,
+                "worker",
+                "without a pair that another worker labelled",
+            ),
+            _of(self._contradicted(), of_pair.size, "pair", "with different grades by one worker"),
+        ]
+        if unused.size:
+            lines.append(f"grades without a label: {', '.join(map(str, unused))}")
+        return [line for line in lines if line]
+
+    def _contradicted(self) -> int:
+        labels = self.labels
+        cells = labels.pair * np.int64(len(labels.workers)) + labels.worker
+        levels = np.unique(np.column_stack([cells, labels.level]), axis=0)
+        cell, number = np.unique(levels[:, 0], return_counts=True)
+        return np.unique(cell[number > 1] // len(labels.workers)).size
+
+    def _frame(self) -> pl.DataFrame:
+        levels = np.bincount(self.labels.level, minlength=self.labels.grades.size)
+        return pl.DataFrame(
+            {"grade": self.labels.grades, "labels": levels, "share": levels / levels.sum()}
+        )
+
+    def heading(self) -> list[str]:
+        """Return lines on sizes, on how labels were read, and on anomalies."""
+        sizes = (("pair", self.of_pair), ("worker", self.of_worker))
+        spread = "; ".join(f"labels per {name}: {_spread(size)}" for name, size in sizes)
+        return [*self.labels.heading(), spread, *self.labels.notes, *self.odd()]
+
+
+def _of(number: int, whole: int, noun: str, what: str) -> str:
+    return f"{number:,} of {counted(whole, noun)} {what}" if number else ""
+
+
+def _spread(sizes: Ints) -> str:
+    low, high = int(sizes.min()), int(sizes.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {np.median(sizes):,g}"

@@ -1,17 +1,69 @@
-"""What a method is: an order in which the documents of a pool are judged, with a text form."""
+"""What a pooling method is: an order in which the documents of a pool are judged."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.asking import Asking
 from cranfield.assess.pools.pool import Pool
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.measures.declared import Declared
+from cranfield.measures.declared import Declared, Kinds
+
+NEARLY = 1e-12
+"""Values that differ by less, of numbers about 1, are taken for equal: rounding breaks no tie."""
+
+
+class Asking:
+    """What a method that learns knows in the midst of its work.
+
+    Topics are worked on in step, and a topic does not know of others. Where one queue goes over
+    all topics there is one `group` of documents, else one a topic.
+    """
+
+    def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
+        self.pool = pool
+        self.starts = pool.starts if starts is None else starts
+        self.free = np.ones(len(pool), dtype=bool)
+
+    def choose(self, groups: Indices) -> Indices:
+        """Choose the next document of each of these groups, all of which have one left."""
+        raise NotImplementedError
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        """Hear whether documents are relevant, chosen before and each of another group."""
+        raise NotImplementedError
+
+    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+        """Ask for all documents, each group's one after the other, and answer at once.
+
+        What is not known is not answered. With a batch above 1, answers come after so many.
+        """
+        sizes = np.diff(self.starts)
+        longest_first = np.argsort(-sizes, kind="stable")
+        ends = sizes[longest_first]
+        out = np.empty(self.free.size, dtype=np.intp)
+        pending: list[Indices] = []
+        for step in range(int(sizes.max(initial=0))):
+            groups = longest_first[: np.searchsorted(-ends, -step)]
+            docs = self.choose(groups)
+            out[self.starts[groups] + step] = docs
+            pending.append(docs)
+            if len(pending) == batch:
+                for one in pending:
+                    heard = one[known[one]]
+                    self.learn(heard, relevant[heard])
+                pending = []
+        return out
+
+
+def spread(starts: Ints, counts: Ints) -> Ints:
+    """Return `start, start + 1, ...` of each segment, one segment after the other."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(starts - before, counts) + np.arange(counts.sum())
 
 
 class Method(Declared):
@@ -69,3 +121,61 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
         own = values[start:stop].tolist()
         order += (start + i for i in sorted(range(len(own)), key=own.__getitem__, reverse=True))
     return np.array(order, dtype=np.intp)
+
+
+METHODS = Kinds(
+    Method,
+    "method",
+    "cranfield.assess.pools",
+    """
+    methods: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
+      Condorcet=Copeland
+    methods: CombSUM CombMNZ CombMAX CombMED CombANZ CombMIN
+    methods: RBP-A=RBP
+    methods: RBP-B RBP-C Hedge
+    methods: MTF=move-to-front
+    bandits: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
+      Thompson=Thompson-sampling=TS=BLA MaxMean=MM=max-mean
+    """,
+)
+
+
+def parse_method(text: str | Method) -> Method:
+    """Read a method of judging from its text form.
+
+    Raises
+    ------
+    PolicyError
+        For a wrong name, parameter or value; naming the nearest right ones.
+
+    Examples
+    --------
+    >>> parse_method("rrf(k=10)"), parse_method("move-to-front")
+    (RRF(k=10), MTF)
+    >>> parse_method("maxmeen")
+    Traceback (most recent call last):
+        ...
+    cranfield.PolicyError: there is no method 'maxmeen'; did you mean MaxMean?
+    """
+    return METHODS.parse(text)
+
+
+def methods() -> pl.DataFrame:
+    """List the methods of judging: name, whether it learns, parameters, what it does, source.
+
+    Examples
+    --------
+    >>> methods().filter(pl.col("method") == "RRF").select("learns", "parameters").rows()
+    [(False, 'k=60')]
+    """
+    kinds = METHODS.values()
+    return pl.DataFrame(
+        {
+            "method": list(METHODS),
+            "learns": [kind.learns for kind in kinds],
+            "parameters": METHODS.parameters(),
+            "other names": METHODS.others(),
+            "what it does": METHODS.summaries(),
+            "source": [kind.source for kind in kinds],
+        }
+    )

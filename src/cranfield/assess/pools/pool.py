@@ -1,24 +1,35 @@
-"""A pool: the documents that some runs have in their first ranks, and which run has which."""
+"""A pool: the documents in the first ranks of some runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools
-from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.words import counted
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_whole,
+    quoted,
+    warn,
+)
+from cranfield.base.text import counted
+from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.each_run import Progress, of_each
+from cranfield.collection.pairs import UngradedError
+from cranfield.collection.policies import DEEPEST, TIES
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import UngradedError
-from cranfield.fusion.rankings import Rankings
-from cranfield.tabular.frames import Framed
+from cranfield.fusion.rankings import Rankings, all_topics, among, top_of
+from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)
 """What stands for the grade of a document that nobody judged."""
@@ -27,7 +38,7 @@ NEGATIVE = ("judged", "unjudged")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pool(Framed, Rankings):
+class Pool(Result, Rankings):
     """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
 
     It does not depend on the order of runs, nor on that of their lines (but for the policies for
@@ -68,6 +79,14 @@ class Pool(Framed, Rankings):
     [('q', 'w', 2, 1), ('q', 'x', 1, 1), ('q', 'y', 1, 2)]
     """
 
+    name: ClassVar[str] = "documents"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic of the document.", key=True),
+        "doc": Column("Document.", key=True),
+        "best rank": Column("Best rank of the document in any run, from 1."),
+        "holders": Column("Number of runs that have the document in the pooled ranks."),
+    }
+
     def to_depth(self, depth: int) -> Pool:
         """Return the smaller pool of the first ranks only; topics and systems stay.
 
@@ -88,6 +107,7 @@ class Pool(Framed, Rankings):
         PolicyError
             For a name that is no system of the pool, and where no name is given.
         """
+        check_several("names", names)
         kept = _chosen(names, self.systems)
         systems = tuple(name for name, stays in zip(self.systems, kept, strict=True) if stays)
         return self._of(kept[self.system], systems, self.depth)
@@ -149,7 +169,7 @@ class Pool(Framed, Rankings):
         return grades
 
     def unjudged(self, qrels: Any, *, negative: str = "judged") -> Unjudged:
-        """Tell what of the pool nobody has judged.
+        """Return the documents of the pool without a judgment.
 
         Parameters
         ----------
@@ -167,12 +187,12 @@ class Pool(Framed, Rankings):
     def __len__(self) -> int:
         return len(self.docs)
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of topics, systems and documents, and the depth."""
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        return f"Pool({size}, depth {self.depth}: {counted(len(self), 'document')})"
+        return [f"{size}, depth {self.depth}: {counted(len(self), 'document')}"]
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a document: topic, doc, best rank, and the number of runs that have it."""
+    def _frame(self) -> pl.DataFrame:
         return pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic),
@@ -184,8 +204,8 @@ class Pool(Framed, Rankings):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unjudged(Framed):
-    """What of a pool nobody has judged; made by :meth:`Pool.unjudged`.
+class Unjudged(Result):
+    """Documents of a pool without a judgment; made by :meth:`Pool.unjudged`.
 
     Attributes
     ----------
@@ -195,25 +215,42 @@ class Unjudged(Framed):
         Which of its documents have no judgment; shape (documents,).
     """
 
+    columns: ClassVar[dict[str, Columns]] = {
+        "documents": Pool.columns,
+        "topics": {
+            "topic": Column("Topic.", key=True),
+            "pooled": Column("Number of documents in the pool."),
+            "unjudged": Column("Number of them without a judgment."),
+        },
+        "systems": {
+            "system": Column("System.", key=True),
+            "pooled": Column("Number of its documents in the pool."),
+            "unjudged": Column("Number of them without a judgment."),
+            "alone": Column("Number of these that no other system has in the pool."),
+        },
+    }
+
     pool: Pool
     missing: Bools
 
     def __len__(self) -> int:
         return int(self.missing.sum())
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return one line: the number of unjudged documents, and of topics with some."""
         topics = np.unique(self.pool.topic[self.missing]).size
-        return (
-            f"Unjudged({len(self):,} of {counted(len(self.pool), 'pooled document')},"
-            f" in {topics} of {counted(len(self.pool.topics), 'topic')})"
-        )
+        return [
+            f"{len(self):,} of {counted(len(self.pool), 'pooled document')},"
+            f" in {topics} of {counted(len(self.pool.topics), 'topic')}"
+        ]
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the unjudged documents, as :meth:`Pool.to_polars` does all."""
-        return self.pool.to_polars().filter(pl.Series(self.missing))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return the tables `documents`, `topics` and `systems`."""
+        documents = self.pool.to_polars().filter(pl.Series(self.missing))
+        return {"documents": documents, "topics": self.by_topic(), "systems": self.by_system()}
 
     def by_topic(self) -> pl.DataFrame:
-        """Return a row a topic: documents `pooled` and `unjudged`."""
+        """Return the table `topics`."""
         made, topics = self.pool, len(self.pool.topics)
         return pl.DataFrame(
             {
@@ -224,7 +261,7 @@ class Unjudged(Framed):
         )
 
     def by_system(self) -> pl.DataFrame:
-        """Return a row a system: documents `pooled`, `unjudged`, and of these its own alone."""
+        """Return the table `systems`."""
         made, systems = self.pool, len(self.pool.systems)
         missing = self.missing[made.ranked]
         alone = missing & (made.holders[made.ranked] == 1)
@@ -260,3 +297,66 @@ def _chosen(names: Iterable[str], systems: Iterable[str]) -> Bools:
     if not wanted:
         raise PolicyError("no run contributes to the pool")
     return np.isin(np.array(known, dtype=object), np.array(wanted, dtype=object))
+
+
+def pool(
+    runs: Any,
+    depth: int,
+    *,
+    ties: str = "trec",
+    contributors: Iterable[str] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Pool:
+    """Put the first documents of the rankings of some runs together.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
+        first ranks are kept; or a pool, which is cut.
+    depth
+        Ranks of each ranking that count, from 1.
+    ties
+        Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
+        scores, whatever the rank column says.
+    contributors
+        Names of the systems whose runs make the pool; all by default.
+    jobs, progress
+        As for :func:`cranfield.judge`.
+
+    Raises
+    ------
+    InputError
+        When a run cannot be read, when there is none, and when two have the same name.
+    PolicyError
+        For a depth below 1 or above 1,000,000,000, unknown ties, and contributors that are not
+        there.
+
+    Notes
+    -----
+    Spärck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
+    contributes or not.
+
+    Examples
+    --------
+    >>> pool({"a": {"1": {"d": 1.0}}, "b": {"1": {"d": 2.0, "e": 1.0}, "2": {"d": 1.0}}}, 100)
+    Pool(2 topics, 2 systems, depth 100: 3 documents)
+    """
+    check_several("contributors", contributors)
+    if isinstance(runs, Pool):
+        made = runs.to_depth(depth)
+        return made if contributors is None else made.of_systems(contributors)
+    check_whole("depth", depth, 1, DEEPEST)
+    check_choice("ties", ties, TIES)
+    many = read_runs(runs)
+    if not len(many):
+        raise InputError("no runs were given")
+    top = partial(top_of, depth=depth, ties=ties)
+    tops = list(of_each(many, top, progress, jobs=jobs))
+    names = distinct_names([one.name for one in tops], [one.stem for one in tops])
+    by_name = sorted(range(len(tops)), key=names.__getitem__)
+    topics = all_topics(tops)
+    ordered, text = among([tops[i] for i in by_name], topics)
+    made = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), text)
+    return made if contributors is None else made.of_systems(contributors)

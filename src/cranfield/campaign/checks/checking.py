@@ -3,31 +3,327 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, cast
 
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings
+from cranfield.base.text import counted
 from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.lines import Lines
-from cranfield.campaign.checks.order import check_order
-from cranfield.campaign.checks.raw_columns import raw_columns
+from cranfield.campaign.checks.lines import Lines, Rows, metadata_faults, raw_columns
 from cranfield.campaign.checks.report import CheckReport
-from cranfield.campaign.checks.run_metadata import metadata_faults
-from cranfield.campaign.checks.whole import check_documents, check_topics
-from cranfield.campaign.rules.patterns import matches
-from cranfield.campaign.rules.tags import safe_name
-from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.rules.topics import topic_ids
+from cranfield.campaign.rules.task_rules import (
+    TaskRules,
+    check_patterns,
+    safe_name,
+    topic_ids,
+    whole_matches,
+)
 from cranfield.collection.files.reading import read_run
-from cranfield.collection.metadata.header import HeaderError, header_of
-from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.sources.archives import DAMAGED
+from cranfield.collection.judged.ranking import Order, order_of
+from cranfield.collection.keys import DocIndex, pair_keys, repeats
+from cranfield.collection.metadata.reading import HeaderError, MetadataPlace, header_of
+from cranfield.collection.run import Run
+from cranfield.sources.archives import DAMAGED, BeyondLimitError
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
-from cranfield.sources.limits import BeyondLimitError
+from cranfield.sources.columns import check_parquet_file, reading_parquet
+
+_BLANKS = r" \t\x0b\f\r"
+_ROWS = 1 << 20
+"""Rows of a table taken at a time."""
+
+_NAMES = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
+
+
+def outside(docs: pl.Series, path: Path) -> Bools:
+    """Tell which documents are not in a list of them.
+
+    Parameters
+    ----------
+    docs
+        Documents of a run, any of them several times.
+    path
+        A text file, of which the first word of each line counts, or a Parquet file with a column
+        of documents; ten million are read a part at a time, and never held.
+
+    Raises
+    ------
+    InputError
+        For a list that cannot be read.
+    """
+    missing = np.ones(len(docs), dtype=bool)
+    if not len(docs):
+        return missing
+    index = DocIndex(docs)
+    for part in _listed(path):
+        missing[index.pairs(part)[1]] = False
+        if not missing.any():
+            break
+    return missing
+
+
+def _listed(path: Path) -> Iterator[pl.Series]:
+    source = Source(str(path))
+    if source.suffix == ".parquet":
+        yield from _of_table(path)
+        return
+    for chunk in source.chunks(TOGETHER * CHUNK):
+        yield _first_words(_text(chunk, source.name))
+
+
+def _of_table(path: Path) -> Iterator[pl.Series]:
+    check_parquet_file(str(path))
+    with reading_parquet(str(path)):
+        table = pl.scan_parquet(path, glob=False)
+        names = table.collect_schema().names()
+        rows = table.select(pl.len()).collect().item()
+    if not names:
+        raise InputError("has no column of documents", source=str(path))
+    name = next((name for name in names if name.lower() in _NAMES), names[0])
+    for start in range(0, rows, _ROWS):
+        with reading_parquet(str(path)):
+            part = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
+        yield part.to_series().drop_nulls()
+
+
+def _text(chunk: bytes, source: str) -> bytes:
+    try:
+        chunk.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte 0x{chunk[error.start]:02x} is not valid UTF-8 text", source=source
+        ) from None
+    return chunk
+
+
+def _first_words(text: bytes) -> pl.Series:
+    text = text.replace(b"\r\n", b"\n")
+    # The first line is there for a mark of byte order, which the CSV reader would take away.
+    words = pl.read_csv(
+        b"-\n" + text,
+        has_header=False,
+        separator=" ",
+        quote_char=None,
+        schema={"doc": pl.String},
+        truncate_ragged_lines=True,
+    )["doc"][1:]
+    if words.null_count() or any(blank in text for blank in (b"\t", b"\v", b"\f", b"\r")):
+        lines = pl.Series("doc", text.decode().split("\n"), dtype=pl.String)
+        words = lines.str.extract(f"^[{_BLANKS}]*([^{_BLANKS}]+)")
+    return words.drop_nulls()
+
+
+def excluded(topics: pl.Series, docs: pl.Series, path: Path) -> Bools:
+    """Tell which rows are not to be retrieved.
+
+    Parameters
+    ----------
+    topics, docs
+        Topic and document of each row of a run.
+    path
+        Lines of topic and document; or judgments, of which the first and the third column count.
+    """
+    asked = pl.DataFrame({"row": np.arange(len(docs)), "topic": topics, "doc": docs})
+    hits = [asked.join(part, on=["topic", "doc"], how="semi")["row"] for part in _pairs(path)]
+    out = np.zeros(len(docs), dtype=bool)
+    out[pl.concat(hits).to_numpy() if hits else []] = True
+    return out
+
+
+def _pairs(path: Path) -> Iterator[pl.DataFrame]:
+    source = Source(str(path))
+    first_line = 1
+    for chunk in source.chunks(TOGETHER * CHUNK):
+        lines = pl.Series(_text(chunk, source.name).decode().split("\n"), dtype=pl.String)
+        words = pl.DataFrame({"words": lines.str.extract_all(f"[^{_BLANKS}]+")}).with_columns(
+            count=pl.col("words").list.len()
+        )
+        wrong = (~words["count"].is_in([0, 2, 4])).arg_true()
+        if len(wrong):
+            raise InputError(
+                f"{words['count'][wrong[0]]} columns where a line has 2 (topic doc) or 4"
+                " (topic subtopic doc grade)",
+                source=source.name,
+                line=first_line + wrong[0],
+            )
+        first_line += chunk.count(b"\n")
+        third = pl.col("words").list.get(pl.when(pl.col("count") == 4).then(2).otherwise(1))
+        yield words.filter(pl.col("count") > 0).select(
+            topic=pl.col("words").list.first(), doc=third
+        )
+
+
+def check_topics(
+    rows: Rows, task: TaskRules, wanted: Sequence[str] | None, found: Collected, *, to_end: bool
+) -> None:
+    """Check which topics there are, and how many documents each of them has.
+
+    Of a file that was not read to its end nothing is said to be missing.
+    """
+    order = np.argsort(rows.codes, kind="stable")
+    starts = np.searchsorted(rows.codes[order], np.arange(len(rows.topics) + 1))
+    counts = np.diff(starts)
+    if wanted is not None:
+        known = set(wanted)
+        strange = np.array([topic not in known for topic in rows.topics] or [False])
+        lines = np.flatnonzero((rows.codes >= 0) & ~rows.broken & strange[rows.codes])
+        codes, first, count = np.unique(rows.codes[lines], return_index=True, return_counts=True)
+        for at in np.argsort(first):
+            found.add(
+                "topic-unknown",
+                line=int(rows.lines[lines[first[at]]]),
+                about=(rows.topics[codes[at]], None),
+                count=int(count[at]),
+                topic=rows.topics[codes[at]],
+                topics=len(known),
+            )
+    if wanted is not None and to_end:
+        there = set(rows.topics)
+        if missing := [topic for topic in wanted if topic not in there]:
+            found.add(
+                "topic-missing",
+                count=len(missing),
+                topics="topic{} {}".format("s" * (len(missing) > 1), found.listed(missing)),
+            )
+    most = task.max_per_topic
+    if most is None:
+        return
+    for code in np.flatnonzero(counts > most):
+        topic = rows.topics[int(code)]
+        found.add(
+            "too-many",
+            line=int(rows.lines[order[starts[code] + most]]),
+            about=(topic, None),
+            topic=topic,
+            documents=counted(int(counts[code]), "document"),
+            most=most,
+        )
+    if to_end:
+        for code in np.flatnonzero(counts < most):
+            topic = rows.topics[int(code)]
+            found.add(
+                "too-few",
+                about=(topic, None),
+                topic=topic,
+                documents=counted(int(counts[code]), "document"),
+                most=most,
+            )
+
+
+def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
+    """Check documents: twice in a topic, not in the collection, not to be retrieved.
+
+    Returns the rows of documents that stand in their topic for the first time.
+    """
+    known = rows.codes >= 0
+    if rows.docs.null_count():
+        known &= rows.docs.is_not_null().to_numpy()
+    at = np.flatnonzero(known)
+    docs = rows.docs if known.all() else rows.docs[at]
+    codes, lines = rows.codes[at], rows.lines[at]
+
+    def add(code: str, places: Indices, **values: Ints) -> None:
+        if places.size:
+            names = pl.Series(rows.topics, dtype=pl.String)[codes[places]]
+            of = {"topic": names, "doc": docs[places]}
+            every = np.ones(places.size, dtype=bool)
+            found.add_rows(code, every, lines[places], topics=names, docs=of["doc"], **of, **values)
+
+    first, again = repeats(pair_keys(docs, codes, rows.topics), docs, codes)
+    add("document-twice", again, first=lines[first])
+    if found.wanted("document-unknown"):
+        if task.documents is not None:
+            add("document-unknown", np.flatnonzero(outside(docs, task.documents)))
+        elif task.document_pattern is not None:
+            fits = whole_matches(docs, task.document_pattern).to_numpy()
+            add("document-unknown", np.flatnonzero(~fits))
+    if task.exclude is not None and found.wanted("document-excluded"):
+        topics = pl.Series(rows.topics, dtype=pl.String)[codes]
+        add("document-excluded", np.flatnonzero(excluded(topics, docs, task.exclude)))
+    return np.delete(at, again)
+
+
+_BLOCK = 1 << 18
+"""Rows written at a time."""
+
+
+def check_order(rows: Rows, at: Indices, task: TaskRules, found: Collected) -> str | None:
+    """Check for ties, and whether ranks go against scores; return the ranking's SHA-256.
+
+    Parameters
+    ----------
+    at
+        The rows to go by, no document of a topic twice; those without a score are left out.
+    """
+    at = at[~np.isnan(rows.scores[at])]
+    if not at.size:
+        return None
+    run = Run(
+        name="",
+        topics=tuple(rows.topics),
+        codes=rows.codes[at],
+        docs=rows.docs if at.size == len(rows.docs) else rows.docs[at],
+        scores=rows.scores[at],
+        ranks=rows.ranks[at],
+    )
+    ties = str(task.judging.get("ties", "trec"))
+    order = order_of(run, ties)
+    if ties not in {"rank", "file"}:
+        ranked = rows.ranked[at]
+        # What is no rank contradicts nothing.
+        of_ranked = order if ranked.all() else order_of(run.restricted(ranked), ties)
+        if task.rank == "order" and of_ranked.contradictions:
+            places = counted(of_ranked.contradictions, "place")
+            found.add("rank-order", count=of_ranked.contradictions, places=places)
+        if order.tied / len(run) > task.tied:
+            found.add(
+                "tied",
+                count=order.tied,
+                tied=order.tied,
+                documents=counted(len(run), "document"),
+                decides="lines" if ties == "input" else "document ids",
+            )
+    return ranking_sha256(run, order)
+
+
+def ranking_sha256(run: Run, order: Order) -> str:
+    """Return the SHA-256 of what a run ranks, and in which order, whatever its scores and tag.
+
+    The bytes are those of UTF-8 text with two lines for each document, its topic and its id, each
+    ended by a line feed: the topics in ascending order of their bytes, the documents of a topic
+    from the first to the last.
+
+    Examples
+    --------
+    >>> from cranfield import read_run
+    >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}})
+    >>> sha256 = ranking_sha256(run, order_of(run, "trec"))
+    >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
+    True
+    """
+    # Python orders text by code points, which is the order of the bytes of UTF-8.
+    by_name = sorted(range(len(run.topics)), key=run.topics.__getitem__)
+    place = np.empty(len(by_name), dtype=np.int64)
+    place[by_name] = np.arange(len(by_name))
+    rows = order.rows
+    rows = rows[np.argsort(place[run.codes[rows]], kind="stable")]
+    names = pl.Series("topic", run.topics, dtype=pl.String)
+    sha256 = hashlib.sha256()
+    for start in range(0, rows.size, _BLOCK):
+        block = rows[start : start + _BLOCK]
+        text = io.BytesIO()
+        frame = pl.DataFrame({"topic": names[run.codes[block]], "doc": run.docs[block]})
+        frame.write_csv(text, include_header=False, separator="\n", quote_style="never")
+        sha256.update(text.getvalue())
+    return sha256.hexdigest()
 
 
 def _is_file(name: str) -> bool:
@@ -72,7 +368,8 @@ def check_run(
     Raises
     ------
     InputError
-        For a file that is not there, and for a list of topics or documents that cannot be read.
+        For a file that is not there, a list of topics or documents that cannot be read, and a
+        pattern of the rules that does not compile.
 
     Examples
     --------
@@ -88,6 +385,7 @@ def check_run(
     2 document twice in one topic, first in line 1
     2 score 'nan' is not a finite number
     """
+    check_patterns(task)
     name = fspath(path)
     found = Collected(task, all_faults=all_faults)
     lines = Lines(task, found)
@@ -214,7 +512,7 @@ def _check_tag(
         found.add("tag-declared", line=line, tag=tag, declared=declared)
     if team is not None and tag.casefold() == team.casefold():
         found.add("tag-team", line=line, tag=tag)
-    if not matches(task.tag, tag):
+    if not whole_matches(pl.Series([tag]), task.tag).item():
         found.add("tag", line=line, tag=tag, wanted=task.tag)
     elif not safe_name(tag):
         found.add("tag", line=line, tag=tag, wanted="a name that a file can have everywhere")

@@ -1,8 +1,11 @@
-"""Faults gathered by kind: the first of each kept, all of them counted."""
+"""Faults gathered by kind, written as a report."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,10 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import quoted
-from cranfield.campaign.checks.catalogue import OF_ALL, fault, severity_of
-from cranfield.campaign.checks.report import MORE, Fault
-from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.base.files import whole_file
+from cranfield.campaign.checks.report import MORE, OF_ALL, CheckReport, Fault, fault, severity_of
+from cranfield.campaign.rules.task_rules import TaskRules, safe_name
+from cranfield.sources.chunks import Source
 
 SHOWN = 25
 """Faults of a kind that are kept, unless all are asked for."""
@@ -119,3 +123,49 @@ def _of_rows(column: Any, rows: Ints) -> Sequence[Any]:
         taken: list[Any] = column[rows].tolist()
         return taken
     return [column] * len(rows)
+
+
+def as_json(reports: Iterable[CheckReport]) -> str:
+    """Write reports as a JSON array, one object a run.
+
+    Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
+    `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
+    """
+    return json.dumps([_entry(one) for one in reports], indent=1, ensure_ascii=True)
+
+
+def _entry(report: CheckReport) -> dict[str, Any]:
+    entry = {
+        "source": report.source,
+        "accepted": report.accepted,
+        "verdict": report.outcome,
+        "tag": report.tag,
+        "lines": report.lines,
+        "topics": report.topics,
+        "object": report.object,
+        "ranking": report.ranking,
+    }
+    return entry | {"counts": report.counts(), "faults": [asdict(one) for one in report.faults]}
+
+
+def errlog_of(report: CheckReport) -> Path:
+    """Return the file that evalbase looks for the messages of a checker in: `<tag>.errlog`.
+
+    It is beside the run, and called by the run's own name where its tag can be no file's.
+
+    Examples
+    --------
+    >>> errlog_of(CheckReport("runs/a.txt", "bm25", ())).as_posix()
+    'runs/bm25.errlog'
+    >>> errlog_of(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
+    'runs/a.errlog'
+    """
+    tag = report.tag
+    name = tag if tag is not None and safe_name(tag) else Source(report.source).stem
+    return Path(report.source).with_name(f"{name}.errlog")
+
+
+def write_errlog(report: CheckReport, path: Path) -> None:
+    """Write a report as evalbase shows it: a line for each message, and the verdict."""
+    with whole_file(path) as file:
+        file.write(f"{report}\n".encode())

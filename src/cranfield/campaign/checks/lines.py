@@ -1,8 +1,14 @@
-"""What can be seen in lines by themselves: their columns, tags, ranks and scores."""
+"""Faults of single lines of a run, or of its metadata.
+
+Lines are taken as the readers of runs take them: empty lines and comments count as lines and are
+nothing else, and blanks of any kind stand between the columns, or semicolons in format `ntcir`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +16,145 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.text import counted
 from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.raw_columns import NAMES, RawColumns
+from cranfield.campaign.checks.report import Fault, fault
 from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.collection.files.blank_separated import (
+    all_by_tabs,
+    columns_of_lines,
+    made_regular,
+    separator_of,
+)
+from cranfield.collection.files.layouts import RUN
 from cranfield.collection.keys import Codes, TopicCoder
+from cranfield.collection.metadata.metadata import Metadata
+from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.values import integers_in, numbers_in
+
+NAMES = tuple(RUN.columns)
+_BLANKS = " \t\v\f\r"
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """Lines of a run, some of them bad.
+
+    frame: the six columns as text; null where that is not known, because the line is broken or the
+        bytes are no text.
+    lines: number of each line in the file; shape (rows,).
+    widths: how many columns each line has; shape (rows,).
+    broken: lines that no reader takes apart, of which nothing but a first word is known, as topic;
+        shape (rows,).
+    undecoded: lines with bytes that are no UTF-8, and the first such byte of each.
+    """
+
+    frame: pl.DataFrame
+    lines: Ints
+    widths: Ints
+    broken: Bools
+    undecoded: tuple[Ints, Ints]
+
+
+def raw_columns(
+    chunk: bytes, first_line: int, form: str, names: Sequence[str] = NAMES
+) -> RawColumns:
+    """Take whole lines apart; the form is `trec`, of any columns, or `ntcir`."""
+    text, undecoded = _decoded(chunk, first_line)
+    if form == "ntcir":
+        frame, lines, widths = _semicolons(text, first_line)
+    else:
+        frame, lines, widths = _blanks(text, first_line, names)
+    if undecoded[0].size:
+        bad = pl.Series(np.isin(lines, undecoded[0]))
+        unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
+        frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
+    # Readers of blanks take no notice of what stands behind the columns that they know.
+    broken = widths != len(names) if form == "ntcir" else widths < len(names)
+    return RawColumns(frame, lines, widths, broken, undecoded)
+
+
+def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
+    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, the first of each."""
+    none = np.empty(0, dtype=np.int64)
+    if chunk.isascii():
+        return chunk, (none, none)
+    try:
+        chunk.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return chunk, (none, none)
+    # Bytes that are no text become lone surrogates, which no text has.
+    escaped = chunk.decode(errors="surrogateescape").encode("utf-16-le", "surrogatepass")
+    units = np.frombuffer(escaped, "<u2")
+    high, low = units >> 10 == 0xD800 >> 10, units >> 10 == 0xDC00 >> 10
+    low[1:] &= ~high[:-1]
+    places = np.flatnonzero(low)
+    ends = np.flatnonzero(units == ord("\n"))
+    lines, first = np.unique(np.searchsorted(ends, places), return_index=True)
+    values = (units[places[first]] - 0xDC00).astype(np.int64)
+    return chunk.decode(errors="replace").encode(), (lines + first_line, values)
+
+
+def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.DataFrame, Ints, Ints]:
+    schema = dict.fromkeys(names, pl.String)
+    if b"\t" in text and b" " in text and all_by_tabs(text, len(names)):
+        frame = _read(text, "\t", schema).with_columns(pl.all().str.strip_chars(_BLANKS))
+        frame = frame.with_columns(pl.col(names[-1]).str.extract("^[^ ]+", 0))
+        return frame, first_line + np.arange(frame.height), np.full(frame.height, len(names))
+    separator = separator_of(text)
+    numbers = None
+    if separator is None:
+        text, numbers = made_regular(text)
+        separator = " "
+    widths = columns_of_lines(text, separator.encode())
+    lines = first_line + (np.arange(widths.size) if numbers is None else numbers)
+    short = widths < len(names)
+    if not short.any():
+        return _read(text, separator, schema), lines, widths
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    if data[-1] != ord("\n"):
+        ends = np.append(ends, data.size)
+    in_short = np.repeat(short, np.diff(np.minimum(ends + 1, data.size), prepend=0))
+    whole = _read(data[~in_short].tobytes(), separator, schema)
+    topics = _read(data[in_short].tobytes(), separator, {"topic": pl.String})
+    frame = pl.concat([whole, topics], how="diagonal")
+    order = np.argsort(np.concatenate([np.flatnonzero(~short), np.flatnonzero(short)]))
+    return frame[order], lines, widths
+
+
+def _read(text: bytes, separator: str, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Read regular text of at least so many columns as text."""
+    # The first line decides how many columns there are, and the CSV reader would take a mark of
+    # byte order away: neither is to happen to a line of the run.
+    head = separator.encode().join([b"-"] * len(schema))
+    return pl.read_csv(
+        head + b"\n" + text,
+        has_header=False,
+        separator=separator,
+        quote_char=None,
+        schema=schema,
+        truncate_ragged_lines=True,
+    )[1:]
+
+
+def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
+    all_lines = pl.Series("line", text.decode().split("\n"), dtype=pl.String)
+    bare = all_lines.str.strip_chars(_BLANKS)
+    kept = (bare != "") & ~bare.str.starts_with("#")
+    lines = first_line + kept.arg_true().to_numpy().astype(np.int64)
+    text_lines = all_lines.filter(kept).str.strip_chars_end(_BLANKS)
+    widths = text_lines.str.count_matches(";", literal=True).to_numpy().astype(np.int64) + 1
+    fields = text_lines.str.split_exact(";", len(NAMES) - 1).struct.unnest()
+    frame = fields.rename(dict(zip(fields.columns, NAMES, strict=True)))
+    # Blanks belong to documents, as in the files of judgments.
+    frame = frame.with_columns(pl.exclude("doc").str.strip_chars(_BLANKS))
+    known = pl.Series(widths == len(NAMES))
+    frame = frame.with_columns(pl.when(known).then(pl.exclude("topic")))
+    return frame, lines, widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,3 +348,125 @@ def check_encoding(raw: RawColumns, found: Collected) -> None:
         reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
         every = np.ones(lines.size, dtype=bool)
         found.add_rows("encoding", every, lines, reason=pl.Series(reasons)[values])
+
+
+PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
+"""Keys that are not published."""
+
+OF_PEOPLE = ("actor", "implementation.source", "research goal.publication")
+"""Keys that tell who they are."""
+
+_PLACE = re.compile(
+    r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
+    r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
+)
+_MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
+
+
+def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> list[Fault]:
+    """Check what a run says of itself, by the rules of the task.
+
+    Parameters
+    ----------
+    place
+        Where it says so: its header, or a file beside it.
+    task
+        The rules; where they ask for no metadata, these only have to be readable.
+    tag
+        The run's.
+    """
+    line = None if place.header is None else place.header.line
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)
+            metadata = place.read()
+    except InputError as error:
+        at = None if line is None else error.line
+        return [fault("metadata-yaml", task, line=at, reason=error.reason)]
+    found: list[tuple[str, str]] = []
+    if metadata is not None:
+        found += [("metadata-twice", said) for said in metadata.twice]
+    if task.metadata is not None:
+        found += _asked(metadata, task, tag)
+    return [fault(code, task, line=line, reason=reason) for code, reason in found]
+
+
+def _asked(metadata: Metadata | None, task: TaskRules, tag: str | None) -> list[tuple[str, str]]:
+    rules = task.metadata
+    if rules is None:
+        return []
+    if metadata is None:
+        wanted = ", ".join(rules.required)
+        return [("metadata-missing", f"there is none; wanted are {wanted}")] if wanted else []
+    problems = metadata.problems(rules.required, rules.placeholders)
+    found = [(f"metadata-{problem.kind}", str(problem)) for problem in problems]
+    said = metadata.get("tag")
+    if said is not None and tag is not None and said != tag:
+        found.append(("metadata-tag", f"tag {quoted(said)}, and the run has {quoted(tag)}"))
+    return found
+
+
+def public_metadata(
+    metadata: Metadata, *, consent_mail: bool = False, anonymous: bool = False
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return what may be published of metadata, as YAML, and the keys that were dropped.
+
+    Comments are dropped, the keys that hold addresses and paths of machines, and whatever value
+    looks like either of them. What looks otherwise is kept: it is no proof that nothing is told.
+
+    Parameters
+    ----------
+    metadata
+        What a run says of itself.
+    consent_mail
+        Whether addresses may be published.
+    anonymous
+        Whether to drop the keys that tell who the people are, too.
+
+    Examples
+    --------
+    >>> from cranfield.collection import read_metadata
+    >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
+    >>> public_metadata(about)
+    (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
+    """
+    private = [path for path in PRIVATE if not (consent_mail and path == "actor.mail")]
+    if anonymous:
+        private += OF_PEOPLE
+    dropped: dict[str, None] = {}
+    values = _public(metadata.values, "", private, consent_mail, dropped)
+    return Metadata(values or {}).to_yaml().encode(), tuple(dropped)
+
+
+_GONE = object()
+
+
+def _public(
+    value: Any, path: str, private: list[str], consent_mail: bool, dropped: dict[str, None]
+) -> Any:
+    """Copy what may be published; what is empty then is gone."""
+    if path in private:
+        dropped[path] = None
+        return _GONE
+    if isinstance(value, (dict, list)):
+        entries = value.items() if isinstance(value, dict) else [("", one) for one in value]
+        made = []
+        for key, one in entries:
+            below = f"{path}.{key}" if path and key else path or str(key)
+            if _tells(str(key), consent_mail):
+                dropped[path or "a key"] = None
+                continue
+            kept = _public(one, below, private, consent_mail, dropped)
+            if kept is not _GONE:
+                made.append((key, kept))
+        if value and not made:
+            return _GONE if path else {}
+        return dict(made) if isinstance(value, dict) else [one for _, one in made]
+    if isinstance(value, str) and _tells(value, consent_mail):
+        dropped[path] = None
+        return _GONE
+    return value
+
+
+def _tells(text: str, consent_mail: bool) -> bool:
+    return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))

@@ -1,33 +1,99 @@
-"""The check of judgments and runs together: what is wrong in each file, and between them."""
+"""The check of judgments beside runs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, kept_warnings, quoted
-from cranfield.base.words import counted, some_of
-from cranfield.campaign.checks.catalogue import OF_ALL
-from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.judgments import check_lines_of_qrels
-from cranfield.campaign.checks.report import CheckReport, Fault
+from cranfield.base.text import counted, some_of
+from cranfield.campaign.checks.checking import check_run, code_of
+from cranfield.campaign.checks.collecting import Collected
+from cranfield.campaign.checks.lines import check_encoding, raw_columns
+from cranfield.campaign.checks.report import OF_ALL, CheckReport, Fault
 from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.collection.files.layouts import QRELS
 from cranfield.collection.files.many_runs import named_files
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
-from cranfield.collection.judged.given import QRELS, RUN, looks_like
-from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.judging import can_be_read, judge
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.tabular.frames import Framed
+from cranfield.result import Column, Columns, Result
+from cranfield.sources.chunks import CHUNK, FORMAT_OF_SUFFIX, TOGETHER, Source
+from cranfield.sources.values import integers_in
+
+_PLACE = ("topic", "subtopic", "doc")
+
+
+def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
+    """Check lines of topic, iteration, document and grade.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read at all.
+    """
+    found = Collected(task, all_faults=all_faults)
+    names, count, parts = tuple(QRELS.columns), 0, []
+    try:
+        for chunk in Source(path).chunks(TOGETHER * CHUNK):
+            raw = raw_columns(chunk, count + 1, "trec", names)
+            count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
+            check_encoding(raw, found)
+            wrong = raw.widths != len(names)
+            if wrong.any():
+                what = pl.select(pl.format("{} columns", pl.Series(raw.widths))).to_series()
+                found.add_rows(
+                    "columns",
+                    wrong,
+                    raw.lines,
+                    what=what,
+                    kind="judgment",
+                    wanted=len(names),
+                    names="topic iteration doc grade",
+                )
+            frame = raw.frame
+            grade = integers_in(pl.col("grade")).is_null() & pl.col("grade").is_not_null()
+            found.add_rows(
+                "grade",
+                frame.select(grade).to_series().to_numpy(),
+                raw.lines,
+                topics=frame["topic"],
+                docs=frame["doc"],
+                grade=frame["grade"],
+            )
+            whole = pl.Series(~raw.broken)
+            parts.append(frame.select(_PLACE, line=pl.Series(raw.lines)).filter(whole))
+    except InputError as error:
+        found.add(code_of(error), line=error.line, reason=error.reason)
+        if not parts:
+            return CheckReport(Source(path).name, None, found.faults(), count)
+    rows = pl.concat(parts) if parts else pl.DataFrame()
+    if not rows.height:
+        found.add("empty", reason="is empty: a file of judgments has at least one line")
+        return CheckReport(Source(path).name, None, found.faults(), count)
+    again = rows.with_columns(first=pl.col("line").min().over(_PLACE)).filter(
+        pl.col("line") > pl.col("first"), pl.col("doc").is_not_null()
+    )
+    found.add_rows(
+        "document-twice",
+        np.ones(again.height, dtype=bool),
+        again["line"].to_numpy(),
+        topics=again["topic"],
+        docs=again["doc"],
+        first=again["first"],
+    )
+    topics = rows["topic"].n_unique()
+    return CheckReport(Source(path).name, None, found.faults(), count, topics)
+
 
 FEW_JUDGED = 0.8
 """Share of judged documents in the first 10 ranks below which there is a warning."""
@@ -44,7 +110,7 @@ _RULES = TaskRules(
 
 
 @dataclass(frozen=True, repr=False)
-class FileChecks(Framed):
+class FileChecks(Result):
     """What is wrong with judgments and runs; made by :func:`cranfield.check`.
 
     Attributes
@@ -53,6 +119,11 @@ class FileChecks(Framed):
         A report for each file, the judgments first. Their faults are errors, for which the file
         is refused, warnings, and notes.
     """
+
+    name: ClassVar[str] = "faults"
+    columns: ClassVar[Columns] = {"file": Column("Name of the file.", key=True)} | dict(
+        CheckReport.columns
+    )
 
     files: tuple[CheckReport, ...]
 
@@ -64,12 +135,18 @@ class FileChecks(Framed):
     def __bool__(self) -> bool:
         return self.accepted
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the faults: file, code, severity, line, topic, doc, count, message."""
+    def _frame(self) -> pl.DataFrame:
         frames = [
             one.to_polars().select(pl.lit(one.source).alias("file"), pl.all()) for one in self.files
         ]
         return pl.concat(frames)
+
+    def heading(self) -> list[str]:
+        """Return one line: numbers of files, of refused ones, and of faults by severity."""
+        refused = sum(not one.accepted for one in self.files)
+        faults = Counter(one.severity for report in self.files for one in report.faults)
+        counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
+        return [f"{counted(len(self.files), 'file')}, {refused} refused{counts}"]
 
     def reworded(self, of: Callable[[str], str]) -> FileChecks:
         """Return the same checks with other messages."""
@@ -81,12 +158,6 @@ class FileChecks(Framed):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.files))
-
-    def __repr__(self) -> str:
-        refused = sum(not one.accepted for one in self.files)
-        faults = Counter(one.severity for report in self.files for one in report.faults)
-        said = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
-        return f"FileChecks({counted(len(self.files), 'file')}, {refused} refused{said})"
 
 
 def check(
@@ -160,7 +231,7 @@ def check(
         )
         for name, path in named
     ]
-    of_qrels, checked = _in_place(fspath(qrels), of_qrels, paths, checked)
+    of_qrels, checked = _in_place(fspath(qrels), of_qrels, paths, checked, options)
     found = [run for run, _ in checked if run is not None]
     between = _between(judgments, [run.renamed(str(k)) for k, run in enumerate(found)])
     reports, at = [of_qrels], 0
@@ -228,14 +299,18 @@ def _checked(
 
 
 def _in_place(
-    qrels: str, of_qrels: CheckReport, paths: list[str], checked: list[tuple[Any, CheckReport]]
+    qrels: str,
+    of_qrels: CheckReport,
+    paths: list[str],
+    checked: list[tuple[Any, CheckReport]],
+    options: Mapping[str, Any],
 ) -> tuple[CheckReport, list[tuple[Any, CheckReport]]]:
     """Say first of judgments and runs that stand in each other's place that they do."""
     wrong = [
-        run is None and looks_like(path) == QRELS
+        run is None and can_be_read(path, "qrels", **options)
         for path, (run, _) in zip(paths, checked, strict=True)
     ]
-    if looks_like(qrels) == RUN and (any(wrong) or not of_qrels.accepted):
+    if (any(wrong) or not of_qrels.accepted) and can_be_read(qrels, "run", **options):
         of_qrels = _told(of_qrels, "looks like a run, where the judgments are to be")
     said = "looks like judgments, which come first, where a run is to be"
     placed = [

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from cranfield.base.digests import file_sha256
 from cranfield.base.errors import quoted
+from cranfield.base.files import file_sha256
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 PAYLOAD = "data"
@@ -127,7 +127,7 @@ def _coded(name: str) -> str:
 
 
 def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
-    if manifest.exists() and not manifest.is_file():
+    if manifest.is_symlink() or (manifest.exists() and not manifest.is_file()):
         problems[manifest.name] = "is no ordinary file"
         return
     try:

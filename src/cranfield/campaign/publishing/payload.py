@@ -1,38 +1,241 @@
-"""What a release holds: each file written anew from what may be shown, none copied whole."""
+"""What a release holds: each file written anew from what may be shown, none copied."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import lzma
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.threads import in_threads
+from cranfield.base.parallel import in_threads
+from cranfield.base.text import counted, markdown
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.publishing.disclosing import Disclosed
-from cranfield.campaign.publishing.readme import readme
-from cranfield.campaign.publishing.run_text import packed, released_text
-from cranfield.campaign.results.comparing import MOST_COMPARED, compared_if_possible
-from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.leaderboard import leaderboard
-from cranfield.campaign.results.sheets.categories import groups_by
-from cranfield.campaign.results.sheets.making import Known, in_order, make_sheets
-from cranfield.campaign.results.sheets.page import sheet_page
+from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
+from cranfield.campaign.results.sheet_files import sheet_page
+from cranfield.campaign.results.sheet_making import Known, groups_by, in_order, make_sheets
+from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
+from cranfield.campaign.rules.reading import rules_text
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.rules.writing import rules_text
-from cranfield.campaign.store import objects
-from cranfield.campaign.store.records import Judgments, Submission
+from cranfield.campaign.store import records
+from cranfield.campaign.store.records import Judgments, Submission, Team
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.metadata.reading import LARGEST, header_of
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
+from cranfield.sources.archives import unpacked
+
+NOT_SHOWN = (
+    "contacts of teams",
+    "runs that were refused, replaced or withdrawn",
+    "names of files as they were handed in, and of people who did things",
+    "warnings of the check and the log of events",
+    "other versions of the judgments",
+)
+"""What no release has, in the words of its README."""
+
+NOT_SHOWN_OF_HIDDEN = (
+    "descriptions and metadata, answers that are free text, hashes and days of arrival of runs"
+    " whose team is not named"
+)
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """A run as a release shows it.
+
+    Attributes
+    ----------
+    run
+        With the fields that may be shown, and with the names under which they are.
+    kept
+        As the registry has it; nothing of it is written but the documents of its run.
+    hidden
+        Whether its team is not named.
+    """
+
+    run: Submission
+    kept: Submission
+    hidden: bool
+
+
+def hidden_teams(teams: Iterable[Team], day: str, *, everybody: bool) -> frozenset[str]:
+    """Return the teams that have no name in a release of a day, such as 2026-08-15."""
+    return frozenset(
+        team.id
+        for team in teams
+        if everybody or (team.anonymous_until is not None and day < team.anonymous_until)
+    )
+
+
+def disclosed(
+    runs: Sequence[Submission],
+    hidden: Collection[str],
+    task: TaskRules,
+    secret: str,
+    metadata: Mapping[int, str],
+) -> tuple[Disclosed, ...]:
+    """Show runs, in order of the tags that they are shown by.
+
+    Parameters
+    ----------
+    hidden
+        Ids of the teams that are not named.
+    secret
+        What the order of hidden teams and of their runs is drawn by; who knows it, and the ids of
+        all teams, can tell who is who.
+    metadata
+        What of the metadata is public, by the number of the submission.
+    """
+    names = _aliases(runs, hidden, secret)
+    free = {name for name, question in task.questions.items() if not question.choices}
+    made = []
+    for run in runs:
+        away = run.team in hidden
+        team, tag = names[run.team, run.tag] if away else (run.team, run.tag)
+        shown = Submission(
+            id=0,
+            task=run.task,
+            team=team,
+            tag=tag,
+            object="" if away else run.object,
+            bytes=0,
+            received="" if away else run.received[:10],
+            state=run.state,
+            type=run.type,
+            priority=run.priority,
+            answers={
+                name: run.answers[name]
+                for name in task.questions
+                if name in run.answers and not (away and name in free)
+            },
+            metadata=None if away else metadata.get(run.id),
+            description="" if away else run.description,
+            late=run.late,
+            pooled=run.pooled,
+        )
+        made.append(Disclosed(shown, run, away))
+    return tuple(sorted(made, key=lambda one: one.run.tag))
+
+
+def _aliases(
+    runs: Sequence[Submission], hidden: Collection[str], secret: str
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Name hidden teams and their runs by numbers, in an order that only the secret tells."""
+
+    def drawn(name: str) -> str:
+        return sha256(f"{secret}\n{name}".encode()).hexdigest()
+
+    taken = {name.casefold() for run in runs for name in (run.team, run.tag)}
+    own = [run for run in runs if run.team in hidden]
+    teams = sorted({run.team for run in own}, key=drawn)
+    width = max(2, len(str(len(teams))))
+    numbers = (f"{k:0{width}}" for k in count(1))
+    # A real team may be called so, or a run.
+    free = (
+        number
+        for number in numbers
+        if f"team {number}" not in taken
+        and not any(re.fullmatch(rf"team{number}-\d+", name) for name in taken)
+    )
+    names = {}
+    for team, number in zip(teams, free, strict=False):
+        of_team = sorted((run.tag for run in own if run.team == team), key=drawn)
+        for k, tag in enumerate(of_team, 1):
+            names[team, tag] = (f"team {number}", f"team{number}-{k}")
+    return names
+
+
+FILES = {
+    "runs/": "the runs as they were handed in, one file each, packed by xz; comments are left out",
+    "runs.csv": "a row a run: tag, team, type, what was answered, SHA-256 as handed in",
+    "teams.csv": "a row a team: id and name",
+    "judgments.txt": "what everything here was computed by: topic, 0, document, grade",
+    "rules.toml": "the rules of the campaign",
+    "scores/": "a table (Parquet) of topic, run, and a column a measure",
+    "leaderboard.csv": "a row a run: place, means over topics, groups that are not separated",
+    "topic-statistics.csv": "best, median and worst score by measure, group and topic",
+    "sheets/": "a sheet a run, as a page, as text and as JSON",
+    "report.html": "comparison of all runs; a page that needs no network",
+    "metadata/": "what runs say of themselves, for those that do",
+    "about.json": "what this release is, for programs",
+}
+"""The files of a release, and what they are."""
+
+
+def readme(about: Mapping[str, Any], folder: Path) -> str:
+    """Write the README of a folder in Markdown; names and texts of others stay text."""
+    title = f"{about['campaign_title']}: {about['title']}"
+    lines = [f"# {markdown(title)}", ""]
+    counts = ", ".join(
+        [
+            counted(about["runs"], "run"),
+            counted(about["teams"], "team"),
+            counted(about["topics"], "topic"),
+        ]
+    )
+    lines += [f"{counts}. Judgments: version {markdown(about['judgments'])}.", ""]
+    lines += [f"Released on {about['date']}.", ""] if about["date"] else []
+    for text in (about["description"], about["note"], about["consent"]):
+        if text:
+            lines += [markdown(" ".join(text.split())), ""]
+    files = (f"- `{name}`: {said}" for name, said in FILES.items() if (folder / name).exists())
+    lines += ["## Files", "", *files, ""]
+    lines += ["## What is not here", "", *(f"- {markdown(one)}" for one in about["left_out"]), ""]
+    lines += [
+        "## Is it whole?",
+        "",
+        "This folder is in the folder `data` of a bag (BagIt 1.0, RFC 8493). In the bag,",
+        "`sha256sum -c manifest-sha256.txt` and `sha256sum -c tagmanifest-sha256.txt` tell whether",
+        "each file is as it was released. They do not tell who made it: compare the SHA-256 of",
+        "`tagmanifest-sha256.txt` with that which the organisers published.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+_HEAD = 2 * LARGEST
+_COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
+_B, _F = rb"[ \t\v\f\r]+", rb"([^ \t\v\f\r\n]+)"
+_LINE = re.compile(rb"(?m)^[ \t\v\f\r]*" + _B.join([_F] * 6) + rb"[ \t\v\f\r]*$")
+_NO_RANK = re.compile(rb"(?m)^([^ \n]+ Q0 [^ \n]+) (?!\d{1,9} )[^ \n]+")
+
+
+def released_text(data: bytes, alias: str | None = None) -> bytes:
+    """Return the lines of a run, unpacked, without comments, header or description.
+
+    Those of a run without a name say nothing but topics, documents, ranks and scores, these as
+    they were written: the second column is `Q0`, the last one the alias, a rank that is no number
+    is 0, and there is one blank between columns.
+    """
+    with unpacked(BytesIO(data)) as stream:
+        text = stream.read()
+    # Its check has found that it ends.
+    if header := header_of(text[:_HEAD], "the run"):
+        text = text[header.before + len(header.raw) :]
+    if b"#" in text:
+        text = _COMMENT.sub(b"", text)
+    if alias is None:
+        return text
+    text = _LINE.sub(rb"\1 Q0 \3 \4 \5 " + alias.encode("ascii"), text)
+    return _NO_RANK.sub(rb"\1 0", text.removeprefix(b"\xef\xbb\xbf"))
+
+
+def packed(text: bytes) -> bytes:
+    """Pack by xz, in one thread and by fixed settings: the same text gives the same bytes."""
+    return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
+
 
 COLUMNS: Mapping[str, Callable[[Submission], Any]] = {
     "tag": lambda run: run.tag,
@@ -178,7 +381,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     folder.mkdir()
 
     def write(one: Disclosed) -> None:
-        kept = objects.read(payload.opened.folder, one.kept.object)
+        kept = records.read(payload.opened.folder, one.kept.object)
         text = released_text(kept, one.run.tag if one.hidden else None)
         (folder / f"{one.run.tag}.run.xz").write_bytes(packed(text))
 

@@ -1,34 +1,35 @@
-"""Releases: made under another name, synced, renamed when whole, entered in one transaction."""
+"""Releases of a task's results, until they are retracted."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from datetime import date as day_type
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.files import sync_folder, whole_file
+from cranfield.base.text import counted
 from cranfield.base.version import __version__
-from cranfield.base.whole_files import sync_folder
-from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
-from cranfield.campaign.publishing.disclosing import (
+from cranfield.campaign.publishing.payload import (
     NOT_SHOWN,
     NOT_SHOWN_OF_HIDDEN,
     disclosed,
     hidden_teams,
 )
-from cranfield.campaign.rules.times import utc_text
-from cranfield.campaign.store.layout import RELEASES, UNFINISHED
-from cranfield.campaign.store.records import ReleaseRecord, Submission
+from cranfield.campaign.rules.task_rules import utc_text
+from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord, Submission
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
@@ -181,10 +182,9 @@ def _chosen(
 ) -> Payload:
     """Choose runs, judgments and names, and have the runs scored."""
     from cranfield.campaign.publishing.payload import Payload
-    from cranfield.campaign.results.judgments import version_of
-    from cranfield.campaign.results.run_bytes import intact_runs, none_readable
     from cranfield.campaign.results.scoring import scored
-    from cranfield.campaign.results.sheets.making import measures_of
+    from cranfield.campaign.results.sheet_making import measures_of
+    from cranfield.campaign.results.stored_inputs import intact_runs, none_readable, version_of
 
     rules = opened.rules.task(task)
     version = version_of(opened, rules.name, judgments)
@@ -230,7 +230,7 @@ def _changed(task: str) -> CranfieldError:
 
 def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return what of the metadata is public, by the number of the run, and what is dropped."""
-    from cranfield.campaign.checks.run_metadata import public_metadata
+    from cranfield.campaign.checks.lines import public_metadata
     from cranfield.collection.metadata.reading import read_metadata
 
     public: dict[int, str] = {}
@@ -262,7 +262,7 @@ def _now(opened: Opened) -> str:
 
 
 def _checked(seed: int) -> int:
-    from cranfield.base.checks import check_whole
+    from cranfield.base.errors import check_whole
 
     check_whole("seed", seed, 0)
     return seed
@@ -306,3 +306,49 @@ def _sync(folder: Path) -> None:
                 os.close(handle)
     for path in (*(one for one in folder.rglob("*") if one.is_dir()), folder):
         sync_folder(path)
+
+
+RETRACTED = "retracted"
+"""The state of a release that was taken back."""
+
+
+def retract(opened: Opened, release: str, reason: str) -> None:
+    """Retract a release: it stays as it is, and a note beside it says that it does not stand.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    release
+        Its id, such as `adhoc-1`.
+    reason
+        Why; everybody can read it.
+
+    Raises
+    ------
+    PolicyError
+        For a release that is not there or is retracted already, or when no reason is given.
+    """
+    if not reason.strip():
+        raise PolicyError("a release is retracted for a reason, and none is given")
+    with opened.registry.change("retract", release, {"reason": reason}) as tx:
+        found = {one.id: one for one in tx.releases()}
+        if release not in found:
+            there = ", ".join(found) or "none"
+            raise PolicyError(f"there is no release {quoted(release)}; there are {there}")
+        if found[release].state == RETRACTED:
+            raise PolicyError(f"{release} is retracted already")
+        note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}
+        text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
+        # A kill before the transaction ends leaves the note: it is written over the next time.
+        path = opened.folder / RELEASES / f"{release}.retracted.json"
+        with whole_file(path, private=True, synced=True) as out:
+            out.write(text)
+        tx.update(
+            replace(
+                found[release],
+                state=RETRACTED,
+                reason=reason,
+                retraction=sha256(text).hexdigest(),
+            )
+        )

@@ -1,31 +1,96 @@
-"""Boards: runs in order of a measure, which of them are separated, and what that rests on."""
+"""Leaderboards: runs in order of a measure, with what separates them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import places, without_noise
-from cranfield.base.errors import quoted
-from cranfield.base.words import counted, some_of
+from cranfield.base.errors import CranfieldError, check_share, quoted
+from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.comparing import (
-    MOST_COMPARED,
-    compared_if_possible,
-    not_compared,
-)
-from cranfield.campaign.results.score_files import digest, kept_frame
-from cranfield.campaign.results.scoring import Scoring
+from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.measures import Measure
-from cranfield.meta.study import Findings
+from cranfield.measures.base import Measure
+from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.significance.comparison.groups import shortened
-from cranfield.tabular import from_frame
-from cranfield.tabular.frames import Framed
+from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.tabular import Table, from_frame
+
+if TYPE_CHECKING:
+    from cranfield.significance.comparison.result import PairwiseComparison
+
+
+MOST_COMPARED = 150
+"""Runs that are compared with each other; the pairs of more take long."""
+
+KEPT = 8
+"""Comparisons that are kept in memory."""
+
+
+def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
+    """Compare all pairs of systems by the default test.
+
+    Missing scores count 0; where lower is better, topics with missing scores are left out. The
+    same scores are compared once: of 126 runs it takes two seconds.
+    """
+    return _compared(_Same(scores), alpha)
+
+
+def not_compared(runs: int, most: int = MOST_COMPARED) -> str:
+    """Say why so many runs are not compared; nothing where they are."""
+    if runs < 2:
+        return "there is no other run"
+    return f"there are {runs:,}, and up to {most} are" if runs > most else ""
+
+
+def compared_if_possible(
+    scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED
+) -> PairwiseComparison | str:
+    """Compare all pairs, or say why they are not compared, such as for want of topics."""
+    check_share("alpha", alpha)
+    if refused := not_compared(len(scores.systems), most):
+        return refused
+    try:
+        return compared(scores, alpha)
+    except CranfieldError as error:
+        return str(error)
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """Scores that are equal when all that a comparison depends on is."""
+
+    scores: Scores
+
+    def _key(self) -> tuple[object, ...]:
+        one = self.scores
+        kind = (one.measure, one.aggregate, one.lower_is_better, one.scale, one.settings)
+        return (*kind, one.topics, one.systems, one.values.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.scores.measure, self.scores.systems))
+
+
+@lru_cache(KEPT)
+def _compared(same: _Same, alpha: float) -> PairwiseComparison:
+    # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
+    from cranfield.significance.comparison.compare import compare
+
+    missing = None
+    if np.isnan(same.scores.values).any():
+        # 0 would be the best score if lower is better.
+        missing = "drop" if same.scores.lower_is_better else "zero"
+    return compare(same.scores, alpha=alpha, missing=missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +123,8 @@ class _NotComparedError(Exception):
 def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -> Separation | str:
     """Compare all pairs of systems by the default test, or say why they are not compared."""
     # Loaded only where a comparison is not kept yet.
-    from cranfield.scales.statements.meaningful import meaning
-    from cranfield.significance.comparison.notes import RESCALING
+    from cranfield.scales.meaningful import meaning
+    from cranfield.significance.comparison.result import RESCALING
 
     found = compared_if_possible(scores, alpha, most)
     if isinstance(found, str):
@@ -90,57 +155,85 @@ def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(Framed):
+class Leaderboard(TableResult):
     """Runs in order of the first measure; made by :func:`leaderboard`.
+
+    Besides the columns below there is one for each measure.
 
     Attributes
     ----------
     measures
         Text forms; the first one decides the order.
-    frame
-        A row a run: `place` (runs with the same value share it), `tag`, `team`, `type`, `late`, a
-        column a measure, `groups`, `low`, `high` (null where runs were not compared), and
-        `unjudged@10`: the share of the first ten documents of all topics that nobody judged.
     separation
         Which runs are separated; None where they were not compared.
     notes
-        What a reader should be told.
+        Notes on the comparison, and on runs that were not pooled.
+    task
+        Title of the task; empty where the runs are of no campaign.
     """
 
+    name: ClassVar[str] = "board"
+    columns: ClassVar[Columns] = {
+        "place": Column("Rank by the first measure, from 1; runs with the same value share it."),
+        "tag": Column("Tag of the run.", key=True),
+        "team": Column("Team that submitted the run."),
+        "type": Column("Type of the run, such as automatic; null where none was declared."),
+        "late": Column("Whether the run was submitted after the deadline."),
+        "*": Column("Overall value of the measure of this name."),
+        "groups": Column(
+            "Letters: two runs share a letter exactly when they are not significantly different;"
+            " null where runs were not compared."
+        ),
+        "low": Column(
+            "Lower bound of a simultaneous confidence interval, around the mean or, as the notes"
+            " say, around the mean of the first run for the difference from it; null where runs"
+            " were not compared or the test has no intervals."
+        ),
+        "high": Column("Upper bound of that interval; null where the lower one is."),
+        "unjudged@10": Column(
+            "Proportion of the first ten documents of all topics that have no judgment, from 0 to"
+            " 1."
+        ),
+    }
+
     measures: tuple[str, ...]
-    frame: pl.DataFrame
     separation: Separation | None
     notes: tuple[str, ...]
+    task: str = ""
 
     @property
-    def verdict(self) -> str:
-        """Whether what the groups say keeps its meaning on the measure's scale, in words."""
-        return "" if self.separation is None else self.separation.verdict
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and whether the groups are meaningful on the scale of the measure."""
+        return (*self.notes, *([self.separation.verdict] if self.separation else []))
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table."""
-        return self.frame
+    def facts(self) -> dict[str, Any]:
+        """Return the title of the task."""
+        return {"task": self.task}
 
-    def findings(self, task: str = "", most: int | None = None) -> Findings:
-        """Return the board as it is written, and shown: its first rows, `most` of them."""
-        title = " ".join(["Board of", task] if task else ["Board"])
-        shown = self.frame.with_columns(pl.col("groups").map_elements(shortened, pl.String))
+    def note_lines(self) -> list[str]:
+        """Return no lines: the notes stand below the table."""
+        return []
+
+    def tables(self, *, most: int | None = None) -> list[Table]:
+        """Return the board for reading, without columns that are empty.
+
+        Parameters
+        ----------
+        most
+            Maximum number of rows; by default all.
+        """
+        shown = self.rows.with_columns(pl.col("groups").map_elements(shortened, pl.String))
         empty = [one for one in ("type", "groups", "low", "high") if _is_empty(shown[one])]
         if not shown["late"].any():
             empty.append("late")
+        title = f"Board of {self.task}" if self.task else "Board"
         table = from_frame(shown.drop(empty)[:most], f"{title}: {counted(shown.height, 'run')}")
-        said = [*self.notes, *([self.verdict] if self.verdict else [])]
-        if most is not None and shown.height > most:
-            said.append(f"the first {most:,} of {shown.height:,} runs are shown")
-        table = replace(table, remarks=said)
-        return Findings([], [table], {"board": (self.frame, ("tag",))}, {"task": task})
-
-    def __str__(self) -> str:
-        [table] = self.findings().tables
-        return table.to_text()
+        cut = most is not None and shown.height > most
+        cuts = [f"the first {most:,} of {shown.height:,} runs are shown"] if cut else []
+        return [replace(table, remarks=[*self.remarks, *cuts])]
 
     def __repr__(self) -> str:
-        return f"Leaderboard({counted(self.frame.height, 'run')}: {', '.join(self.measures)})"
+        return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
 
 
 def _is_empty(column: pl.Series) -> bool:
@@ -219,8 +312,8 @@ def _board(
         notes.append(f"not pooled: {some_of(unpooled, 10)}")
     if isinstance(found, str):
         notes.append(f"runs are not compared: {found}")
-        return Leaderboard(tuple(names), frame, None, tuple(notes))
-    return Leaderboard(tuple(names), frame, found, (*found.notes, *notes))
+        return Leaderboard(frame, tuple(names), None, tuple(notes))
+    return Leaderboard(frame, tuple(names), found, (*found.notes, *notes))
 
 
 def board(
@@ -248,7 +341,8 @@ def board(
     values = overall.rename({"run": "tag"}).drop("coverage")
     values = values.with_columns(share.alias("unjudged@10"))
     found = not_compared(overall.height, most) or _kept_separation(scoring, alpha)
-    return _board(values, scoring.submissions, scoring.measures, found)
+    made = _board(values, scoring.submissions, scoring.measures, found)
+    return replace(made, task=scoring.rules.title or scoring.rules.name)
 
 
 def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
@@ -269,3 +363,34 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
+
+
+PLACES = {"means": 2, "sheets": 4}
+"""Decimals of what is told, by the kind of feedback; a sheet tells four anyway."""
+
+
+def feedback(opened: Opened, task: str, tags: Collection[str]) -> dict[str, str]:
+    """Return what is told of some accepted runs of a task, by tag; nothing where nothing is.
+
+    Whoever hands in many runs and sees their scores learns the judgments, which is why it is off
+    by default, rounded, and goes with `runs_per_day`. After a release everybody knows the scores,
+    and this says no more.
+    """
+    places = PLACES.get(opened.rules.task(task).feedback)
+    registry = opened.registry
+    released = any(one.task == task for one in registry.releases())
+    if places is None or released or not tags or not registry.judgments(task):
+        return {}
+    scoring = Scoring(opened, task)
+    names = [str(one) for one in scoring.measures]
+    version = scoring.judgments.version
+    return {
+        row["run"]: ", ".join(
+            (
+                *(f"{name} {row[name]:.{places}f}" for name in names if row[name] is not None),
+                f"judgments {version}",
+            )
+        )
+        for row in scoring.overall().iter_rows(named=True)
+        if row["run"] in tags
+    }

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.errors import PolicyError, check_choice, check_whole, quoted
+from cranfield.base.text import counted
+from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.tabular.frames import Framed
 
 ALL = "all"
 """The group of all runs."""
@@ -23,34 +23,42 @@ MEDIANS = ("better", "average")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TopicStatistics(Framed):
+class TopicStatistics(TableResult):
     """Best, median and worst score by group and topic; made by :func:`topic_statistics`.
 
     Attributes
     ----------
     measure
         Text form of the measure.
-    median
-        What the median of an even number is: `better` or `average`.
-    frame
-        A row a group and topic: `group`, `topic`, `best`, `median`, `worst`, and `n`, the number
-        of runs in the group. Groups in order of name after `all`, topics as in the scores.
+    even_median
+        How the median of an even number of scores is taken: `better` or `average`.
     left_out
-        Groups that are smaller than asked for, by name, and their sizes.
+        Groups that are smaller than the least size, by name, and their sizes.
     notes
-        What a reader should be told.
+        Notes on groups that are excluded, and on missing scores.
     """
 
+    columns: ClassVar[Columns] = {
+        "group": Column("Group of runs: `all`, then the others in order of name.", key=True),
+        "topic": Column("Topic, in the order of the scores.", key=True),
+        "best": Column("Best score of a run of the group: the lowest where lower is better."),
+        "median": Column(
+            "Median score; of an even number of runs the better of the two middle scores, or their"
+            " mean, as `even_median` says."
+        ),
+        "worst": Column("Worst score of a run of the group."),
+        "n": Column("Number of runs in the group."),
+    }
+
     measure: str
-    median: str
-    frame: pl.DataFrame
+    even_median: str
     left_out: Mapping[str, int]
     notes: tuple[str, ...]
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups, `all` first."""
-        return tuple(self.frame["group"].unique(maintain_order=True))
+        return tuple(self.rows["group"].unique(maintain_order=True))
 
     def of(self, group: str = ALL) -> pl.DataFrame:
         """Return the rows of one group; a small group, which is left out, has none."""
@@ -58,16 +66,12 @@ class TopicStatistics(Framed):
             raise PolicyError(
                 f"there is no group {quoted(group)}; there are {', '.join(self.groups)}"
             )
-        return self.frame.filter(pl.col("group") == group)
+        return self.rows.filter(pl.col("group") == group)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table: group, topic, best, median, worst, n."""
-        return self.frame
-
-    def __repr__(self) -> str:
-        topics = self.frame["topic"].n_unique()
-        sizes = f"{counted(len(self.groups), 'group')}, {counted(topics, 'topic')}"
-        return f"TopicStatistics({self.measure}: {sizes})"
+    def heading(self) -> list[str]:
+        """Return one line: measure and sizes."""
+        topics = counted(self.rows["topic"].n_unique(), "topic")
+        return [f"{self.measure or 'scores'}: {counted(len(self.groups), 'group')}, {topics}"]
 
 
 def topic_statistics(
@@ -138,9 +142,8 @@ def topic_statistics(
     ]
     notes += told
     empty = _of_group("", np.zeros((0, 1)), scores.select(topics=[]), False)
-    return TopicStatistics(
-        scores.measure, median, pl.concat(parts) if parts else empty, left_out, tuple(notes)
-    )
+    rows = pl.concat(parts) if parts else empty
+    return TopicStatistics(rows, scores.measure, median, left_out, tuple(notes))
 
 
 def _complete(scores: Scores) -> tuple[Floats, list[str]]:

@@ -1,22 +1,43 @@
-"""Read campaign.toml: whole, or one line that says where it is wrong."""
+"""Read campaign.toml, or write it."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cranfield.base.errors import InputError, quoted
-from cranfield.base.escape import plain
-from cranfield.campaign.rules import kinds_of_value as kinds
-from cranfield.campaign.rules.keys import CAMPAIGN, FILES, TASK, Keys, fields_of, unknown
-from cranfield.campaign.rules.kinds_of_value import WrongValueError
-from cranfield.campaign.rules.task_rules import Rules, TaskRules
+import cranfield
+from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.text import plain
+from cranfield.campaign.rules import keys as kinds
+from cranfield.campaign.rules.keys import (
+    CAMPAIGN,
+    FILES,
+    METADATA,
+    POOL,
+    QUESTION,
+    TASK,
+    Keys,
+    WrongValueError,
+    fields_of,
+    unknown,
+)
+from cranfield.campaign.rules.task_rules import (
+    MetadataRules,
+    PoolRules,
+    Question,
+    Rules,
+    TaskRules,
+    check_patterns,
+    topic_ids,
+)
 
 NAMES = ("campaign.toml", "rules.toml")
 """Of the rules in a campaign's folder, and in the pack of participants."""
@@ -61,7 +82,14 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
     try:
         rules = _rules(given)
-        tasks = {name: _located(task, file.parent) for name, task in rules.tasks.items()}
+        tasks = {
+            name: replace(
+                _located(task, file.parent),
+                source=file.name,
+                line_of=partial(_line_of_task, text, name),
+            )
+            for name, task in rules.tasks.items()
+        }
     except WrongValueError as error:
         raise InputError(
             f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
@@ -255,6 +283,132 @@ def _line_of(text: str, path: tuple[str, ...]) -> int | None:
     return best
 
 
+def _line_of_task(text: str, task: str, key: str) -> int | None:
+    return _line_of(text, ("tasks", task, key))
+
+
 def _keys(dotted: str) -> tuple[str, ...]:
     parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
     return tuple(part.strip().strip("\"'") for part in parts)
+
+
+def check_rules(rules: Rules) -> None:
+    """Check measures, options of judging, topics and patterns of all tasks.
+
+    It loads what reads them, which :func:`read_rules` does not.
+
+    Raises
+    ------
+    InputError
+        Naming the key.
+    """
+    from cranfield.collection.policies import policies
+    from cranfield.measures.grammar import parse_measures
+
+    checks: dict[str, Callable[[TaskRules], Any]] = {
+        "measures": lambda task: parse_measures(task.measures),
+        "judging": lambda task: policies(**dict[str, Any](task.judging)),
+        "topics": topic_ids,
+    }
+    for task in rules.tasks.values():
+        for key, check in checks.items():
+            try:
+                check(task)
+            except CranfieldError as error:
+                raise InputError(
+                    f"tasks.{task.name}.{key}: {error}", source=rules.source, line=task.line_of(key)
+                ) from error
+        check_patterns(task)
+
+
+def template() -> str:
+    """Return a campaign.toml with comments; it can be used as it is, and asks little of runs.
+
+    Examples
+    --------
+    >>> template().splitlines()[3]
+    '[campaign]'
+    """
+    path = Path(cranfield.__file__).parent / "data" / "campaign.toml"
+    return path.read_text(encoding="utf-8")
+
+
+_KEYS: dict[type, Keys] = {
+    Rules: CAMPAIGN,
+    TaskRules: TASK,
+    PoolRules: POOL,
+    MetadataRules: METADATA,
+    Question: QUESTION,
+}
+
+
+def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
+    """Write the public part of rules: all but the keys that are private.
+
+    Parameters
+    ----------
+    rules
+        The rules of a campaign.
+    folder
+        Where the files that they name are.
+    tasks
+        Names of the tasks to write; all where there are none.
+    """
+    lines = ["[campaign]", *_lines(rules, folder)]
+    for name in rules.tasks if tasks is None else tasks:
+        lines += ["", f"[tasks.{_key(name)}]", *_lines(rules.task(name), folder)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(holder: Any, folder: Path) -> list[str]:
+    return [f"{_key(name)} = {_value(value, folder)}" for name, value in _pairs(holder)]
+
+
+def _pairs(holder: Any) -> Iterator[tuple[str, Any]]:
+    """Go through the keys of what rules are made of, and those values that say something."""
+    left = dict(getattr(holder, "severities", {}))
+    for name, key in _KEYS[type(holder)].items():
+        if key.private:
+            continue
+        value = left.pop(key.code, None) if key.code else getattr(holder, key.field or name)
+        if name == "severities":
+            # Those that have no key of their own.
+            own = {one.code for one in TASK.values()}
+            value = {code: one for code, one in left.items() if code not in own}
+        if name == "documents" and holder.document_pattern is not None:
+            value = {"pattern": holder.document_pattern}
+        if value is not None and value not in ("", (), {}):
+            yield name, value
+
+
+def _value(value: Any, folder: Path) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return _text(value.relative_to(folder).as_posix())
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(one, folder) for one in value)}]"
+    if type(value) in _KEYS:
+        value = dict(_pairs(value))
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(name)} = {_value(one, folder)}" for name, one in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    return _text(str(value))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _text(text: str) -> str:
+    return '"' + "".join(_escaped(letter) for letter in text) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return "\\" + letter
+    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"

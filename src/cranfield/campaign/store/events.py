@@ -1,4 +1,4 @@
-"""The chain of events: what was done, in order, each link with the hash of that before it."""
+"""The chain of events: what was done, in order, each link with the hash of the one before."""
 
 from __future__ import annotations
 

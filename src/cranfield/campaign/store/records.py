@@ -1,8 +1,16 @@
-"""The rows of the registry: teams, submissions, judgments, files of scores, releases, events."""
+"""The rows of the registry, beside the files of the campaign."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import InputError
+from cranfield.base.files import file_sha256, sync_folder, whole_file
 
 ACCEPTED, REFUSED, REPLACED, WITHDRAWN = "accepted", "refused", "replaced", "withdrawn"
 """The states of a submission."""
@@ -122,3 +130,97 @@ class Event:
     details: str
     previous: str
     sha256: str
+
+
+RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
+"""The files: the rules, by people; the registry."""
+
+JOURNAL = f"{REGISTRY}-journal"
+"""What SQLite keeps beside the registry while it changes, and after a kill until it is opened."""
+
+OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
+"""The folders: bytes as handed in, by SHA-256; scores, derived; releases, which never change."""
+
+UNFINISHED = "."
+"""How the names of files and folders begin that are still being written."""
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse what is no campaign's folder."""
+    try:
+        there, kept = folder.is_dir(), (folder / REGISTRY).is_file()
+    except OSError as error:
+        # Such as a name that is too long.
+        raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
+    if not there:
+        raise InputError("there is no such folder", source=str(folder))
+    if not kept:
+        reason = f"is no campaign: it has no {REGISTRY} (`cranfield campaign init` makes one)"
+        raise InputError(reason, source=str(folder))
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder where there is none; only its owner may look into it (mode 0700)."""
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+CHUNK = 1 << 20
+
+
+def path(folder: Path, sha256: str) -> Path:
+    """Return where the bytes with this hash are, or would be."""
+    return folder / OBJECTS / sha256[:2] / sha256
+
+
+def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
+    """Keep bytes, or those of a file, and return their SHA-256 and their number.
+
+    They are on the disk when this returns, and there is no transaction in it: bytes that nobody
+    names in the registry afterwards are left-overs.
+    """
+    if isinstance(source, Path):
+        sha256 = file_sha256(source)
+        size = source.stat().st_size
+    else:
+        sha256, size = hashlib.sha256(source).hexdigest(), len(source)
+    target = path(folder, sha256)
+    if not target.parent.is_dir():
+        private_folder(folder / OBJECTS)
+        private_folder(target.parent)
+        sync_folder(folder / OBJECTS)
+    again = hashlib.sha256()
+    with whole_file(target, private=True, synced=True) as out:
+        if isinstance(source, Path):
+            with source.open("rb") as file:
+                while piece := file.read(CHUNK):
+                    again.update(piece)
+                    out.write(piece)
+            if again.hexdigest() != sha256:
+                raise InputError("changed while it was read", source=str(source))
+        else:
+            out.write(source)
+    return sha256, size
+
+
+def read(folder: Path, sha256: str) -> bytes:
+    """Return kept bytes, after making sure that they are those that were handed in."""
+    source = path(folder, sha256)
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise InputError("is not what was handed in", source=f"{OBJECTS}/{sha256}")
+    return data
+
+
+def read_json(path: Path) -> Mapping[str, Any]:
+    """Read an object from a JSON file of a release; a hash covers what is in it."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", source=str(path)) from None
+    if not isinstance(value, dict):
+        raise InputError("is not an object of JSON", source=str(path))
+    return value

@@ -1,8 +1,9 @@
-"""The registry: records in, rows kept; each change is one transaction and one event."""
+"""The registry: records in SQLite, each change one transaction."""
 
 from __future__ import annotations
 
 import getpass
+import json
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
-from cranfield.campaign.checks.report import Fault
-from cranfield.campaign.rules.times import utc_text
-from cranfield.campaign.store import events, objects, seal
-from cranfield.campaign.store.layout import REGISTRY
-from cranfield.campaign.store.reading import Reading
+from cranfield.campaign.checks.report import PRIVATE, Fault
+from cranfield.campaign.rules.task_rules import utc_text
+from cranfield.campaign.store import events, records
 from cranfield.campaign.store.records import (
+    ACCEPTED,
+    REGISTRY,
+    Event,
     Judgments,
     ReleaseRecord,
     ScoreFile,
@@ -26,6 +28,107 @@ from cranfield.campaign.store.records import (
     Team,
 )
 from cranfield.campaign.store.schema import TABLES, Record, Row, connected
+
+
+class Reading:
+    """Questions to the registry; the answers are records."""
+
+    def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
+        raise NotImplementedError
+
+    def teams(self) -> tuple[Team, ...]:
+        """Return all teams, by id."""
+        return self._records(Team)
+
+    def team(self, id: str) -> Team | None:
+        """Return a team, or None where there is none."""
+        return next(iter(self._records(Team, id=id)), None)
+
+    def submissions(
+        self,
+        task: str | None = None,
+        states: Sequence[str] | None = (ACCEPTED,),
+        *,
+        team: str | None = None,
+        ranking: str | None = None,
+        object: str | None = None,
+        tag: str | None = None,
+    ) -> tuple[Submission, ...]:
+        """Return submissions in order of arrival; all states where `states` is None.
+
+        Tags are compared without regard to case.
+        """
+        wanted = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
+        where: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
+        if states is not None:
+            where["state"] = tuple(states)
+        return self._records(Submission, **where)
+
+    def submission(self, tag: str | int) -> Submission | None:
+        """Return the newest submission with a tag, in whatever state and case, or one by its id."""
+        if isinstance(tag, int):
+            return next(iter(self._records(Submission, id=tag)), None)
+        found = self._records(Submission, tag=tag)
+        return next((one for one in found if one.state == ACCEPTED), found[-1] if found else None)
+
+    def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
+        """Return what the check found in a submission, warnings too.
+
+        What only the organisers may see, since it tells of other teams, has to be asked for.
+        """
+        with self._connected() as connection:
+            rows = connection.execute(
+                "SELECT code, severity, message, line, topic, doc, count FROM fault "
+                "WHERE submission = ? AND (severity <> ? OR ?) ORDER BY number",
+                (submission_id, PRIVATE, private),
+            )
+            return tuple(Fault(**dict(row)) for row in rows)
+
+    def judgments(self, task: str | None = None) -> tuple[Judgments, ...]:
+        """Return the versions of judgments, the oldest first."""
+        return self._records(Judgments, **_of_task(task))
+
+    def score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
+        """Return the files of scores, the oldest first."""
+        return self._records(ScoreFile, **_of_task(task))
+
+    def releases(self) -> tuple[ReleaseRecord, ...]:
+        """Return the releases, the oldest first."""
+        return self._records(ReleaseRecord)
+
+    def events(self) -> tuple[Event, ...]:
+        """Return the chain of events."""
+        return self._records(Event)
+
+    def rules_files(self) -> dict[str, str]:
+        """Return the SHA-256 of the files of the rules as they were last used, by path."""
+        with self._connected() as connection:
+            row = connection.execute(
+                "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
+            ).fetchone()
+        return {} if row is None else dict(json.loads(row["details"])["about"])
+
+    def _records(self, kind: type[Any], **where: Any) -> tuple[Any, ...]:
+        # Names of columns come from the code, values never become text of SQL.
+        table = TABLES[kind]
+        terms: list[str] = []
+        values: list[Any] = []
+        for column, value in where.items():
+            if isinstance(value, tuple):
+                terms.append(f"{column} IN ({', '.join('?' * len(value))})")
+                values.extend(value)
+            else:
+                terms.append("lower(tag) = lower(?)" if column == "tag" else f"{column} = ?")
+                values.append(value)
+        condition = f"WHERE {' AND '.join(terms)}" if terms else ""
+        query = f"SELECT * FROM {table.name} {condition} ORDER BY {table.order}"
+        with self._connected() as connection:
+            return tuple(table.record(row) for row in connection.execute(query, values))
+
+
+def _of_task(task: str | None) -> dict[str, str]:
+    return {} if task is None else {"task": task}
+
 
 Kept = TypeVar("Kept", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
 
@@ -105,7 +208,7 @@ class Transaction(Reading):
     def _remove_unwanted(self) -> None:
         for sha256 in self._unwanted:
             if not self.named(sha256):
-                objects.path(self._folder, sha256).unlink(missing_ok=True)
+                records.path(self._folder, sha256).unlink(missing_ok=True)
 
     def _changed(self, record: Record, removed: bool = False) -> None:
         table = TABLES[type(record)]
@@ -115,7 +218,7 @@ class Transaction(Reading):
     def _check_there(self, record: Record) -> None:
         # A repair may have removed what was not named yet; it cannot while this change goes on.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.kept):
-            named = objects.path(self._folder, record.object)
+            named = records.path(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
             named = self._folder / record.path
         else:
@@ -158,7 +261,7 @@ class Registry(Reading):
         self.actor = actor
         self.clock = clock
         self._rules = rules
-        self._sealed: tuple[int, ...] | None = None
+        self._checked: tuple[int, ...] | None = None
 
     def _connected(self) -> AbstractContextManager[sqlite3.Connection]:
         return connected(self.folder)
@@ -169,8 +272,8 @@ class Registry(Reading):
     ) -> Iterator[Transaction]:
         """Change the registry: all that the block does and one event of it, or nothing.
 
-        Others wait until it is done. The registry is compared with its seal before, and sealed
-        after, so that nothing is built on a damaged one.
+        Others wait until it is done. The registry is compared with its events before, unless this
+        process made its last change, so that nothing is built on a damaged one.
 
         Raises
         ------
@@ -180,7 +283,7 @@ class Registry(Reading):
         with connected(self.folder) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                self._compare(connection)
+                self._check(connection)
                 # From here on the lock is kept until the connection closes, past the commit.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self.folder)
@@ -194,15 +297,13 @@ class Registry(Reading):
                     connection.execute("ROLLBACK")
                 raise
             change._remove_unwanted()
-            self._seal(connection)
+            self._checked = self._stamp()
 
-    def _compare(self, connection: sqlite3.Connection) -> None:
-        if self._sealed == self._stamp():
+    def _check(self, connection: sqlite3.Connection) -> None:
+        if self._checked == self._stamp():
             return
-        if seal.compared(connection, self.folder) == seal.UNSEALED:
-            wrong = events.contradictions(connection)
-            if wrong:
-                raise InputError(wrong[0], source=REGISTRY)
+        if wrong := events.contradictions(connection):
+            raise InputError(wrong[0], source=REGISTRY)
 
     def _stamp(self) -> tuple[int, ...]:
         found = (self.folder / REGISTRY).stat()
@@ -222,13 +323,6 @@ class Registry(Reading):
                     CranfieldWarning,
                     stacklevel=2,
                 )
-
-    def _seal(self, connection: sqlite3.Connection) -> None:
-        """Seal the registry, under the lock that its change still holds."""
-        # The change is made, whatever becomes of its seal: an unsealed one is sealed by the next.
-        with suppress(InputError):
-            seal.write_seal(self.folder, seal.bytes_sealed(connection))
-            self._sealed = self._stamp()
 
 
 def _user() -> str:

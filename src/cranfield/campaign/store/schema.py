@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.campaign.store.layout import REGISTRY
 from cranfield.campaign.store.records import (
+    REGISTRY,
     Event,
     Judgments,
     ReleaseRecord,
@@ -205,8 +205,12 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            for pragma in PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
+            try:
+                for pragma in PRAGMAS:
+                    connection.execute(f"PRAGMA {pragma}")
+            except UnicodeDecodeError as error:
+                # Python cannot decode SQLite's message, which quotes a damaged schema.
+                raise InputError("is damaged: its schema is not text", source=str(path)) from error
             _check_version(connection, path)
             yield connection
         finally:

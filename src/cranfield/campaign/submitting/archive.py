@@ -1,21 +1,226 @@
-"""A whole archive is handed in: runs are checked beside each other, and entered in order."""
+"""A whole archive of runs is submitted at once, by a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
 
-from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.threads import one_by_one
-from cranfield.base.words import some_of
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.parallel import one_by_one
+from cranfield.base.text import some_of
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.submitting.archive_table import ArchiveTable, Row
-from cranfield.campaign.submitting.entering import received_at
+from cranfield.campaign.rules.task_rules import Rules, instant
+from cranfield.campaign.submitting.entering import Declared, Taken, received_at, taken_in
 from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
-from cranfield.campaign.submitting.taking_in import Taken, taken_in
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
 from cranfield.sources.chunks import Source
+from cranfield.sources.columns import read_columns
+from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.values import TAG, absent, integer_in, plain
+
+_SAID = (
+    Column("tag", TAG),
+    optional("team", TAG),
+    optional("task", TAG),
+    optional("type", TAG, "type of run"),
+    *(optional(name, TAG) for name in ("priority", "description", "received", "file")),
+)
+"""What a row can say of a run, besides answers to questions."""
+
+NAMES = frozenset(column.name for column in _SAID)
+
+_TABLE = Schema(
+    "table of runs",
+    _SAID,
+    formats=frozenset({"csv", "tsv", "json"}),
+    numbered=True,
+    lacks="has no column {name}; columns: {have}",
+)
+
+_PACKED = {".gz", ".bz2", ".xz", ".zst"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: what is declared of a run, its task, its file, or why it has none."""
+
+    line: int | None
+    declared: Declared
+    task: str | None
+    file: str | None
+    wrong: str = ""
+
+
+@dataclass(frozen=True)
+class ArchiveTable:
+    """A table of runs as it was read.
+
+    `unused` are columns that say nothing to the campaign, `unnamed` files without a row.
+    """
+
+    source: str
+    rows: tuple[Row, ...]
+    unused: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+
+def read_archive_table(
+    table: str | PathLike[str],
+    runs: Iterable[str | PathLike[str]],
+    rules: Rules,
+    *,
+    given: Declared,
+    task: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ArchiveTable:
+    """Read a table of runs, and find their files.
+
+    Parameters
+    ----------
+    table
+        CSV, TSV or JSON with a column `tag`, and as many of `team`, `task`, `type`, `priority`,
+        `description`, `received`, `file` and the names of questions as there are.
+    runs
+        Files, and folders of them, where runs are found by their tag, whatever their suffixes.
+    rules
+        Of the campaign: tasks and their questions.
+    given
+        What is true of runs of which the table does not say it.
+    task
+        Task of runs of which the table does not say it.
+    columns
+        The columns of the table that hold things under other names.
+
+    Raises
+    ------
+    InputError, PolicyError
+        For a table that is none, that lacks a tag or a team, or that names a column twice.
+    """
+    read = read_columns(table, replace(_TABLE, columns=()))
+    places, unused = _places(read.names, columns or {}, rules, read.source)
+    cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
+    files, unnamed = _by_tag(runs, set(cells["tag"]))
+    folder = Path(fspath(table)).parent
+    rows = []
+    for k, tag in enumerate(cells["tag"]):
+        row = {name: column[k] for name, column in cells.items()}
+        line = None if read.lines is None else read.lines[k]
+        try:
+            declared = _declared(row, rules, given)
+            file, wrong = _file(tag, row.get("file", ""), folder, files)
+        except (InputError, PolicyError) as error:
+            raise InputError(str(error), source=read.source, line=line) from None
+        rows.append(Row(line, declared, row.get("task") or task, file, wrong))
+    _check_given(cells, given, task)
+    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
+
+
+def _check_given(cells: Mapping[str, Sequence[str]], given: Declared, task: str | None) -> None:
+    """Refuse what is given for runs of which the table does not say it, if it says it of all."""
+    said = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
+    said |= {"received": given.received, "task": task, **given.answers}
+    for name, value in said.items():
+        if value and name in cells and all(cells[name]):
+            raise PolicyError(
+                f"{quoted(name)} must not be given, as the table says it of all runs; got"
+                f" {quoted(value)}"
+            )
+
+
+def _places(
+    have: Iterable[object], columns: Mapping[str, str], rules: Rules, source: str
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find the column of each thing that can be said, and those that nothing asks for."""
+    questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
+    asked = tuple(optional(name, TAG, None) for name in sorted(questions))
+    schema = replace(_TABLE, columns=(*_SAID, *asked))
+    known = [column.name for column in schema.columns]
+    for name in columns:
+        if name not in known:
+            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(known)}")
+    names = [str(name) for name in have]
+    places = schema.places(names, source, columns)
+    used = set(places.values())
+    return places, tuple(name for k, name in enumerate(names) if k not in used)
+
+
+def _text(cell: Any) -> str:
+    return "" if absent(cell) else str(plain(cell)).strip()
+
+
+def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared:
+    if not row["tag"]:
+        raise InputError("has no tag")
+    team = row.get("team") or given.team
+    if not team:
+        raise InputError(f"run {quoted(row['tag'])} has no team")
+    priority, said = given.priority, row.get("priority")
+    if said:
+        priority = integer_in(said)
+        if priority is None:
+            raise InputError(f"priority {quoted(said)} is not a whole number")
+    questions = {name for name in row if name not in NAMES and row[name]}
+    return replace(
+        given,
+        tag=row["tag"],
+        team=team,
+        type=row.get("type") or given.type,
+        priority=priority,
+        answers={**given.answers, **{name: row[name] for name in sorted(questions)}},
+        description=row.get("description") or given.description,
+        received=instant(row["received"]) if row.get("received") else given.received,
+    )
+
+
+def _by_tag(
+    runs: Iterable[str | PathLike[str]], tags: Collection[str]
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """List files by their tag: their name, or its beginning without one or two suffixes."""
+    files: dict[str, list[str]] = {}
+    unnamed = []
+    for run in runs:
+        for file in _files(Path(fspath(run))):
+            bare = file.stem if file.suffix.lower() in _PACKED else file.name
+            names = (file.name, bare, Path(bare).stem)
+            called = [tag for name in names for tag in (name, name.removeprefix("input."))]
+            tag = next((one for one in called if one in tags), None)
+            if tag is not None:
+                files.setdefault(tag, []).append(str(file))
+            elif file == Path(fspath(run)):
+                # Folders may hold other files.
+                unnamed.append(file.name)
+    return files, tuple(unnamed)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or all files of a folder."""
+    try:
+        if path.is_dir():
+            return sorted(one for one in path.iterdir() if one.is_file())
+        path.stat()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=str(path)) from error
+    return [path]
+
+
+def _file(
+    tag: str, named: str, folder: Path, files: Mapping[str, list[str]]
+) -> tuple[str | None, str]:
+    """Return the file of a run, or why there is none."""
+    if named:
+        return str(folder / named), ""
+    found = files.get(tag, [])
+    if len(found) == 1:
+        return found[0], ""
+    if not found:
+        return None, f"no file is called {quoted(tag)}"
+    both = " and ".join(quoted(Path(one).name) for one in found[:2])
+    return None, f"{both} could both be {quoted(tag)}; a column 'file' says which"
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,319 @@
-"""One transaction decides what becomes of a run, and enters it."""
+"""One transaction decides what becomes of a submission."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault
+from cranfield.base.errors import (
+    CranfieldError,
+    CranfieldWarning,
+    InputError,
+    PolicyError,
+    check_whole,
+    quoted,
+)
+from cranfield.base.text import counted
+from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault, severity_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
-from cranfield.campaign.rules.tags import safe_name
-from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.rules.times import shown, utc_text
-from cranfield.campaign.store import objects
-from cranfield.campaign.store.reading import Reading
-from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
-from cranfield.campaign.store.registry import Transaction
-from cranfield.campaign.submitting.conflicts import (
-    check_replaced,
-    priority_faults,
-    ranking_faults,
-    tag_faults,
-    to_replace,
+from cranfield.campaign.rules.task_rules import (
+    Question,
+    TaskRules,
+    lasting,
+    safe_name,
+    shown,
+    utc_text,
 )
-from cranfield.campaign.submitting.declared import Declared, declared_faults
-from cranfield.campaign.submitting.limits import limit_faults, time_faults
-from cranfield.campaign.submitting.taking_in import Taken
+from cranfield.campaign.store import records
+from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
+from cranfield.campaign.store.registry import Reading, Transaction
+from cranfield.collection.metadata.reading import BESIDE, LARGEST, MetadataPlace, header_of
+from cranfield.sources.chunks import Source
+
+LONGEST = 10_000
+"""Characters of a description or an answer."""
+
+LAST = 1_000_000
+"""The highest priority, where the rules say none."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a team says of a run; `received` is now where it is not given."""
+
+    team: str
+    tag: str | None = None
+    type: str = ""
+    priority: int | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    received: datetime | None = None
+    replaces: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.priority is not None:
+            check_whole("priority", self.priority, 1, LAST)
+        texts = {**self.answers, "type": self.type, "description": self.description}
+        for name, text in texts.items():
+            if len(text) > LONGEST:
+                raise PolicyError(f"{quoted(name)} is no text of at most {LONGEST:,} characters")
+        if self.received is not None and self.received.tzinfo is None:
+            raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
+
+
+def declared_faults(task: TaskRules, declared: Declared) -> tuple[Fault, ...]:
+    """Find what the rules do not allow of what is said of a run: all of it, in one go."""
+    wrong = [
+        *_type(task, declared.type),
+        *_priority(task, declared.priority),
+        *_answers(task, declared.answers),
+        *_text("description", declared.description),
+    ]
+    return tuple(Fault("answers", severity_of("answers", task), one) for one in wrong)
+
+
+def said_by(name: str, given: str) -> str:
+    """Return a text that people are to read; refuse one that is empty, or not for people."""
+    if not given.strip():
+        raise PolicyError(f"{name} is missing")
+    for wrong in _text(name, given):
+        raise PolicyError(wrong)
+    return given
+
+
+def _type(task: TaskRules, given: str) -> Iterator[str]:
+    if task.types and given not in task.types:
+        said = f"is {quoted(given)}" if given else "is missing"
+        yield f"'type' {said}; one of {', '.join(task.types)}"
+    elif given and not task.types:
+        yield f"'type' is {quoted(given)}, and the task has no types"
+
+
+def _priority(task: TaskRules, given: int | None) -> Iterator[str]:
+    if given is None:
+        if task.priorities is not None:
+            yield f"'priority' is missing; a whole number from 1 to {task.priorities}"
+    elif task.priorities is not None and given > task.priorities:
+        yield f"'priority' is {given}; a whole number from 1 to {task.priorities}"
+
+
+def _answers(task: TaskRules, answers: Mapping[str, str]) -> Iterator[str]:
+    for name in answers:
+        if name not in task.questions:
+            known = ", ".join(task.questions) or "it asks nothing"
+            yield f"{quoted(name)} is no question of the task; {known}"
+    for name, question in task.questions.items():
+        yield from _answer(question, answers.get(name, ""))
+
+
+def _answer(question: Question, given: str) -> Iterator[str]:
+    choices = f"; one of {', '.join(question.choices)}" if question.choices else ""
+    if not given.strip():
+        if question.required:
+            yield f"{quoted(question.name)} is missing: {question.ask}{choices}"
+    elif question.choices and given not in question.choices:
+        yield f"{quoted(question.name)} is {quoted(given)}{choices}"
+    else:
+        yield from _text(question.name, given)
+
+
+def _text(name: str, given: str) -> Iterator[str]:
+    """Texts are for people: line breaks and tabs may be in them, other control characters not."""
+    if not given.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
+        yield f"{quoted(name)} is {quoted(given)}: it holds what cannot be printed"
+
+
+def to_replace(declared: Declared, own: Sequence[Submission]) -> Submission | None:
+    """Find the run that is to be replaced among those of the same team and task."""
+    if declared.replaces is None:
+        return None
+    for one in own:
+        if one.tag == declared.replaces and one.state == ACCEPTED:
+            return one
+    raise PolicyError(
+        f"team {quoted(declared.team)} has no accepted run {quoted(declared.replaces)} to replace"
+    )
+
+
+def check_replaced(declared: Declared, own: Sequence[Submission], again: Submission) -> None:
+    """Refuse to replace a run by another one that is there already: one of both would be gone."""
+    others = {one.tag for one in own if one.state == ACCEPTED and one.id != again.id}
+    if declared.replaces in others:
+        raise PolicyError(
+            f"nothing is replaced: this is the run {quoted(again.tag)}, which is handed in already"
+        )
+
+
+def tag_faults(
+    tag: str, team: str, replaced: Submission | None, called_so: Sequence[Submission]
+) -> Iterator[Fault]:
+    """Refuse a tag that another run has, in any case of its letters, or any team.
+
+    That of a run which was replaced stays its team's: a link to it never leads to another team.
+    """
+    for one in called_so:
+        if one.state == ACCEPTED and (replaced is None or one.id != replaced.id):
+            break
+        if one.state == REPLACED and one.team != team:
+            break
+    else:
+        return
+    taken = fault("tag-taken", tag=tag)
+    own = one.team == team
+    yield replace(taken, message=f"{taken.message}; replace that run") if own else taken
+
+
+def ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
+    """Tell a team of its own run with the same ranking, and the organisers of anybody's."""
+    for one in same:
+        found = fault("ranking-same", task, tag=one.tag)
+        if one.team == team:
+            yield found
+        else:
+            said = f"{found.message} of team {quoted(one.team)}"
+            yield replace(found, severity=PRIVATE, message=said)
+
+
+def priority_faults(priority: int | None, others: Sequence[Submission]) -> Iterator[Fault]:
+    """Warn of two runs of a team that come equally early into the pool."""
+    for one in others:
+        if priority is not None and one.priority == priority:
+            said = f"'priority' {priority} is that of {quoted(one.tag)} too"
+            yield Fault("answers", "warning", said)
+            return
+
+
+def time_faults(task: TaskRules, received: datetime) -> Iterator[Fault]:
+    """Compare instants, whatever their offsets; the last second belongs to the task."""
+    if task.opens is not None and received < task.opens:
+        left = lasting(task.opens - received)
+        yield Fault(
+            "not-open",
+            severity_of("not-open", task),
+            f"the task opens at {shown(task.opens)}, in {left}",
+        )
+    if task.closes is not None and received > task.closes:
+        marked = task.late == "mark"
+        said = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
+        if marked:
+            said += "; the run is marked as late and not pooled"
+        yield Fault("closed", "warning" if marked else "error", said)
+
+
+def limit_faults(
+    task: TaskRules, team: str, own: Sequence[Submission], received: datetime, replaced: int | None
+) -> Iterator[Fault]:
+    """Count what the team has in the task, and what it handed in on the same day (UTC).
+
+    Runs that were refused count for the day, since each attempt tells something; runs that were
+    replaced or withdrawn do not count for the team, and that which is to be replaced does not.
+    """
+    severity = severity_of("limit", task)
+    accepted = sum(one.state == ACCEPTED and one.id != replaced for one in own)
+    if task.runs_per_team is not None and accepted >= task.runs_per_team:
+        runs = counted(accepted, "accepted run")
+        yield Fault("limit", severity, f"team {quoted(team)} has {runs} of {task.runs_per_team}")
+    day = utc_text(received)[:10]
+    attempts = sum(one.received[:10] == day for one in own)
+    if task.runs_per_day is not None and attempts >= task.runs_per_day:
+        said = f"team {quoted(team)} handed in {counted(attempts, 'run')} of {task.runs_per_day}"
+        yield Fault("limit", severity, f"{said} on {day} (UTC), refused ones counted")
+
+
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A run as it came: its bytes in a private file, and what the check found in them."""
+
+    file: Path
+    size: int
+    sha256: str
+    arrived: datetime
+    report: CheckReport
+    metadata: str | None
+
+    @property
+    def name(self) -> str:
+        """Name of the file that was handed in, without its folder, which is nobody's business."""
+        name = Path(self.report.source).name
+        return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+@contextmanager
+def taken_in(
+    opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
+) -> Iterator[Taken]:
+    """Copy a run into a private folder, which goes in the end, and check the copy."""
+    source = Source(fspath(run))
+    # A kill leaves the folder behind; under this name it is known for what it is.
+    with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
+        copy = Path(folder) / "run"
+        sha256, size = _copied(source, copy, task.most_bytes)
+        # A check that takes its time makes no run late.
+        arrived = opened.clock()
+        metadata = None
+        if size > task.most_bytes:
+            found = fault("size", task, what="the file", limit=task.most_bytes)
+            report = CheckReport(source.name, declared.tag, (found,))
+        else:
+            if source.path != "-":
+                _copy_beside(Path(source.path), copy)
+            report = check_run(copy, task, tag=declared.tag, team=declared.team or None)
+            report = replace(report, source=source.name, object=sha256)
+            metadata = _metadata(copy, report) if report.accepted else None
+        yield Taken(copy, size, sha256, arrived, report, metadata)
+
+
+def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
+    """Copy a file, up to the block in which it is too large; return its hash and its size."""
+    digest, size = hashlib.sha256(), 0
+    with source.packed() as raw, copy.open("xb") as out:
+        while block := raw.read(BLOCK):
+            size += len(block)
+            if size > most:
+                break
+            digest.update(block)
+            try:
+                out.write(block)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(f"cannot be kept: {reason}", source=source.name) from error
+    return digest.hexdigest(), size
+
+
+def _copy_beside(run: Path, copy: Path) -> None:
+    """Copy the metadata beside a run, so that the check of the copy finds what that of it does."""
+    for before in ("{}.", ""):
+        beside = run.with_name(before.format(run.name) + BESIDE)
+        if beside.is_file():
+            with Source(str(beside)).packed() as raw:
+                there = copy.with_name(before.format(copy.name) + BESIDE)
+                there.write_bytes(raw.read(LARGEST + 1))
+
+
+def _metadata(copy: Path, report: CheckReport) -> str | None:
+    """Return what the run says of itself, as it was written."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)
+            header = header_of(next(Source(str(copy)).chunks(2 * LARGEST), b""), report.source)
+            about = MetadataPlace(header, str(copy), tag=report.tag).read()
+    except InputError:
+        # The rules take it for no more than a warning.
+        return None
+    return None if about is None else about.to_yaml()
+
 
 LONGEST_TAG = 300
 """Characters that are kept of the tag of a run that is refused."""
@@ -132,7 +419,7 @@ def write(
     new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
     accepted = new.state == ACCEPTED
     if not dry and (accepted or opened.rules.keep_refused):
-        sha256, _ = objects.put(opened.folder, taken.file)
+        sha256, _ = records.put(opened.folder, taken.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")
         new = replace(new, kept=True)

@@ -8,10 +8,9 @@ from datetime import date
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import some_of
+from cranfield.base.text import some_of
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.rules.tags import safe_name
-from cranfield.campaign.rules.times import utc_text
+from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import Transaction
 

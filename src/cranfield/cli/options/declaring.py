@@ -1,20 +1,242 @@
-"""How a command declares its options: their letters, groups of help, files read and written."""
+"""How a command declares its options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path, PurePath
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.cli.options.conditions import check_conditions
-from cranfield.cli.options.formats import choose_format
-from cranfield.cli.options.habits import told
-from cranfield.cli.options.hints import as_options
-from cranfield.sources.patterns import asks, matches
+from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
+from cranfield.base.text import nearest
+from cranfield.sources.archives import asks, matches
+
+HABITS = {
+    **dict.fromkeys(("--metric", "--metrics"), ("--measure", "measures are given by -m")),
+    "--qrels": ("QRELS", "judgments are the first argument: QRELS RUN..."),
+    **dict.fromkeys(("--run", "--runs"), ("RUN", "runs are arguments, after the judgments")),
+    "-c": ("--topics", "all judged topics count unless --topics says otherwise"),
+    "-M": ("--depth", "--depth N cuts rankings"),
+    "-J": ("--unjudged", "--unjudged condensed leaves unjudged documents out"),
+    "--by_query": ("--by-topic", "-q, --by-topic shows each topic"),
+}
+"""What is said of an option that a command lacks, where it has the parameter that does this."""
+
+
+def told(error: click.NoSuchOption, command: click.Command) -> str:
+    """Say what stands for an option that there is not; empty where nothing is known of it."""
+    wanted, said = HABITS.get(error.option_name, ("", ""))
+    there = {name for one in command.params for name in one.opts}
+    there |= {one.human_readable_name.strip("[].") for one in command.params}
+    return f"there is no option {error.option_name}: {said}" if wanted in there else ""
+
+
+_HINT = re.compile(
+    r"""\w+\([^()]*\)"""  # A measure with its parameters, or a call of Python, stays as it is.
+    r"""|\b(?P<name>[a-z_]+)=(?:(?P<text>'[^']*'|"[^"]*"|\.\.\.)|(?P<true>True)\b"""
+    r"""|\{'(?P<key>\w+)':\ \.\.\.\})"""
+    r"""|(?<=such\ as\ )(?P<of>[a-z_]+)=(?P<number>\d+)"""
+)
+
+
+_OF_READERS = frozenset(
+    {"columns", "cut", "duplicates", "encoding", "format", "measure", "missing", "repeats", "scale"}
+    | {"max_grade", "topics_with_grade"}
+    | {"numbers", "separator", "subtopics", "system", "ungraded"}
+)
+"""Arguments of reading and judging; messages of a command name only those that it has."""
+
+_BEFORE = re.compile(r".*(; |, |: | \()", re.DOTALL)
+_AFTER = {"; ": r"; | \((?=topic|document)|$", ", ": r"; |, | \(|\)|$", " (": r"\)|$"}
+_AFTER[": "] = _AFTER["; "]
+"""Where a clause ends, by the sign at which it begins."""
+
+
+def as_options(text: str, command: click.Command | None) -> str:
+    """Write hints such as `encoding='latin-1'` as options, where the command has one for them.
+
+    An option stands for the argument of its own name, unless it is declared `stands_for` another.
+    If the command lacks the option, the clause with an argument of readers is removed.
+
+    Examples
+    --------
+    >>> from cranfield.cli.evaluate import fuse
+    >>> as_options("'é' is not UTF-8; encoding='latin-1' reads any bytes", fuse)
+    "'é' is not UTF-8; --encoding latin-1 reads any bytes"
+    >>> as_options("RRF(k=True) has no cut='x'", fuse)
+    "RRF(k=True) has no cut='x'"
+    >>> as_options("2 grades; repeats='last' takes the last (topic 'q1')", fuse)
+    "2 grades (topic 'q1')"
+    """
+    if command is None:
+        return text
+    for hint in reversed([*_HINT.finditer(text)]):
+        argument = hint["name"] or hint["of"]
+        option = _options(command).get(argument)
+        start, end = hint.span()
+        if option is not None:
+            text = text[:start] + _as_option(hint, option) + text[end:]
+        elif argument in _OF_READERS and (clause := _BEFORE.match(text[:start])):
+            after = re.search(_AFTER[clause[1]], text[end:])
+            assert after is not None
+            end += after.end() if clause[1] == " (" else after.start()
+            text = text[: clause.start(1)] + text[end:]
+    return text
+
+
+def _as_option(hint: re.Match[str], option: click.Option) -> str:
+    name: str = max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if hint["key"]:
+        return f"{name} {hint['key']}=..."
+    if hint["true"]:
+        return f"{name} {option.metavar}" if option.metavar else hint[0]
+    value = hint["number"] or hint["text"]
+    return f"{name} {value if value[0] not in QUOTES else shlex.quote(value[1:-1])}"
+
+
+QUOTES = "'\""
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """Return options by the arguments of Python that they stand for."""
+    listed = [one for one in command.params if isinstance(one, click.Option)]
+    # Of an argument that two may be, the one that is declared so.
+    listed.sort(key=lambda one: bool(getattr(one, "stands_for", "")))
+    named = [(getattr(one, "stands_for", ""), one) for one in listed]
+    # The --format of outputs and the --column of tables with metadata are other arguments.
+    return {
+        name or option.name or "": option
+        for name, option in named
+        if name or not {"--format", "--column"}.intersection(option.opts)
+    }
+
+
+def check_conditions(ctx: click.Context) -> None:
+    """Refuse an option that was given without anything that it `goes_with`.
+
+    What it goes with are ways, of which one is enough: `"--sample --judged"` where both are given,
+    `"--format=latex,html"` where one of these is the value, `"!--judged"` where that is not given.
+    """
+    named: dict[str, click.Parameter] = {}
+    for one in ctx.command.params:
+        named |= dict.fromkeys([*one.opts, one.human_readable_name.strip("[].")], one)
+    for one in ctx.command.params:
+        # Options are shared by commands that have not all of what they may go with.
+        ways = [
+            way
+            for way in getattr(one, "goes_with", ())
+            if all(part.removeprefix("!").partition("=")[0] in named for part in way.split())
+        ]
+        if not ways or not on_command_line(one.name or "", ctx):
+            continue
+        if not any(all(_holds(part, named, ctx) for part in way.split()) for way in ways):
+            option = max(one.opts, key=len)
+            for way in ways:
+                wanted = [part for part in way.split() if part[0] != "!"]
+                if all(_holds(part, named, ctx) for part in wanted):
+                    raise PolicyError(f"{option} does not go with {_without(way)}")
+            raise PolicyError(f"{option} goes with {' or '.join(map(_said, ways))}")
+
+
+def _holds(part: str, named: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
+    option, _, values = part.removeprefix("!").partition("=")
+    name = named[option].name or ""
+    value = ctx.params[name]
+    given = on_command_line(name, ctx) and value not in (None, (), False)
+    there = str(value) in values.split(",") if values else given
+    return there != part.startswith("!")
+
+
+def _said(way: str) -> str:
+    wanted = [part for part in way.split() if part[0] != "!"]
+    said = " and ".join(part.replace("=", " ").replace(",", ", ") for part in wanted)
+    return said + (f" without {_without(way)}" if _without(way) else "")
+
+
+def _without(way: str) -> str:
+    return " and ".join(part[1:] for part in way.split() if part[0] == "!")
+
+
+def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[Any], Any]:
+    """Make a decorator that says what options that commands share go with in one of them."""
+
+    def add(command: Any) -> Any:
+        for one in command.__click_params__:
+            if one.name in names:
+                one.goes_with = tuple(goes_with)
+        return command
+
+    return add
+
+
+def tell_without_effect(names: Iterable[str], why: str) -> None:
+    """Warn of options that were given, where only the result tells that they changed nothing."""
+    for one in click.get_current_context().command.params:
+        if one.name in {*names} and on_command_line(one.name):
+            warn(f"{max(one.opts, key=len)} has no effect: {why}")
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options that were given, where only what was read tells that they have no effect."""
+    for one in click.get_current_context().command.params:
+        if one.name in {*names} and on_command_line(one.name):
+            raise PolicyError(f"{max(one.opts, key=len)} {why}")
+
+
+def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
+    source = (ctx or click.get_current_context()).get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+BY_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".bib": "bibtex",
+}
+"""Formats that suffixes say, in any command that writes them."""
+
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+
+
+def choose_format(ctx: click.Context) -> None:
+    """Let the suffix of an output that is `formatted` say its format, if `--format` does not."""
+    options = {name: one for one in ctx.command.params for name in one.opts}
+    form, output = options.get("--format"), options.get("--output")
+    if form is None or not getattr(output, "formatted", False) or output is None:
+        return
+    path = ctx.params[output.name or ""]
+    said = "" if path is None else _said_by(path)
+    if not said or on_command_line(form.name or "", ctx):
+        return
+    assert isinstance(form.type, click.Choice)
+    if said not in form.type.choices:
+        raise PolicyError(
+            f"--output {quoted(path)} is {said} by its suffix, which is not written here; --format"
+            f" names one of {', '.join(form.type.choices)}"
+        )
+    ctx.params[form.name or ""] = said
+
+
+def _said_by(path: str) -> str:
+    name = PurePath(path)
+    if name.suffix.lower() in PACKED:
+        name = name.with_suffix("")
+    return BY_SUFFIX.get(name.suffix.lower(), "")
+
 
 LETTERS = {
     "--baseline": "-b",
@@ -144,13 +366,10 @@ class Command(click.Command):
     """A command whose help is in groups, and short: what is not `first` is in `--help-all`.
 
     It refuses to write over a file that it reads, and an option of one value that is given twice.
-    Its `kin` is a command that has options which
-    hints name and this one lacks.
     """
 
-    def __init__(self, *args: Any, first: str = "", kin: str = "", **rest: Any) -> None:
+    def __init__(self, *args: Any, first: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
-        self.kin = kin
         self.first = tuple(f"--{name}" for name in first.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -263,3 +482,48 @@ def _files(given: str) -> Iterator[str | Path]:
             yield from Path(path).iterdir()
         yield from matches(path) or ()
         yield path
+
+
+class CommandGroup(click.Group):
+    """A group that knows where its commands stand, as `module:name`, and loads those asked for.
+
+    A command line has to start at once, and most of what commands need is needed by few of them.
+    Help lists them by name, or in the order of `homes`.
+    """
+
+    command_class = Command
+
+    def __init__(
+        self,
+        *args: Any,
+        homes: Mapping[str, str] | None = None,
+        in_order: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        self.homes = dict(homes or {})
+        self.in_order = in_order
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = [*self.homes, *super().list_commands(ctx)]
+        return names if self.in_order else sorted(names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.homes:
+            module, _, name = self.homes[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(module), name)
+            return command
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # What begins like an option is taken out of the arguments.
+        called = args[0]
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = nearest(called, self.list_commands(ctx), 1)
+            if not near or near[0] in error.message:
+                raise
+            ctx.fail(f"there is no command '{called}'; did you mean {near[0]}?")

@@ -1,32 +1,304 @@
-"""Options that several commands share: how to read runs and judgments, and how to judge."""
+"""Options of reading runs or judgments, with the policies of judging."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from glob import has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.threads import BACKENDS
-from cranfield.cli.options.conditions import tell_without_effect
-from cranfield.cli.options.declaring import READ, Named, in_group, option
-from cranfield.cli.options.output import with_options
-from cranfield.cli.options.progress import progress_of
-from cranfield.cli.options.reading import (
-    Reading,
-    reading_options,
-    subtopics_option,
-    ungraded_option,
-    without_reading,
+from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.parallel import BACKENDS
+from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
+from cranfield.cli.options.output import progress_of, with_options
+from cranfield.collection.policies import (
+    CHOICES,
+    DUPLICATES,
+    FORMATS,
+    HIGHEST,
+    NUMBERS,
+    OF_QRELS,
+    PRESETS,
+    SEPARATORS,
+    UNGRADED,
+    policies,
 )
-from cranfield.collection.judged.policies import CHOICES, NUMBERS, PRESETS, policies
+from cranfield.sources.archives import asks
 
 if TYPE_CHECKING:
+    from cranfield.assess.judges.reading import Judge
     from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.files.named_columns import Called
     from cranfield.collection.judged.judged_runs import JudgedRuns
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
     from cranfield.evaluation.evaluation import Evaluation
-    from cranfield.measures import Measure
+    from cranfield.measures.base import Measure
+
+
+def names_of_columns(given: str) -> dict[str, str]:
+    """Take `doc=product_id,topic=query` apart."""
+    columns = {}
+    for one in given.split(","):
+        column, sign, name = one.partition("=")
+        if not (sign and column.strip() and name.strip()):
+            raise PolicyError(f"--columns {quoted(one)} is not of the form doc=NAME")
+        columns[column.strip()] = name.strip()
+    return columns
+
+
+skip_bad_runs = option(
+    "--skip-bad-runs",
+    "bad_runs",
+    is_flag=True,
+    goes_with="RUN",
+    # Versions of click do not agree on what a flag with a value and a default is.
+    callback=lambda context, option, skip: "skip" if skip else "error",
+    help="Leave out runs that cannot be read, and tell.",
+)
+
+ungraded_option = option(
+    "--ungraded",
+    type=click.Choice(UNGRADED),
+    default="error",
+    show_default=True,
+    help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
+)
+subtopics_option = option(
+    "--subtopics/--no-subtopics",
+    default=None,
+    goes_with=("QRELS", "--judged"),
+    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
+    " numbers and documents are judged for several.",
+)
+separator_option = option(
+    "--separator",
+    type=click.Choice(SEPARATORS),
+    default="auto",
+    show_default=True,
+    help="Separator of columns in text; auto decides by line.",
+)
+numbers_option = option(
+    "--numbers",
+    type=click.Choice(NUMBERS),
+    default="auto",
+    show_default=True,
+    help="Number in RUN of three columns (topic, document, number); auto decides by file.",
+)
+
+reading_options = (
+    option(
+        "--input-format",
+        stands_for="format",
+        type=click.Choice(FORMATS),
+        default="auto",
+        show_default=True,
+        help="Format of QRELS and RUN; auto looks at the suffix.",
+    ),
+    option(
+        "--encoding",
+        default="utf-8",
+        show_default=True,
+        help="Encoding of files of text; latin-1 reads any bytes.",
+    ),
+    option(
+        "--system",
+        metavar="COLUMN",
+        help="Column of a table of several systems that names them; tag for those of TREC text.",
+    ),
+    option(
+        "--columns",
+        metavar="COLUMN=NAME,...",
+        callback=lambda context, option, given: None if given is None else names_of_columns(given),
+        help="What columns of tables are called: doc=product_id,topic=query,grade=gain.",
+        detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
+    ),
+    option(
+        "--lower",
+        multiple=True,
+        metavar="NAME",
+        stands_for="lower_is_better",
+        help="Name of scores that are better when lower: a measure of --scores, or the score column"
+        " of RUN; may be given several times.",
+    ),
+    separator_option,
+    numbers_option,
+    option(
+        "--duplicates",
+        type=click.Choice(DUPLICATES),
+        default="error",
+        show_default=True,
+        help="Which of a document that is twice in one topic is kept, if any.",
+    ),
+    skip_bad_runs,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How runs and judgments are read."""
+
+    input_format: str = "auto"
+    encoding: str = "utf-8"
+    system: str | None = None
+    columns: Mapping[str, str] | None = None
+    lower: tuple[str, ...] = ()
+    separator: str = "auto"
+    numbers: str = "auto"
+    subtopics: bool | None = None
+    duplicates: str = "error"
+    ungraded: str = "error"
+    bad_runs: str = "error"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Reading:
+        """Take what is about reading of all that was given to a command."""
+        return cls(**{name: given[name] for name in READING if name in given})
+
+    @cached_property
+    def _called(self) -> tuple[Called, Called]:
+        from cranfield.collection.files.named_columns import shared
+
+        return shared(self.columns, self.system)
+
+    @property
+    def _usual(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("encoding", "separator", "duplicates")}
+
+    def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
+        """Read judgments."""
+        from cranfield.collection.files.reading import read_qrels
+
+        called: Any = None if self.columns is None else self._called[0]
+        subtopics = self.subtopics if subtopics is None else subtopics
+        judgments = read_qrels(
+            path,
+            format=self.input_format,
+            subtopics=subtopics,
+            columns=called,
+            ungraded=self.ungraded,
+            **self._usual,
+        )
+        if self.columns is not None:
+            # What the judgments did not have, the runs must.
+            self._called[1].loose &= self._called[0].met
+        return judgments
+
+    def with_judges(
+        self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
+    ) -> tuple[Qrels, tuple[Judge, ...]]:
+        """Read judgments, and labels of judges; `--columns` names columns of either, or of runs."""
+        from cranfield.assess.judges.reading import read_judges
+        from cranfield.collection.files.named_columns import Called, called
+
+        columns = None
+        if self.columns is not None:
+            people, run = self._called
+            both = people.loose
+            plain = {name: of for name, of in self.columns.items() if "." not in name}
+            names = called(plain, "qrels", None).names
+            people.loose = frozenset(names)
+        read = self.qrels(qrels, subtopics=False)
+        if self.columns is not None:
+            columns = Called("qrels", names, frozenset(people.met | (both if runs else set())))
+        usual = "auto" if self.input_format in OF_QRELS else self.input_format
+        labels = read_judges(judges, format=form or usual, columns=columns, **self._usual)
+        if columns is not None:
+            run.loose |= both & columns.met
+        return read, labels
+
+    def run(self, path: str) -> Run:
+        """Read one run."""
+        self._check_lower()
+        from cranfield.collection.files.many_runs import named_file
+        from cranfield.collection.files.reading import read_run
+
+        name, path = named_file(path)
+        return read_run(path, name=name, **self._of_runs)
+
+    def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
+        """Find the runs that were named; each is read when it is asked for."""
+        from cranfield.collection.files.many_runs import Runs, read_runs
+
+        if isinstance(runs, Runs):
+            return runs
+        _refuse_measures(runs)
+        if qrels == "-" and "-" in runs:
+            raise PolicyError("standard input cannot be both the judgments and a run")
+        if runs:
+            self._check_lower()
+        return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
+
+    @property
+    def _of_runs(self) -> dict[str, Any]:
+        # Some formats are those of judgments alone.
+        form = "auto" if self.input_format in OF_QRELS else self.input_format
+        called = None if self.columns is None else self._called[1]
+        return {
+            "format": form,
+            "columns": called,
+            "system": self.system,
+            "numbers": self.numbers,
+            "lower_is_better": not {*self.lower}.isdisjoint(self._score_columns),
+            **self._usual,
+        }
+
+    @property
+    def _score_columns(self) -> list[str]:
+        """Names of the score column of runs, the given one last."""
+        columns = self.columns or {}
+        return ["score", *(columns[k] for k in ("score", "run.score") if k in columns)]
+
+    def _check_lower(self) -> None:
+        """Refuse names in --lower that are not the score column or a measure of that direction."""
+        for name in self.lower:
+            if name not in self._score_columns:
+                _check_measure(name, self._score_columns[-1])
+
+
+def _check_measure(name: str, column: str) -> None:
+    """Refuse a name in --lower that is not a requested measure, or one with another direction."""
+    from cranfield.measures.grammar import parse_measures
+
+    context = click.get_current_context(silent=True)
+    asked = () if context is None else context.params.get("asked") or ()
+    asked = (asked,) if isinstance(asked, str) else asked
+    measures = {one.label: one for one in parse_measures(asked)} if asked else {}
+    if name not in measures:
+        listed = ", ".join([*measures, f"{column} (of RUN)"])
+        raise PolicyError(f"unknown name {quoted(name)} in --lower; expected one of: {listed}")
+    if not measures[name].info.lower_is_better:
+        raise PolicyError(f"{name} is a measure for which higher is better, got --lower {name}")
+
+
+def _refuse_measures(runs: tuple[str, ...]) -> None:
+    """Refuse measures among the runs, of a command that takes measures."""
+    context = click.get_current_context(silent=True)
+    if context is None or "asked" not in context.params:
+        return
+    for one in runs:
+        if one == "-" or has_magic(one) or asks(Path.exists, one):
+            continue
+        from cranfield.measures.grammar import parse_measures
+
+        try:
+            parse_measures(one)
+        except MeasureError:
+            continue
+        raise PolicyError(f"{quoted(one)} is a measure, and no file: measures are given by -m")
+
+
+READING = tuple(field.name for field in fields(Reading))
+"""Parameters of reading."""
+
+
+def without_reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in READING}
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -173,7 +445,7 @@ WORK = ("jobs", "backend", "scheduler")
 """Parameters that say where work is done; they change no result."""
 
 
-POLICIES = ("rel", "compat", *CHOICES, *NUMBERS)
+POLICIES = ("rel", "compat", *CHOICES, *HIGHEST)
 """Parameters that say how runs are judged."""
 
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
@@ -207,18 +479,28 @@ def judged_runs(
     **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
-    from cranfield.collection.judged.given import telling_order
-    from cranfield.collection.judged.judging import judge
+    from cranfield.collection.judged.judging import judge, telling_order
 
     reading, judging = reading or Reading.of(given), without_reading(given)
 
-    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *NUMBERS)})
+    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, *HIGHEST)})
     subtopics = True if judging.get("intents") is not None else None
-    order = "QRELS comes first: QRELS RUN..."
-    with telling_order(runs, qrels, order):
+    wrong_order = partial(
+        telling_order,
+        runs,
+        qrels,
+        "QRELS comes first: QRELS RUN...",
+        format=reading.input_format,
+        encoding=reading.encoding,
+        separator=reading.separator,
+        system=reading.system,
+        columns=reading.columns,
+        duplicates=reading.duplicates,
+    )
+    with wrong_order():
         many = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)
-    with telling_order(runs, qrels, order), progress_of(many) as progress:
+    with wrong_order(), progress_of(many) as progress:
         return judge(many, judgments, aspects=aspects_of(aspects), progress=progress, **judging)
 
 
@@ -245,7 +527,7 @@ def evaluated(
     **judging: Any,
 ) -> Evaluation:
     """Read, judge and score; warn of what the judgments do not cover."""
-    from cranfield.collection.judged.scorable import lowest_relevant
+    from cranfield.collection.judged.coverage import lowest_relevant
     from cranfield.evaluation.evaluation import score
 
     wanted = wanted_measures(asked, rel, compat)

@@ -1,24 +1,123 @@
-"""What commands write, and where: options and writers of scores, tables and text."""
+"""What commands write, and how far they have come."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.escape import plain
-from cranfield.base.whole_files import whole_file
+from cranfield.base.files import whole_file
+from cranfield.base.text import plain
 from cranfield.cli.options.declaring import WRITTEN, in_group, option
 
 if TYPE_CHECKING:
-    from cranfield.meta.study import Findings
+    from cranfield.result import ResultSet
     from cranfield.scores import Scores
     from cranfield.tabular import Table
+
+
+Progress = Callable[[int, int], None]
+
+SHOW_PROGRESS_FROM = 4
+"""Runs that are worth a bar."""
+
+SILENT = 2.0
+"""Seconds after which a command says that it works."""
+
+_BARS: list[str] = []
+"""The bars that are shown, which say that, too."""
+
+
+@contextmanager
+def saying_that_it_works() -> Iterator[None]:
+    """Tell on a terminal how long it takes, where no bar does; it is gone in the end."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    start, ended = time.monotonic(), Event()
+
+    def say() -> None:
+        wait, said = SILENT, ""
+        while not ended.wait(wait):
+            wait = 1.0
+            if not _BARS:
+                said = f"working, {time.monotonic() - start:.0f} s"
+                sys.stderr.write(f"{said}\r")
+                sys.stderr.flush()
+        if said:
+            sys.stderr.write(" " * len(said) + "\r")
+            sys.stderr.flush()
+
+    # An interpreter that ends does not wait for it.
+    thread = Thread(target=say, daemon=True)
+
+    def end() -> None:
+        ended.set()
+        thread.join(1.0)
+
+    thread.start()
+    with _before_writing(sys.stdout, end):
+        try:
+            yield
+        finally:
+            end()
+
+
+@contextmanager
+def _before_writing(stream: Any, then: Callable[[], None]) -> Iterator[None]:
+    """Do something before a terminal is written to."""
+    if stream is None or not stream.isatty():
+        yield
+        return
+    plain = stream.write
+
+    def write(text: str) -> int:
+        then()
+        return int(plain(text))
+
+    stream.write = write
+    try:
+        yield
+    finally:
+        stream.write = plain
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | None]:
+    """Show a bar on a terminal, as long as it takes."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        _BARS.append(what)
+        try:
+            yield lambda done, of: bar.update(task, completed=done, total=of)
+        finally:
+            _BARS.remove(what)
+
+
+def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
+    enough = len(runs) >= SHOW_PROGRESS_FROM
+    return progress_bar("judging", len(runs)) if enough else nullcontext()
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -144,7 +243,7 @@ class Output:
         """Write scores by measure, of the same systems and topics; `unit` is a topic's name."""
         if self.form == "parquet":
             from cranfield.collection.files.writing import write_table
-            from cranfield.reporting.text.score_formats import table
+            from cranfield.reporting.score_formats import scores_frame as table
 
             write_table(table(scores, by_topic=self.by_topic), self.output or "", "parquet")
         else:
@@ -152,7 +251,7 @@ class Output:
 
     def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
         if self.form in MARKUP:
-            from cranfield.reporting.tables.scores_table import evaluation_table, topics_table
+            from cranfield.reporting.tables import evaluation_table, topics_table
 
             if self.by_topic:
                 made = topics_table(scores, places=self.places)
@@ -161,7 +260,7 @@ class Output:
                 made = evaluation_table(scores, sort=first, places=self.places)
             return printing.text([made], self.form)
         if self.form == "table":
-            from cranfield.reporting.text.terminal import drawn, systems_table, unit_table
+            from cranfield.reporting.terminal import drawn, systems_table, unit_table
 
             table = (
                 unit_table(scores, places=self.places, unit=unit)
@@ -169,7 +268,8 @@ class Output:
                 else systems_table(scores, places=self.places)
             )
             return drawn(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
-        from cranfield.reporting.text.score_formats import csv_text, json_text
+        from cranfield.reporting.score_formats import scores_csv as csv_text
+        from cranfield.reporting.score_formats import scores_json as json_text
 
         return (csv_text if self.form == "csv" else json_text)(scores, by_topic=self.by_topic)
 
@@ -233,17 +333,15 @@ def write(text: str, output: str | None, also: Callable[[], object] | None = Non
             also()
 
 
-def write_findings(
-    found: Findings,
+def write_results(
+    found: ResultSet,
     format: str,
     table: str | None,
     output: str | None,
     also: Callable[[], object] | None = None,
 ) -> None:
     """Write what a study has to say; notes, for which CSV has no place, to standard error."""
-    from cranfield.reporting.text.studies import written
-
-    write(written(found, format, table), output, also)
+    write(found.write(format, table), output, also)
     if format == "csv":
         notes = [plain(line) for line in found.heading if line.startswith("note: ")]
         sys.stderr.writelines(f"{note}\n" for note in notes)

@@ -1,23 +1,41 @@
-"""Scores for a command: from runs and judgments, or from files."""
+"""Options of commands that compare the scores of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import PolicyError, warn
-from cranfield.cli.options.conditions import on_command_line, refuse_given
-from cranfield.cli.options.declaring import READ, option
-from cranfield.cli.options.judging import WORK, evaluated
+from cranfield.cli.options.declaring import (
+    READ,
+    Named,
+    in_group,
+    on_command_line,
+    option,
+    refuse_given,
+)
+from cranfield.cli.options.judging import (
+    WORK,
+    alpha_option,
+    evaluated,
+    missing_option,
+    one_of,
+    resamples_option,
+    seed_option,
+)
 from cranfield.cli.options.output import gathered
+from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.pairwise.catalogue import TESTS, find_test
+from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
-    from cranfield.measures import Measure
+    from cranfield.measures.base import Measure
     from cranfield.scores import Scores
+
 
 score_files_option = option(
     "--scores",
@@ -110,3 +128,76 @@ def score_input(measures: Callable[[Any], Any]) -> Callable[[Any], Any]:
         *(measures, score_files_option),
     )
     return gathered(ScoreInput, "source", options)
+
+
+_NAMES = [name for name, test in TESTS.items() if not test.info.bound]
+# The default by its usual name stands before its numbered kin.
+_NAMES.insert(_NAMES.index("anova-1"), "anova")
+
+
+_OPTIONS = in_group(
+    "Comparison",
+    (
+        option("--baseline", multiple=True, help="Compare with this system only."),
+        option(
+            "--test",
+            type=Named(lambda: _NAMES),
+            metavar="TEST",
+            help="Such as t or randomisation. Default: two-way ANOVA, for two systems the"
+            " bootstrap.",
+            detail=f"There are {', '.join(_NAMES)}.",
+        ),
+        option(
+            "--correction",
+            type=Named(lambda: CORRECTIONS),
+            metavar="CORRECTION",
+            help="For many comparisons, such as holm. Default: Tukey's HSD bootstrapped over"
+            " topics, where it supports the test.",
+            detail=f"There are {', '.join(CORRECTIONS)}.",
+        ),
+        one_of(
+            "--statistic",
+            STATISTICS,
+            "Statistic of topic scores to compare. Default: that of the measure, mostly the mean.",
+        ),
+        one_of("--alternative", ALTERNATIVES, "Alternative hypothesis.", "two-sided"),
+        alpha_option,
+        missing_option(MISSING),
+        option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them."),
+        option(
+            "--threshold",
+            type=click.FloatRange(0),
+            default=0.0,
+            help="Differences up to it count as none, by the sign test.",
+        ),
+        resamples_option(10_000),
+        seed_option("Seed of random resamples."),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """How systems are to be compared: options of :func:`cranfield.compare`, as they were given."""
+
+    baseline: tuple[str, ...]
+    test: str | None
+    correction: str | None
+    statistic: str | None
+    alternative: str
+    alpha: float
+    missing: str | None
+    exact: bool | None
+    threshold: float
+    resamples: int
+    seed: int
+
+    def checked(self) -> dict[str, Any]:
+        """Return what :func:`cranfield.compare` takes, before any file is read."""
+        test = find_test(self.test).info.name if self.test is not None else None
+        correction = find_correction(self.correction) if self.correction is not None else None
+        named = {"baseline": self.baseline or None, "test": test, "correction": correction}
+        return asdict(self) | named
+
+
+comparing_options = gathered(Comparing, "comparing", _OPTIONS)

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.words import counted
+from cranfield.base.text import counted
 from cranfield.sources.values import NO_GRADE, absent, integer_in, is_number, no_integer, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64

@@ -15,21 +15,24 @@ from typing import Any, overload
 
 import polars as pl
 
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError, PolicyError, quoted, told_again, warn
-from cranfield.base.showing import Hinting
-from cranfield.base.words import counted, some_of
-from cranfield.collection.files.format_names import DUPLICATES
-from cranfield.collection.files.named_columns import FLAT, RUN, is_run, shape
-from cranfield.collection.files.nested import is_documents, runs_of_mapping
+from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, told_again, warn
+from cranfield.base.text import counted, some_of
+from cranfield.collection.files.named_columns import (
+    FLAT,
+    RUN,
+    is_documents,
+    is_run,
+    runs_of_mapping,
+    shape,
+)
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
+from cranfield.collection.policies import DUPLICATES
 from cranfield.collection.run import Run
-from cranfield.scores.labels import place_of
+from cranfield.scores.one_measure import place_of
+from cranfield.sources.archives import asks, is_url, listed, matches, shown
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_frame
-from cranfield.sources.patterns import asks, matches
-from cranfield.sources.remote import is_url, listed, shown
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
@@ -60,7 +63,7 @@ class BadRunError(InputError):
     """A run that cannot be read, where such runs are skipped."""
 
 
-class Runs(Hinting, Sequence[Run]):
+class Runs(Sequence[Run]):
     """A sequence of runs, each read when it is asked for and not kept.
 
     So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`. A run is
@@ -113,7 +116,7 @@ class Runs(Hinting, Sequence[Run]):
         """Read a run that is not kept: it may hold dicts that their owner changes later."""
         name, data = self._items[index]
         if isinstance(data, dict) and self._options.items() <= _USUAL.items():
-            from cranfield.collection.files.nested import run_of_dicts
+            from cranfield.collection.files.named_columns import run_of_dicts
 
             run = run_of_dicts(data, "run" if name is None else name, None)
             if run is not None:

@@ -15,10 +15,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.words import counted, some_of
-from cranfield.collection.files.format_names import (
+from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
+from cranfield.base.text import counted, some_of
+from cranfield.collection.files.blank_separated import Chunk, Columns, coded
+from cranfield.collection.files.line_formats import (
+    layout_of,
+    read_text,
+    scores_or_ranks,
+    without_header,
+)
+from cranfield.collection.keys import ids_of
+from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.pairs import without_repeats
+from cranfield.collection.policies import (
     DUPLICATES,
     FORMATS,
     NUMBERS,
@@ -27,19 +36,9 @@ from cranfield.collection.files.format_names import (
     SEPARATORS,
     UNGRADED,
 )
-from cranfield.collection.files.line_formats import (
-    layout_of,
-    read_text,
-    scores_or_ranks,
-    without_header,
-)
-from cranfield.collection.files.parts import Chunk, Columns, coded
-from cranfield.collection.metadata.reading import MetadataPlace
-from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.repeats import without_repeats
-from cranfield.collection.run import Run
-from cranfield.collection.words import ids_of
+from cranfield.collection.run import Run, run_of
+from cranfield.sources.archives import asks
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -48,7 +47,6 @@ from cranfield.sources.chunks import (
     check_encoding,
     is_utf8,
 )
-from cranfield.sources.patterns import asks
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import Called
@@ -86,9 +84,9 @@ def read_qrels(
     format
         One of `auto`, `trec` (topic, iteration, document, grade, separated by any blanks), `csv`,
         `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on; recognised by itself:
-        see :mod:`cranfield.collection.files.ntcir`); and judgments of samples, `prels` (topic,
-        document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
-        stratum, grade; a grade below 0 is in the pool, but not sampled).
+        see :mod:`cranfield.collection.files.line_formats`); and judgments of samples, `prels`
+        (topic, document, grade, method, inclusion probability) and `xqrels` (topic, iteration,
+        document, stratum, grade; a grade below 0 is in the pool, but not sampled).
     encoding
         Of files of text; `latin-1` reads any bytes.
     subtopics
@@ -138,7 +136,7 @@ def read_qrels(
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
     if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
-        from cranfield.collection.files.nested import qrels_of_dicts
+        from cranfield.collection.files.named_columns import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             _tell_unjudged(data)
@@ -272,7 +270,7 @@ def read_run(
     check_choice("numbers", numbers, NUMBERS)
     usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and usual and not lower_is_better:
-        from cranfield.collection.files.nested import run_of_dicts
+        from cranfield.collection.files.named_columns import run_of_dicts
 
         run = run_of_dicts(data, "run" if name is None else name, _described(None, metadata, None))
         if run is not None:

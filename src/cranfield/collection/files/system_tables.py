@@ -1,8 +1,8 @@
-"""Tables with named columns: judgments, a run, or the runs of several systems in one table."""
+"""Tables with runs of several systems."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.words import some_of
+from cranfield.base.errors import InputError, optional_module, quoted, warn
+from cranfield.base.text import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import Layout
 from cranfield.collection.files.named_columns import (
@@ -27,11 +27,17 @@ from cranfield.collection.files.named_columns import (
     schema_for,
     shape,
 )
-from cranfield.collection.repeats import tell_ungraded
+from cranfield.collection.pairs import tell_ungraded
 from cranfield.sources.chunks import LineMap, Source
-from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
+from cranfield.sources.columns import (
+    Columns,
+    Table,
+    columns_of_file,
+    columns_of_records,
+    fitted,
+    read_columns,
+)
 from cranfield.sources.schemas import Schema, spelt
-from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import TAG, Cells, absent
 
 _LIKE_SYSTEMS = (
@@ -146,8 +152,6 @@ def read_system_table(
     stem, path = "run", None
     schema = replace(schema_for(kind, (), {}), numbered=numbered)
     if isinstance(data, str) and data.startswith("irds:"):
-        from cranfield.collection.files.irds import records
-
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
         source = Source.of(data)
@@ -293,3 +297,21 @@ def table_of_lines(source: Source, layout: Layout, called: Called) -> SystemTabl
     lines = LineMap()
     frame = pl.concat(list(read_parts(source, layout, lines, lambda chunk: chunk.frame)))
     return SystemTable(Table(frame, source.name, (), lines.numbers()), {}, source.stem, source.path)
+
+
+def records(name: str, kind: str) -> Iterable[Any]:
+    """Iterate over the qrels or the scored documents of the data set `irds:<id>`."""
+    ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
+    try:
+        dataset = ir_datasets.load(name.removeprefix("irds:"))
+        if kind == "qrels" and dataset.has_qrels():
+            return list(dataset.qrels_iter())
+        if kind == "run" and dataset.has_scoreddocs():
+            return list(dataset.scoreddocs_iter())
+    except KeyError:
+        raise InputError("ir_datasets knows no data set of that id", source=name) from None
+    except (OSError, RuntimeError) as error:
+        # Most often there is no network, or a licence has to be accepted first.
+        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
+        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+    raise InputError(f"has no {kind}", source=name)

@@ -12,10 +12,9 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, PolicyError, quoted, warn
-from cranfield.base.whole_files import whole_file
-from cranfield.base.words import counted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted, warn
+from cranfield.base.files import whole_file
+from cranfield.base.text import counted
 from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines

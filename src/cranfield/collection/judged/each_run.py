@@ -1,4 +1,4 @@
-"""Many runs, each read and judged by itself: in threads, in processes, or on many machines.
+"""Many runs, judged one by one, put side by side.
 
 Whoever does it, results, errors and warnings come in the order of the runs, as if one thread did.
 """
@@ -6,22 +6,316 @@ Whoever does it, results, errors and warnings come in the order of the runs, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from threading import Condition, Lock
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from cranfield.base.backends import MOST_JOBS, KilledWorkersError, computed, surrounded
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import InputError, kept_warnings, warn
-from cranfield.base.threads import at_most, own_threads, pool_of, processors
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import InputError, PolicyError, check_whole, kept_warnings, quoted, warn
+from cranfield.base.parallel import (
+    MOST_JOBS,
+    at_most,
+    computed,
+    own_threads,
+    pool_of,
+    processors,
+    surrounded,
+)
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names, read_runs
-from cranfield.collection.judged.assembling import JudgedRun
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.judged.coverage import Coverage, SystemCoverage
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.rows import Groups, Judgments, Later, Rows
+from cranfield.collection.policies import Policies
+from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.run import Run
+
+if TYPE_CHECKING:
+    from cranfield.collection.document_tables import DocumentTable
+    from cranfield.collection.intents import Intents
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """One run after judging: its judged rows by topic of the judgments, and the counts."""
+
+    name: str
+    stem: str | None
+    topic: Ints
+    rank: Ints
+    grade: Ints
+    retrieved: Ints
+    has: NDArray[np.bool_]
+    extra: dict[str, int]
+    tied: int
+    contradictions: int
+    source: Ints | Later
+    beside: Mapping[str, Beside]
+    ties: Ints
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _narrow(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_wide(state))
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Rows of one run that a table of documents has: topic of the judgments, rank, code, value."""
+
+    topic: Ints
+    rank: Ints
+    code: Ints
+    value: Floats
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _narrow(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_wide(state))
+
+
+def _narrow(part: Any) -> dict[str, Any]:
+    """Return the state of a part as workers send it: each column in the least bytes it fits in."""
+    found = {name: one.found() for name, one in vars(part).items() if isinstance(one, Later)}
+    state: dict[str, Any] = vars(part) | found
+    for name, column in state.items():
+        if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
+            least = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
+            state[name] = column.astype(np.result_type(*least))
+    return state
+
+
+def _wide(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: column.astype(np.int64)
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+        else column
+        for name, column in state.items()
+    }
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
+"""Of a run that was not looked up in a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Tables of documents by name, and grades by intent; the same for all runs."""
+
+    tables: Mapping[str, DocumentTable] = field(default_factory=dict)
+    intents: Intents | None = None
+
+
+def assembled(
+    names: list[str],
+    parts: Sequence[JudgedRun],
+    qrels: Qrels,
+    chosen: Policies,
+    known: Known = Known(),
+    labels: Sequence[str] | None = None,
+) -> JudgedRuns:
+    """Put the systems side by side on the topics that the policy asks for, or on `labels`."""
+    if chosen.max_grade is not None and qrels.max_grade > chosen.max_grade:
+        raise PolicyError(
+            f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
+            f" got {chosen.max_grade}"
+        )
+    has = np.stack([part.has for part in parts], axis=1)
+    if labels is None:
+        labels = _topics(parts, qrels, chosen, has)
+    place = {name: i for i, name in enumerate(labels)}
+    new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    used = new >= 0
+
+    shape = (len(labels), len(parts))
+    retrieved = np.zeros(shape, dtype=np.int64)
+    scored = np.zeros(shape, dtype=bool)
+    cells, ranks, grades, sources, tied = [], [], [], [], []
+    for system, part in enumerate(parts):
+        # Judgments on another aspect may have topics that do not count.
+        here = used[part.topic]
+        cells.append(system * shape[0] + new[part.topic[here]])
+        ranks.append(part.rank[here])
+        grades.append(part.grade[here])
+        sources.append(part.source[here])
+        among, *columns = part.ties[:, used[part.ties[0]]]
+        tied.append(np.stack([system * shape[0] + new[among], *columns]))
+        retrieved[new[used], system] = part.retrieved[used]
+        scored[new[used], system] = part.has[used]
+        for name, count in part.extra.items():
+            if name in place:
+                retrieved[place[name], system] = count
+                scored[place[name], system] = True
+    if chosen.topics == "qrels":
+        scored[:] = True
+
+    topic = new[qrels.codes]
+    kept = topic >= 0
+    grade = qrels.grades.astype(np.int64)
+    # One number of both is sorted sooner than two: topics in order, the highest grades first.
+    row = np.flatnonzero(kept)
+    row = row[np.argsort((topic[row] << 32) - grade[row], kind="stable")]
+    low = 0 if chosen.negative == "unjudged" else -(2**31)
+    cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
+    source = _of_all(sources, row, len(qrels))
+    if (cell[1:] < cell[:-1]).any():
+        # Topics without judgments can change the order of the others.
+        by_cell = np.lexsort((rank, cell))
+        cell, rank, graded = cell[by_cell], rank[by_cell], graded[by_cell]
+        source = source[by_cell]
+    documents = Rows(cell, rank, graded, shape, source=source)
+    return JudgedRuns(
+        topics=tuple(labels),
+        systems=tuple(names),
+        documents=documents,
+        retrieved=retrieved,
+        judgments=Judgments(
+            shape[0],
+            topic[row],
+            grade[row],
+            low,
+            chosen.max_grade or max(qrels.max_grade, 0),
+            {name: values[row] for name, values in qrels.columns.items()},
+        ),
+        scored=scored,
+        policies=chosen,
+        coverage=_coverage(names, parts, qrels, retrieved, documents, low),
+        annotations=_annotations(parts, known, new, labels, row, qrels),
+        ties=np.concatenate(tied, axis=1),
+    )
+
+
+def _of_all(sources: Sequence[Ints | Later], row: Ints, size: int) -> Ints | Later:
+    """Number the judgments of all parts; later, where those of some part are."""
+
+    def found() -> Ints:
+        one = [part.found() if isinstance(part, Later) else part for part in sources]
+        return _numbers(row, size)[np.concatenate(one)]
+
+    return Later(found) if any(isinstance(part, Later) for part in sources) else found()
+
+
+def _numbers(row: Ints, size: int) -> Ints:
+    """Number the judgments of a table as they stand in `row`; -1 where they do not."""
+    number = np.full(size, -1, dtype=np.int64)
+    number[row] = np.arange(row.size)
+    return number
+
+
+def _topics(
+    parts: Sequence[JudgedRun], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
+) -> list[str]:
+    if chosen.topics != "run" and not has.any():
+        some = next(iter(parts[0].extra), "")
+        of_runs, judged = (
+            {re.sub("0+(?=[0-9])", "", name.casefold()) for name in names}
+            for names in ((name for part in parts for name in part.extra), qrels.topics)
+        )
+        same = "; they differ in case or leading zeros" if of_runs & judged else ""
+        raise InputError(
+            f"no topic of the runs is judged (runs have {quoted(some)},"
+            f" judgments have {quoted(qrels.topics[0])}){same}"
+        )
+    every = chosen.topics == "qrels"
+    labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]
+    if chosen.topics == "run":
+        labels += {name for part in parts for name in part.extra}
+    if (low := chosen.topics_with_grade) is not None:
+        with_grade = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= low])}
+        labels = [label for label in labels if label in with_grade]
+        if not labels:
+            raise PolicyError(
+                f"topics_with_grade must be a grade that occurs in a topic of the runs, got {low}"
+            )
+    return topic_order(labels)
+
+
+def _annotations(
+    parts: Sequence[JudgedRun],
+    known: Known,
+    new: Ints,
+    labels: Sequence[str],
+    row: Ints,
+    qrels: Qrels,
+) -> Annotations:
+    """Put what is known of documents and topics in the order of the judged runs."""
+    shape = (len(labels), len(parts))
+    found: dict[str, Rows] = {}
+    for name in known.tables:
+        # Judgments on another aspect are assembled without; their rows are those of relevance.
+        tables = [part.beside.get(name, NOTHING) for part in parts]
+        cell = np.concatenate([i * shape[0] + new[one.topic] for i, one in enumerate(tables)])
+        rank, code, value = (
+            np.concatenate([getattr(one, column) for one in tables])
+            for column in ("rank", "code", "value")
+        )
+        kept = np.flatnonzero(np.concatenate([new[one.topic] >= 0 for one in tables]))
+        order = kept[np.lexsort((code[kept], rank[kept], cell[kept]))]
+        found[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
+    groups = None
+    if "groups" in known.tables:
+        table = known.tables["groups"]
+        asked, rows = table.found(qrels.docs)
+        judgment = _numbers(row, len(qrels))[asked]
+        asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
+        order = np.lexsort((table.codes[rows], asked))
+        asked, rows = asked[order], rows[order]
+        groups = Groups(table.names, found["groups"], asked, table.codes[rows], table.values[rows])
+    intents = known.intents
+    if intents is not None:
+        code_of = {name: code for code, name in enumerate(qrels.topics)}
+        codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
+        intents = intents.of_topics(codes, row)
+    return Annotations(found.get("lengths"), groups, intents)
+
+
+def _coverage(
+    names: list[str],
+    parts: Sequence[JudgedRun],
+    qrels: Qrels,
+    retrieved: Ints,
+    documents: Rows,
+    low: int,
+) -> Coverage:
+    judged = documents.where(documents.grade >= low)
+    top = {
+        depth: (
+            np.minimum(retrieved, depth).sum(axis=0),
+            judged.where(judged.rank <= depth).count.sum(axis=0),
+        )
+        for depth in (10, 100, np.iinfo(np.int64).max)
+    }
+    (n10, j10), (n100, j100), (n, j) = top.values()
+    qrels_topics = np.array(qrels.topics, dtype=object)
+    return Coverage(
+        tuple(
+            SystemCoverage(
+                system=names[i],
+                retrieved=int(n[i]),
+                retrieved_10=int(n10[i]),
+                retrieved_100=int(n100[i]),
+                unjudged=int(n[i] - j[i]),
+                unjudged_10=int(n10[i] - j10[i]),
+                unjudged_100=int(n100[i] - j100[i]),
+                tied=part.tied,
+                contradictions=part.contradictions,
+                missing=tuple(topic_order(list(qrels_topics[~part.has]))),
+                extra=tuple(topic_order(list(part.extra))),
+            )
+            for i, part in enumerate(parts)
+        )
+    )
+
 
 _IN_FLIGHT = 1 << 28
 """Bytes of files that are read at a time, at the most, so that memory stays bounded."""
@@ -176,16 +470,11 @@ def _by_workers(
     tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
     arrived: dict[int, _Outcome[Found]] = {}
     first = 0
-    try:
-        for i, outcome in computed(_judged, of_run, tasks, **where):
-            arrived[i] = outcome
-            while first in arrived:
-                yield arrived.pop(first)
-                first += 1
-    except KilledWorkersError as error:
-        path = runs.path(error.task) or f"run {error.task + 1}"
-        reason = "workers that read it are killed each time; is memory too small?"
-        raise InputError(reason, source=path) from error
+    for i, outcome in computed(_judged, of_run, tasks, **where):
+        arrived[i] = outcome
+        while first in arrived:
+            yield arrived.pop(first)
+            first += 1
 
 
 def _judged(of_run: OfRun[Found], sent: _Outcome[Runs]) -> _Outcome[Found]:

@@ -1,4 +1,4 @@
-"""Judged runs: rankings turned into grades, the one thing that measures look at.
+"""Judged runs: rankings turned into grades, the one thing that measures see.
 
 Nothing here is padded. Of a ranking only the documents with a judgment are kept, as rows of a flat
 table in order of (system, topic, rank); of all others only their number matters.
@@ -6,26 +6,30 @@ table in order of (system, topic, rank); of all others only their number matters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import MeasureError, quoted, warn
-from cranfield.base.words import counted, some_of
-from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
-from cranfield.collection.judged.policies import Policies
-from cranfield.collection.judged.rows import NO_TIES, Rows, condensed_ties
-from cranfield.collection.judged.scorable import Scorable, Scorer
+from cranfield.base.errors import MeasureError, check_whole, quoted, warn
+from cranfield.base.text import counted, some_of
+from cranfield.collection.intents import Intents
+from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
+from cranfield.collection.judged.rows import (
+    NO_TIES,
+    Clicks,
+    Groups,
+    Judgments,
+    Rows,
+    condensed_ties,
+    places,
+    ranges,
+)
+from cranfield.collection.policies import Policies
 from cranfield.tabular import frame_html
-
-if TYPE_CHECKING:
-    from cranfield.collection.intents.judged_intents import Intents
 
 Made = TypeVar("Made")
 
@@ -332,3 +336,200 @@ def _moved(rows: Rows, judged: Rows) -> Rows:
     moved = judged.seen[at[kept]]
     gains = rows.gains[kept] if rows.gains.size else rows.gains
     return Rows(rows.cell[kept], moved, rows.grade[kept], rows.shape, gains)
+
+
+def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
+    """Let the first document of each equivalence class stand for the class.
+
+    Later documents of the class stay in their places, judged and not relevant. There is one
+    judgment a class, of its highest grade: so recall bases count classes, and ideal rankings have
+    the best document of each. A document without a class is one of its own. Of what is known
+    besides grades the view keeps the lengths. `name` is the measure that needs it.
+
+    As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
+    not; so give documents that are not relevant no class, or one each.
+    """
+    return judged.view("by class", lambda: _by_class(judged, _codes(judged, name)))
+
+
+def _codes(judged: JudgedRuns, name: str) -> Ints:
+    """Number the classes; those of different topics may share a number."""
+    labels = np.asarray(judged.column("class", name)).astype(str)
+    _, code = np.unique(labels, return_inverse=True)
+    alone = labels == ""
+    return np.where(alone, code.size + np.arange(code.size), code)
+
+
+def _by_class(judged: JudgedRuns, code: Ints) -> JudgedRuns:
+    judgments, documents = judged.judgments, judged.documents
+    pairs = judgments.topic * (2 * code.size + 1) + code
+    # Judgments stand in order of topic and falling grade: the first of a class is its best.
+    _, best, of = np.unique(pairs, return_index=True, return_inverse=True)
+    order = np.argsort(best)
+    kept = best[order]
+    number = np.empty(kept.size, dtype=np.int64)
+    number[order] = np.arange(kept.size)
+    place = number[of[documents.judgment]]
+
+    # What is not judged does not make others of its class redundant.
+    seen = np.flatnonzero(documents.grade >= judgments.judged_from)
+    keys = documents.cell[seen] * max(kept.size, 1) + place[seen]
+    by_key = np.argsort(keys, kind="stable")
+    redundant = np.zeros(documents.cell.size, dtype=bool)
+    redundant[seen[by_key]] = places(keys[by_key]) > 1
+    grade = np.where(redundant, np.minimum(documents.grade, 0), documents.grade)
+    return replace(
+        judged,
+        documents=Rows(documents.cell, documents.rank, grade, documents.shape, source=place),
+        judgments=Judgments(
+            judgments.topics,
+            judgments.topic[kept],
+            judgments.grade[kept],
+            judgments.judged_from,
+            judgments.max_grade,
+            {"class": np.asarray(judgments.columns["class"])[kept]},
+        ),
+        annotations=Annotations(judged.annotations.lengths),
+        views={},
+    )
+
+
+def of_grades(runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False) -> JudgedRuns:
+    """Present runs of grades, shape (runs, ranks), as those of as many systems on one topic.
+
+    A run ends where its grades are below 0. `judged` has the grades of the topic's documents, in
+    falling order. With `every_grade` a second topic has a document of each grade up to the highest,
+    for measures that look for them, and nothing is retrieved for it.
+    """
+    count, topics = len(runs), 1 + every_grade
+    run, rank = np.nonzero(runs >= 0)
+    retrieved = np.zeros((topics, count), dtype=np.int64)
+    retrieved[0] = np.bincount(run, minlength=count)
+    more = np.arange(highest * every_grade, -every_grade, -1)
+    return JudgedRuns(
+        ("topic", "every grade")[:topics],
+        tuple(map(str, range(count))),
+        Rows(run * topics, rank + 1, runs[run, rank].astype(np.int64), (topics, count)),
+        retrieved,
+        Judgments(
+            topics,
+            np.repeat(np.arange(2), [judged.size, more.size]),
+            np.concatenate([judged, more]).astype(np.int64),
+            0,
+            highest,
+        ),
+        np.ones((topics, count), dtype=bool),
+        Policies(),
+        Coverage(()),
+    )
+
+
+BLOCK = 2**19
+"""Rows and judgments by intent that are held at a time, more only for one intent alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByIntent:
+    """Judged runs whose topics are intents; each with its topic, Pr(intent | topic) and type."""
+
+    judged: JudgedRuns
+    topic: Ints
+    probability: Floats
+    navigational: NDArray[np.bool_]
+
+
+def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[ByIntent]:
+    """Judge the runs by each intent alone, some intents at a time; `name` is the measure."""
+    intents = judged.intents(name, rel)
+    topic, place = np.nonzero(intents.exists)
+    judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
+    rows = judged.documents.count.sum(axis=1) + judgments
+    part = (np.cumsum(rows[topic]) - 1) // BLOCK
+    if not part.size or part[-1] == 0:
+        key = ("by intent", max(rel, 1))
+        yield judged.view(key, lambda: _by_intent(judged, intents, topic, place))
+        return
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    for some in np.split(np.arange(topic.size), starts[1:]):
+        yield _by_intent(judged, intents, topic[some], place[some])
+
+
+def expected_by_intent(
+    judged: JudgedRuns, name: str, rel: int, score: Callable[[ByIntent], Floats]
+) -> Floats:
+    """Mean over the intents of each topic, by how likely they are; shape (topics, systems)."""
+    out = np.zeros(judged.shape)
+    for part in by_intent(judged, name, rel):
+        np.add.at(out, part.topic, part.probability[:, None] * score(part))
+    return out
+
+
+def _by_intent(judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints) -> ByIntent:
+    shape = (topic.size, judged.shape[1])
+    documents, judgments = judged.documents, judged.judgments
+    low = judgments.judged_from
+    # The judgments of each intent are those of its topic, in order.
+    first = np.searchsorted(judgments.topic, topic, "left")
+    of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
+    begins = np.searchsorted(of, np.arange(topic.size))
+    grade = np.zeros(of.size, dtype=np.int64)
+    number = np.full(intents.exists.shape, -1, dtype=np.int64)
+    number[topic, place] = np.arange(topic.size)
+    some = np.flatnonzero(np.isin(judgments.topic, topic))
+    which, entry = intents.entries(some)
+    which = some[which]
+    intent = number[judgments.topic[which], intents.place[entry]]
+    here = intent >= 0
+    which, entry, intent = which[here], entry[here], intent[here]
+    graded = intents.grade[entry]
+    grade[begins[intent] + which - first[intent]] = np.where(graded < low, 0, graded)
+    if judgments.grade.min(initial=0) < low:
+        # A document that is unjudged for the topic stays so.
+        unjudged = judgments.grade[judgment] < low
+        grade[unjudged] = judgments.grade[judgment[unjudged]]
+
+    def spread(rows: Rows) -> tuple[Ints, Ints]:
+        """Repeat rows of (system, topic) for each intent: their new cells, and their numbers."""
+        cell = (np.arange(shape[1])[:, None] * judged.shape[0] + topic).ravel()
+        return ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
+
+    cell, rows = spread(documents)
+    intent = cell % topic.size
+    seen = grade[documents.judgment[rows] + (begins - first)[intent]]
+    annotations = Annotations()
+    lengths = judged.annotations.lengths
+    if lengths is not None:
+        at, kept = spread(lengths)
+        annotations = Annotations(
+            Rows(at, lengths.rank[kept], lengths.grade[kept], shape, lengths.gains[kept])
+        )
+    labels = [
+        f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
+    ]
+    by = replace(
+        judged,
+        topics=tuple(labels),
+        documents=Rows(cell, documents.rank[rows], seen, shape),
+        retrieved=judged.retrieved[topic],
+        judgments=Judgments(topic.size, of, _falling(of, grade, begins), low, judgments.max_grade),
+        scored=judged.scored[topic],
+        annotations=annotations,
+        views={},
+    )
+    return ByIntent(
+        by, topic, intents.probability[topic, place], intents.navigational[topic, place]
+    )
+
+
+def _falling(of: Ints, grade: Ints, begins: Ints) -> Ints:
+    """Put the grades of each intent in falling order; most of them are 0, and need no sorting."""
+    some = np.flatnonzero(grade)
+    some = some[np.lexsort((-grade[some], of[some]))]
+    counts = np.bincount(of[some], minlength=begins.size)
+    sizes = np.diff(begins, append=of.size)
+    place = np.arange(some.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    # Zeros stand between the grades above and below them.
+    place += np.where(grade[some] < 0, np.repeat(sizes - counts, counts), 0)
+    out = np.zeros_like(grade)
+    out[place + begins[of[some]]] = grade[some]
+    return out

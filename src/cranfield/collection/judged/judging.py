@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import quoted, warn
-from cranfield.base.words import some_of
+from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
+from cranfield.base.parallel import check_fork
+from cranfield.base.text import some_of
+from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.hits import hits_of
-from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
-from cranfield.collection.judged.each_run import Progress, judge_each
-from cranfield.collection.judged.given import read_both, telling_order
+from cranfield.collection.judged.each_run import (
+    Beside,
+    JudgedRun,
+    Known,
+    Progress,
+    assembled,
+    judge_each,
+)
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.policies import (
+from cranfield.collection.judged.ranking import Order, hits_of, order_of
+from cranfield.collection.judged.rows import NO_TIES
+from cranfield.collection.policies import (
     Compat,
     Negative,
     Policies,
@@ -27,14 +36,111 @@ from cranfield.collection.judged.policies import (
     Unjudged,
     policies,
 )
-from cranfield.collection.judged.ranking import Order, order_of
-from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
 
 if TYPE_CHECKING:
     from cranfield.collection.document_tables import DocumentTable
+
+
+ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
+
+
+def read_both(
+    runs: Any,
+    qrels: Any,
+    *,
+    subtopics: bool | None = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
+    bad_runs: str = "error",
+) -> tuple[Runs, Qrels]:
+    """Read judgments, and runs when they are asked for, by what columns are called in either."""
+    runs, qrels = _in_order(runs, qrels)
+    of_qrels: Any = None
+    of_runs: Any = columns
+    if columns is not None:
+        from cranfield.collection.files.named_columns import shared
+
+        of_qrels, of_runs = shared(columns, system)
+    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    if columns is not None:
+        # What the judgments did not have, the runs must.
+        of_runs.loose &= of_qrels.met
+    many = read_runs(runs, system=system, columns=of_runs, bad_runs=bad_runs, duplicates=duplicates)
+    return many, judgments
+
+
+def _in_order(runs: Any, qrels: Any) -> tuple[Any, Any]:
+    """Put what is read already into its place."""
+    if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
+        raise InputError(f"both are judgments; {ORDER}")
+    if _is_read(runs) and _is_read(qrels):
+        raise InputError(f"both are runs; {ORDER}")
+    return (qrels, runs) if isinstance(runs, Qrels) or _is_read(qrels) else (runs, qrels)
+
+
+def _is_read(data: Any) -> bool:
+    """Tell whether this is a run, or several, that are read already."""
+    inside = data.values() if isinstance(data, Mapping) else data
+    several = isinstance(data, (list, tuple, dict)) and len(data) > 0
+    return isinstance(data, (Run, Runs)) or (several and all(isinstance(x, Run) for x in inside))
+
+
+@contextmanager
+def telling_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
+    """Add the order of arguments to an error if they can be read in each other's place."""
+    try:
+        yield
+    except InputError as error:
+        if not _are_swapped(runs, qrels, options):
+            raise
+        name = quoted(fspath(qrels)) if isinstance(qrels, (str, PathLike)) else "the judgments"
+        raise InputError(f"{error}; {name} can be read as a run, but {order}") from None
+
+
+def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
+    first = runs[0] if isinstance(runs, (list, tuple)) and runs else runs
+    runs = first if isinstance(first, (str, PathLike)) else runs
+    if not can_be_read(qrels, "run", **options):
+        return False
+    if can_be_read(qrels, "qrels", **options):
+        return can_be_read(runs, "qrels", **options) and not can_be_read(runs, "run", **options)
+    # Decimal gains in memory may be meant as judgments. A file is said to be readable as a run even
+    # if the runs are runs: then there were no judgments among the files.
+    return isinstance(qrels, (str, PathLike)) or can_be_read(runs, "qrels", **options)
+
+
+def can_be_read(
+    data: Any,
+    kind: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    system: str | None = None,
+    **options: Any,
+) -> bool:
+    """Return True if data can be read as a `run`, the first of several, or as `qrels`."""
+    from cranfield.collection.files.named_columns import shared
+
+    if isinstance(data, Qrels) or _is_read(data):
+        return isinstance(data, Qrels) == (kind == "qrels")
+    path = fspath(data) if isinstance(data, (str, PathLike)) else ""
+    if path == "-" or path.startswith("irds:") or is_url(path):
+        return False
+    of_qrels: Any
+    of_runs: Any
+    try:
+        of_qrels, of_runs = shared(columns, system)
+        with kept_warnings():
+            if kind == "qrels":
+                return bool(read_qrels(data, columns=of_qrels, **options))
+            many = read_runs(data, system=system, columns=of_runs, **options)
+            return len(many) > 0 and many[0] is not None
+    except CranfieldError:
+        return False
 
 
 def judge(
@@ -158,15 +264,15 @@ def judge(
         max_grade=max_grade,
         topics_with_grade=topics_with_grade,
     )
-    with telling_order(runs, qrels):
+    check_fork()
+    reading: dict[str, Any] = {"system": system, "columns": columns, "duplicates": duplicates}
+    with telling_order(runs, qrels, **reading):
         many, by_subtopic = read_both(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
-            system=system,
-            columns=columns,
-            duplicates=duplicates,
             bad_runs=bad_runs,
+            **reading,
         )
     judgments = by_subtopic.flat()
     known = _known(by_subtopic, judgments, lengths, groups, intents)
@@ -174,7 +280,7 @@ def judge(
 
     of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
     where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    with telling_order(runs, qrels):
+    with telling_order(runs, qrels, **reading):
         names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
     _tell_strangers(judged)
@@ -259,8 +365,7 @@ def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, inte
     if by_subtopic.subtopics is None and lengths is groups is intents is None:
         return Known()
     from cranfield.collection.document_tables import read_groups, read_lengths
-    from cranfield.collection.intents.judged_intents import intents_of
-    from cranfield.collection.intents.probabilities import read_intents
+    from cranfield.collection.intents import intents_of, read_intents
 
     readers = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
     tables = {name: read(data) for name, (read, data) in readers.items() if data is not None}

@@ -1,8 +1,8 @@
-"""Rows of judged documents, in order of (system, topic, rank): what measures sum over."""
+"""Rows of judged documents in order of (system, topic, rank), with what judgments say of topics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -11,8 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.segments import scan
+from cranfield.base.errors import CranfieldError, check_whole, numbers
+
+
+def places(cells: NDArray[Any]) -> Ints:
+    """Number the rows of each cell from 1; equal cells stand together."""
+    rows = np.arange(cells.size, dtype=np.int64)
+    first = np.ones(cells.size, dtype=bool)
+    first[1:] = cells[1:] != cells[:-1]
+    return rows - np.maximum.accumulate(np.where(first, rows, 0)) + 1
+
+
+def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+    """Lay ranges of numbers one behind the other: of each, the range it is in, and the number."""
+    sizes = stops - starts
+    of = np.repeat(np.arange(sizes.size), sizes)
+    return of, np.arange(of.size) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+
+
+def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
+    """Running total (`np.add`) or product (`np.multiply`) within each cell, by doubling."""
+    total = np.array(values, dtype=np.float64)
+    step = 1
+    longest = int(place.max(initial=0))
+    rows = np.arange(place.size)
+    while step < longest:
+        rows = rows[place[rows] > step]
+        total[rows] = combine(total[rows], total[rows - step])
+        step *= 2
+    return total
+
+
+def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Divide, with 0 where the divisor is 0, by the field's convention; fractions remain such."""
+    above, below = np.broadcast_arrays(above, below)
+    kind = np.result_type(above, below, np.float64)
+    with np.errstate(invalid="ignore"):
+        out: Floats = np.divide(above, below, out=np.zeros(above.shape, kind), where=below != 0)
+    return out
+
 
 _T = TypeVar("_T", bound=np.generic)
 _Array = TypeVar("_Array", bound=NDArray[Any])
@@ -241,3 +278,99 @@ def places_in(keys: Ints, wanted: Ints) -> tuple[Ints, Bools]:
     """Find where keys are in a sorted array, and which of them are in it."""
     at = np.searchsorted(keys, wanted)
     return at, np.append(keys, -1)[at] == wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """What the judgments say of each topic, without document names.
+
+    Attributes
+    ----------
+    topics
+        Number of topics.
+    topic, grade
+        Topic and grade of each judgment, ordered by topic and falling grade.
+    judged_from
+        The lowest grade that counts as a judgment.
+    max_grade
+        The highest grade of all judgments, those of topics that do not count included.
+    columns
+        Other columns of the judgments by name, such as `class` or `stratum`.
+    kept
+        What was made of them, so that each is made once.
+    """
+
+    topics: int
+    topic: Ints
+    grade: Ints
+    judged_from: int
+    max_grade: int = 0
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def count(self, low: int, high: int | None = None) -> Ints:
+        """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
+        check_whole("low", low, -(2**63))
+        key = ("count", max(low, self.judged_from), high)
+        found: Ints | None = self.kept.get(key)
+        if found is None:
+            chosen = self.grade >= max(low, self.judged_from)
+            if high is not None:
+                chosen &= self.grade < high
+            found = np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
+            found.flags.writeable = False
+            self.kept[key] = found
+        return found
+
+    def ideal(self, gains: Floats) -> Rows:
+        """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
+        gains = numbers(gains, "gains")
+        # Judgments are in order of grade, which mostly is that of gains.
+        same = self.topic[1:] == self.topic[:-1]
+        falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))
+        order = np.flatnonzero(gains > 0)
+        if not falls.all():
+            order = order[np.lexsort((-gains[order], self.topic[order]))]
+        topic = self.topic[order]
+        return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups that documents belong to, such as their providers.
+
+    Attributes
+    ----------
+    names
+        The groups.
+    rows
+        A row for each retrieved document and each of its groups, judged or not: `grade` is the
+        group, as an index into `names`, and `gains` how much the document belongs to it.
+    judgment, group, weight
+        The same of the judged documents: index of the judgment, of the group, and the weight.
+    """
+
+    names: tuple[str, ...]
+    rows: Rows
+    judgment: Ints
+    group: Ints
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Clicks:
+    """Clicks of sessions, in order of cell, a (system, session) as one number, and of time.
+
+    query, rank: the list that was clicked, by its query, and the place in it, both from 1.
+    length, grade: characters of the document, NaN where not known; its grade, 0 where it has none.
+    again: whether the session clicked this document before.
+    text: characters of all snippets of the list down to the rank; NaN where not known.
+    """
+
+    cell: Ints
+    query: Ints
+    rank: Ints
+    length: Floats
+    grade: Ints
+    again: Bools
+    text: Floats

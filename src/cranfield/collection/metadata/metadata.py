@@ -1,15 +1,286 @@
-"""The metadata of a run."""
+"""The metadata of a run, as YAML says it.
+
+Scalars are text, whatever they look like: a tag `1`, a commit `8e12345`, `yes`, `010` and dates
+stay what is written; the schema of metadata says what they mean.
+
+Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
+version 0.1 of irgroup/ir_metadata; and what tirex-tracker, WOWS and LongEval add to it.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.base.errors import quoted
-from cranfield.base.words import counted
-from cranfield.collection.metadata.schema import KINDS, PARTS, misfit, typed
-from cranfield.collection.metadata.yaml_writing import yaml_text
+import yaml
+
+from cranfield.base.errors import InputError, check_several, quoted
+from cranfield.base.text import counted, plain
+
+DEEPEST = 50
+"""Maximum nesting of mappings and lists."""
+
+MOST_NODES = 100_000
+"""Maximum number of keys and values."""
+
+TRUTHS = {
+    word: truth
+    for truth, words in ((True, "true yes on"), (False, "false no off"))
+    for word in words.split()
+}
+
+_STANDARD = "tag:yaml.org,2002:"
+_CONVERTERS: dict[str, Any] = {
+    "str": str,
+    "null": lambda text: None,
+    "bool": lambda text: TRUTHS[text.lower()],
+    "int": lambda text: int(text.replace("_", "")),
+    "float": float,
+}
+"""Values by tag; of the plain scalars only nulls have another tag than text."""
+
+_NO_BREAKS = str.maketrans("\x85\u2028\u2029", "\udc85\udca8\udca9")
+_BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
+"""Characters that end a line in YAML 1.1, as PyYAML reads it, but not in 1.2."""
+
+
+@dataclass(frozen=True)
+class Yaml:
+    """A mapping, and a message for each repeated key, whose last value counts."""
+
+    values: dict[str, Any]
+    twice: tuple[str, ...] = ()
+
+
+def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
+    """Read a mapping from untrusted YAML; raise an InputError that names the line and the reason.
+
+    Aliases, merge keys, several documents and tags other than those of text, numbers and truth
+    values are refused.
+    """
+    line = None
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        values = None if root is None else loader.value(root)
+    except yaml.reader.ReaderError as error:
+        reason = f"character {quoted(text[error.position])} is not allowed"
+        line = first_line + text.count("\n", 0, error.position)
+    except yaml.MarkedYAMLError as error:
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        if mark := error.problem_mark or error.context_mark:
+            line = first_line + mark.line
+    except (ValueError, OverflowError):
+        # PyYAML lets through what Python says of "\UFFFFFFFF" and of a version of 5,000 digits.
+        reason, line = "a number is too large", first_line + loader.line
+    else:
+        if values is None or isinstance(values, dict):
+            twice = (
+                f"line {first_line + above}: {quoted(key)} is twice in one mapping;"
+                " the last one counts"
+                for key, above in loader.repeated
+            )
+            return Yaml(values or {}, tuple(twice))
+        reason = "expected a mapping of keys to values"
+    raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
+
+
+class _Refused(yaml.MarkedYAMLError):
+    def __init__(self, reason: str, mark: Any) -> None:
+        super().__init__(problem=reason, problem_mark=mark)
+
+
+class _Loader(yaml.BaseLoader):
+    """Compose nodes within limits, and take their values as text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        # Checked by now, the text has no surrogates.
+        self.buffer = self.buffer.translate(_NO_BREAKS)
+        self.nodes = self.depth = 0
+        self.repeated: list[tuple[str, int]] = []
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self.nodes += 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(f"alias {quoted(event.anchor)} is not supported", event.start_mark)
+        if self.nodes > MOST_NODES:
+            raise _Refused(f"more than {MOST_NODES:,} keys and values", event.start_mark)
+        if self.depth == DEEPEST and not isinstance(event, yaml.ScalarEvent):
+            raise _Refused(f"nested deeper than {DEEPEST}", event.start_mark)
+        # Without aliases nothing refers to it, and it may be there twice.
+        event.anchor = None
+        self.depth += 1
+        node: Any = super().compose_node(parent, index)
+        self.depth -= 1
+        if isinstance(node, yaml.ScalarNode):
+            node.value = node.value.translate(_BREAKS)
+        return node
+
+    def value(self, node: Any) -> Any:
+        kind = node.tag.removeprefix(_STANDARD)
+        if isinstance(node, yaml.MappingNode) and kind == "map":
+            return self._mapping(node)
+        if isinstance(node, yaml.SequenceNode) and kind == "seq":
+            return [self.value(item) for item in node.value]
+        if not isinstance(node, yaml.ScalarNode) or kind not in _CONVERTERS:
+            raise _Refused(f"tag {quoted(node.tag)} is not supported", node.start_mark)
+        try:
+            return _CONVERTERS[kind](node.value)
+        except (KeyError, ValueError):
+            reason = f"{quoted(node.value)} is not a valid !!{kind}"
+            raise _Refused(reason, node.start_mark) from None
+
+    def _mapping(self, node: Any) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key, mark = key_node.value, key_node.start_mark
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _Refused("a key must be text", mark)
+            self.value(key_node)
+            if key == "<<" and key_node.style is None:
+                raise _Refused("merge key '<<' is not supported", mark)
+            if key in values:
+                self.repeated.append((key, mark.line))
+            values[key] = self.value(value_node)
+        return values
+
+
+_Loader.add_implicit_resolver(
+    f"{_STANDARD}null", re.compile("(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
+)
+
+
+_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
+_WORDS = {*TRUTHS, "null", "y", "n", "nan", "inf"}
+
+
+def yaml_text(values: Mapping[str, Any]) -> str:
+    """Write a mapping as YAML that reads back the same.
+
+    Text is quoted wherever some reader could take it for a value of another type.
+
+    Examples
+    --------
+    >>> print(yaml_text({"tag": "1", "actor": {"team": "padua", "fields": ["IR", "no"]}}), end="")
+    tag: '1'
+    actor:
+      team: padua
+      fields:
+      - IR
+      - 'no'
+    """
+    text = yaml.dump(values, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=sys.maxsize)
+    # Characters that are not printable stand in double quotes only.
+    return "".join(c if c == "\n" or c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Write no aliases, tag numbers and truth values, and quote all but plain words."""
+
+    def represent_data(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            pairs = {str(key): value for key, value in data.items()}
+            return self.represent_mapping(f"{_STANDARD}map", pairs)
+        if isinstance(data, (list, tuple)):
+            return self.represent_sequence(f"{_STANDARD}seq", data)
+        if data is None:
+            return self.represent_none(data)
+        for kind in (bool, int, float):
+            if isinstance(data, kind):
+                # In quotes, or else the tag is not written.
+                tag, text = f"{_STANDARD}{kind.__name__}", str(kind(data)).lower()
+                return self.represent_scalar(tag, text, style='"')
+        text = str(data)
+        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+            style = None
+        else:
+            style = "'" if text.isprintable() else '"'
+        return self.represent_scalar(f"{_STANDARD}str", text, style=style)
+
+
+PARTS = ("platform", "research goal", "implementation", "method", "actor", "data")
+"""The parts of PRIMAD."""
+
+_TEXT = """
+tag; run-version; schema-version; schema version; description;
+platform.hardware.cpu: model, architecture, operation mode;
+platform.hardware.gpu: model, architecture, memory;
+platform.hardware: ram;
+platform.operating system: kernel, distribution;
+research goal: description;
+research goal.venue: name, year;
+research goal.publication: dblp, doi, arxiv, url, abstract;
+implementation.executable: cmd;
+implementation.script: path;
+implementation.source: repository, commit, branch;
+implementation.source.archive: path;
+method: name, description, score ties;
+method.indexing: tokenizer, stemmer, stopwords;
+actor: name, orcid, team, mail, role, degree, github, twitter;
+data.test collection: name, source, qrels, topics, ir_datasets
+"""
+
+_TRUTH = """
+method: automatic, lexical, deep_neural_model, sparse_neural_model, dense_neural_model,
+ single_stage_retrieval;
+implementation.python: interactive;
+implementation.source: uncommitted changes
+"""
+
+_WHOLE = """
+platform.hardware.cpu: number of cores;
+platform.hardware.gpu: number of cores
+"""
+
+
+def _paths(lines: str) -> Iterator[str]:
+    for group in lines.replace("\n", " ").split(";"):
+        home, colon, names = group.strip().partition(":")
+        yield from (f"{home}.{name.strip()}" for name in names.split(",")) if colon else (home,)
+
+
+KINDS = (
+    dict.fromkeys(_paths(_TEXT), "text")
+    | dict.fromkeys(_paths(_TRUTH), "yes or no")
+    | dict.fromkeys(_paths(_WHOLE), "a whole number")
+    | dict.fromkeys(PARTS, "a table")
+)
+"""Kind of value by path; any is allowed where none is stated."""
+
+
+def typed(path: str, value: Any) -> Any:
+    """Return a value as its schema means it; what does not fit comes back as it is."""
+    kind = KINDS.get(path)
+    if kind == "yes or no" and isinstance(value, str):
+        return TRUTHS.get(value.lower(), value)
+    if kind == "a whole number" and isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
+    return value
+
+
+def misfit(path: str, value: Any) -> str | None:
+    """Say what a value is where another kind is wanted; None where it fits, or is missing."""
+    kind = KINDS.get(path)
+    if kind is None or value is None:
+        return None
+    made = typed(path, value)
+    types: dict[str, type | tuple[type, ...]] = {
+        "text": (str, int, float),
+        "yes or no": bool,
+        "a whole number": int,
+        "a table": dict,
+    }
+    wrong_truth = isinstance(made, bool) and kind != "yes or no"
+    if isinstance(made, types[kind]) and not wrong_truth:
+        return None
+    names: dict[type, str] = {list: "a list", dict: "a table", bool: str(made).lower()}
+    return f"is {names.get(type(made)) or quoted(made)} where {kind} is wanted"
+
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
 """What templates have where something is to be entered."""
@@ -110,6 +381,8 @@ class Metadata:
         actor.name is still 'ENTER_VALUE_HERE'
         actor.team is a list where text is wanted
         """
+        check_several("required", required)
+        check_several("placeholders", placeholders)
         found = []
         for path in required:
             value = self.get(path)
@@ -143,6 +416,7 @@ class Metadata:
           team: ENTER_VALUE_HERE
           name: ENTER_VALUE_HERE
         """
+        check_several("required", required)
         values: dict[str, Any] = {}
         for path in required:
             *above, last = path.split(".")
@@ -212,3 +486,41 @@ def _is_empty(value: Any) -> bool:
 
 def _holds(value: Any, placeholder: str) -> bool:
     return any(isinstance(one, str) and placeholder in one for _, one in leaves(value))
+
+
+def primad(one: Metadata, other: Metadata) -> str:
+    """Return the six letters of PRIMAD, capital where the part differs, `-` where one lacks it.
+
+    Platform, research goal, implementation, method, actor, data; a part is the same where all that
+    is said in it is.
+
+    References
+    ----------
+    Ferro et al.: Increasing reproducibility in IR: findings from the Dagstuhl seminar on
+    reproducibility of data-oriented experiments in e-science (SIGIR Forum 2016).
+
+    Examples
+    --------
+    >>> from cranfield.collection import primad, read_metadata
+    >>> one = read_metadata(b"{method: {name: bm25}, actor: {team: a}, platform: {os: x}}")
+    >>> other = read_metadata(b"{method: {name: bm25}, actor: {team: b}}")
+    >>> primad(one, other)
+    '---mA-'
+    """
+    letters = ""
+    for part in PARTS:
+        pair = [_meant(metadata.values.get(part), part) for metadata in (one, other)]
+        if None in pair:
+            letters += "-"
+        else:
+            letters += part[0] if pair[0] == pair[1] else part[0].upper()
+    return letters
+
+
+def _meant(value: Any, path: str) -> Any:
+    """Return a tree with its values as the schema means them."""
+    if isinstance(value, dict):
+        return {key: _meant(one, f"{path}.{key}") for key, one in value.items()}
+    if isinstance(value, list):
+        return [_meant(one, path) for one in value]
+    return typed(path, value)

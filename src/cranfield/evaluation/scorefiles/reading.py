@@ -9,26 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.scale_types import Scale
-from cranfield.base.words import some_of
-from cranfield.evaluation.scorefiles.cells import decimal_comma, naming, same_measure
-from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
-from cranfield.evaluation.scorefiles.objects import (
-    from_frame,
-    from_json,
-    from_mapping,
-    from_parquet,
-)
-from cranfield.evaluation.scorefiles.parts import (
+from cranfield.base.text import some_of
+from cranfield.evaluation.scorefiles.cells import (
     Entry,
     ScorePart,
     ScoreSource,
+    decimal_comma,
     joined,
+    naming,
     part_of,
+    same_measure,
 )
-from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
+from cranfield.evaluation.scorefiles.forms import (
+    ScoreTable,
+    from_frame,
+    from_json,
+    from_lines,
+    from_mapping,
+    from_parquet,
+    from_table,
+    looks_like_lines,
+)
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source

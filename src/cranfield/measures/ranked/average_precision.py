@@ -11,10 +11,10 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import choice, number, optional, parameter
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gained, ideal, pairs
-from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"

@@ -11,11 +11,10 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import choice, parameter
 from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
-from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
 

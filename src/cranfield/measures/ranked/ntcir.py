@@ -17,9 +17,16 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
+from cranfield.measures.declared import (
+    POSITIVE_SHARE,
+    choice,
+    fraction_of,
+    number,
+    optional,
+    parameter,
+)
 from cranfield.measures.gains import (
     HIGHEST,
     POSITIVE_GAINS,
@@ -32,16 +39,8 @@ from cranfield.measures.gains import (
     relevant,
     upto,
 )
-from cranfield.measures.parameters import (
-    POSITIVE_SHARE,
-    choice,
-    fraction_of,
-    number,
-    optional,
-    parameter,
-)
 from cranfield.measures.ranked.precision import OfRelevance, summed_over
-from cranfield.measures.users.expected_reciprocal_rank import stopping_at
+from cranfield.measures.users.stopping import stopping_at
 
 _NOTE = "not interval: the steps between ranks are unequal"
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import integer, number, optional, parameter
 from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,
@@ -22,7 +23,6 @@ from cranfield.measures.gains import (
     ideal,
     pairs,
 )
-from cranfield.measures.parameters import integer, number, optional, parameter
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"

@@ -8,8 +8,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted, warn
-from cranfield.base.words import counted, some_of
-from cranfield.collection.judged.segments import ratio
+from cranfield.base.text import counted, some_of
+from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 

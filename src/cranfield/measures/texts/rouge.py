@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import choice, integer, number, optional, parameter
+from cranfield.measures.declared import choice, integer, number, optional, parameter
 from cranfield.measures.texts import OfTexts, warn_undefined
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import number, number_text, optional, parameter
+from cranfield.measures.declared import number, number_text, optional, parameter
 from cranfield.measures.users.clicks import (
     FAMILY,
     NEEDS,

@@ -21,11 +21,10 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
+from cranfield.measures.declared import choice, flag, number, number_text, optional, parameter
 from cranfield.measures.gains import Gain, pairs
-from cranfield.measures.parameters import choice, flag, number, number_text, optional, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.clicks import at_rank
 

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.border.given import Numbers
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
@@ -156,7 +155,9 @@ def filled(page: Page, missing: float | None) -> Floats:
     return np.where(page.listed, page.lengths, 0.0)
 
 
-def page_of(gains: Numbers, lengths: Numbers | None = None, grades: Numbers | None = None) -> Page:
+def page_of(
+    gains: ArrayLike, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
+) -> Page:
     """Make a page of gains alone; all relevant documents are taken to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():

@@ -27,18 +27,16 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Info, Measure
+from cranfield.measures.declared import parameter
 from cranfield.measures.gains import GAINS_DOC, MAX_GRADE, Gain, highest_of, no_loss
 from cranfield.measures.grammar import parse_measure
-from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.expected_reciprocal_rank import ExpectedReciprocalRank, satisfying
 from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
-from cranfield.measures.users.satisfied import SatisfiedModel
+from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedModel, satisfying
 
 
 class Top(StaticModel):

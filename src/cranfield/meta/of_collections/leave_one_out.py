@@ -1,24 +1,318 @@
-"""Leaving out a contributor: can a collection evaluate systems that were not in its pool?"""
+"""Leaving out a contributor: can a collection evaluate systems that were not pooled?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.border.given import Teams
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.measures import Measure
-from cranfield.meta.of_collections.left_out import LeaveOneOut, left_out
-from cranfield.meta.of_collections.pools import Pools, pools
-from cranfield.meta.of_collections.rankings import LISTS, Wanted, overall, wanted_of
-from cranfield.meta.of_collections.tracing import traced
-from cranfield.meta.work.options import Depth, OneOf, Rel, check_options
-from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.base.text import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures.base import Measure
+from cranfield.meta.of_collections.pools import Pools, pools, traced
+from cranfield.meta.of_collections.rankings import (
+    LISTS,
+    Teams,
+    Wanted,
+    agreement,
+    overall,
+    ranks,
+    wanted_of,
+)
+from cranfield.meta.study import first_rows
+from cranfield.meta.study_options import Depth, OneOf, Rel, check_options
+from cranfield.meta.work import Progress, run_parts
+from cranfield.result import Column, Columns, Result, readable
+from cranfield.tabular import Table
+
+_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True, read=False)}
+_OF_LIST = {
+    "measure": Column("Text form of the measure.", key=True),
+    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeaveOneOut(Result):
+    """Changes of scores and ranks if judgments lack the unique contributions of a team.
+
+    Attributes
+    ----------
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
+    pools
+        Who contributed what: the teams, the contributing runs, the depth.
+    others
+        Whether judgments from outside the pool count: `keep` or `drop`.
+    teams, summary, rankings, systems
+        The tables `left out unique` (see :class:`Pools`), `left out summary`, `left out rankings`
+        and `left out systems`, without their first column.
+    """
+
+    name: ClassVar[str] = "leave-one-out"
+    reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "left out unique": {
+            **_LEFT_OUT,
+            "team": Column("Team.", key=True),
+            "*": Column("A contribution of the team; see :class:`Pools`."),
+        },
+        "left out summary": {
+            **_LEFT_OUT,
+            **_OF_LIST,
+            "systems": Column("Number of systems of teams that contributed."),
+            "mean drop": Column(
+                "Mean drop of their overall score; a drop is a change for the worse, whether high"
+                " or low scores are better."
+            ),
+            "largest drop": Column("Largest drop, 0 if there is none."),
+            "mean drop %": Column("Mean drop in percent of the score.", decimals=1),
+            "largest drop %": Column("Largest drop in percent, 0 if there is none.", decimals=1),
+            "largest gain": Column("Largest gain, 0 if there is none."),
+            "largest rank change": Column("Largest change of rank, in either direction."),
+            "mean tau": Column("Mean over all teams of Kendall's tau of the two orders."),
+            "lowest tau": Column("Lowest tau of a team."),
+        },
+        "left out rankings": {
+            **_LEFT_OUT,
+            **_OF_LIST,
+            "team": Column("Team that was left out.", key=True),
+            "tau": Column(
+                "Kendall's tau of the orders of all systems with all judgments and without those"
+                " of the team; null if all systems are tied."
+            ),
+            "largest rank change": Column("Largest change of rank of any system."),
+            "mean drop": Column("Mean drop of the score of the team's own runs."),
+            "largest drop": Column("Largest drop of the score of its own runs."),
+        },
+        "left out systems": {
+            **_LEFT_OUT,
+            **_OF_LIST,
+            "system": Column("System.", key=True),
+            "team": Column("Its team.", key=True),
+            "contributes": Column("Whether its run contributes to the pool.", read=False),
+            "before": Column("Overall score with all judgments."),
+            "after": Column("Overall score without the judgments of its team."),
+            "difference": Column("after minus before; null without a score."),
+            "change %": Column(
+                "Difference in percent of the score before; null for 0.", decimals=1
+            ),
+            "rank before": Column("Rank with all judgments."),
+            "rank after": Column("Rank without those of its team."),
+            "rank change": Column("rank after minus rank before: positive if it fell."),
+        },
+    }
+
+    measures: tuple[str, ...]
+    lists: tuple[str, ...]
+    pools: Pools
+    others: str
+    systems: pl.DataFrame
+    teams: pl.DataFrame
+    rankings: pl.DataFrame
+    summary: pl.DataFrame
+
+    def judged_without(self, team: str) -> JudgedRuns:
+        """Return all runs, judged without the unique contributions of a team that is there."""
+        if team not in self.pools.teams:
+            raise PolicyError(f"there is no team {quoted(team)}")
+        kept = self.pools.without(self.pools.teams.index(team), self.others)
+        return self.pools.runs.restricted(kept)
+
+    @property
+    def unit(self) -> str:
+        """What was left out: a `team`, or a `run` where no teams were told."""
+        return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        told = []
+        for row in self.summary.iter_rows(named=True):
+            if row["mean drop %"] is None or row["mean tau"] is None:
+                continue
+            told.append(
+                f"{row['measure']}, {row['list']} lists: without the unique documents of its"
+                f" {self.unit}"
+                f" a run loses {row['mean drop %']:.1f}% on average,"
+                f" {row['largest drop %']:.1f}% at"
+                f" most, and moves by up to {counted(row['largest rank change'], 'rank')}; the"
+                f" orders"
+                f" of all systems have a tau of {row['mean tau']:.2f} on average."
+            )
+        return (*told, "What new systems lose can be more, if they are unlike all of these.")
+
+    def heading(self) -> list[str]:
+        pools, unit = self.pools, self.unit
+        runs = counted(int(pools.contributes.sum()), "contributing run")
+        lines = [
+            f"leaving out each {unit}: {counted(len(pools.teams), unit)}, {runs}, pool depth"
+            f" {pools.depth}{', found in the judgments' if pools.found else ''}"
+        ]
+        apart = len(pools.contributes) - int(pools.contributes.sum())
+        if pools.found and apart:
+            lines.append(
+                f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
+                f" judged; the other {counted(apart, 'run')} {'is' if apart == 1 else 'are'} taken"
+                " for not pooled (a depth, and contributors, say otherwise)"
+            )
+        if pools.outside:
+            fate = {"keep": "kept", "drop": "taken back"}[self.others]
+            lines.append(
+                f"note: {counted(pools.outside, 'judgment')} of documents that no contributing run"
+                f" has in its top {pools.depth}; these are {fate}"
+            )
+        return lines
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        unit = pl.lit(self.unit).alias("left out")
+        every = (self.teams, self.summary, self.rankings, self.systems)
+        return {
+            name: frame.select(unit, pl.all())
+            for name, frame in zip(self.columns, every, strict=True)
+        }
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "left out": self.unit, "depth": self.pools.depth}
+
+    def tables(self) -> list[Table]:
+        unit, columns = self.unit, self.columns
+        most = self.teams.sort("unique relevant", "unique", descending=True)
+        tables = [
+            readable(
+                self.summary,
+                f"Leaving out the unique documents of each {unit}: changes of its runs' scores",
+                columns["left out summary"],
+            ),
+            first_rows(
+                most,
+                f"Unique contributions by {unit}, most relevant ones first",
+                columns["left out unique"],
+            ),
+        ]
+        change = pl.col("rank change", "difference").abs()
+        for (measure, kind), rows in self.systems.group_by("measure", "list", maintain_order=True):
+            tables.append(
+                first_rows(
+                    rows.sort(change, descending=True, nulls_last=True).drop("measure", "list"),
+                    f"{measure}, {kind} lists: ranks with and without the {unit}'s unique"
+                    " documents, largest change first",
+                    columns["left out systems"],
+                )
+            )
+        return tables
+
+
+def left_out(
+    known: Pools, wanted: Wanted, others: str, before: Floats, after: Floats
+) -> LeaveOneOut:
+    """Make the result of overall scores, shape ([teams,] lists, measures, systems)."""
+    systems, rankings = (
+        pl.concat(
+            table(known, wanted, place, before[place], after[(slice(None), *place)])
+            for place in wanted.places
+        )
+        for table in (_of_systems, _of_rankings)
+    )
+    summary = _summary(known, wanted, systems, rankings)
+    return LeaveOneOut(
+        tuple(wanted.names), wanted.lists, known, others, systems, known.by_team, rankings, summary
+    )
+
+
+def _labels(wanted: Wanted, place: tuple[int, int], rows: int) -> dict[str, list[str]]:
+    return {"measure": [wanted.names[place[1]]] * rows, "list": [wanted.lists[place[0]]] * rows}
+
+
+def _of_systems(
+    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
+) -> pl.DataFrame:
+    """Compare each system's score with the one without its team; shapes ([teams,] systems)."""
+    lower = bool(wanted.lower[place[1]])
+    own = after[known.team_of, np.arange(before.size)]
+    first, then = ranks(before, before, lower), ranks(own, before, lower)
+    difference = own - before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.where(before == 0, np.nan, 100 * difference / np.abs(before))
+    return pl.DataFrame(
+        {
+            **_labels(wanted, place, before.size),
+            "system": pl.Series(known.runs.judged.systems, dtype=pl.String),
+            "team": [known.teams[j] for j in known.team_of],
+            "contributes": known.contributes,
+            "before": before,
+            "after": own,
+            "difference": difference,
+            "change %": change,
+            "rank before": first,
+            "rank after": then,
+            "rank change": then - first,
+        }
+    ).with_columns(
+        pl.col("before", "after", "difference", "change %").fill_nan(None),
+        pl.col("^rank .*$").fill_nan(None).cast(pl.Int64),
+    )
+
+
+def _of_rankings(
+    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
+) -> pl.DataFrame:
+    """Compare all systems without a team with all systems before, a row a team left out."""
+    lower = bool(wanted.lower[place[1]])
+    first = ranks(before, before, lower)
+    moved = [np.abs(ranks(one, one, lower) - first) for one in after]
+    worse = after - before if lower else before - after
+    own = [worse[j, known.team_of == j] for j in range(len(known.teams))]
+    return pl.DataFrame(
+        {
+            **_labels(wanted, place, len(known.teams)),
+            "team": pl.Series(known.teams, dtype=pl.String),
+            "tau": [agreement(before, one) for one in after],
+            "largest rank change": [_reduced(np.max, one) for one in moved],
+            "mean drop": [_reduced(np.mean, one) for one in own],
+            "largest drop": [_reduced(np.max, one) for one in own],
+        }
+    ).with_columns(
+        pl.col("tau", "mean drop", "largest drop").fill_nan(None),
+        pl.col("largest rank change").fill_nan(None).cast(pl.Int64),
+    )
+
+
+def _reduced(function: Callable[[Floats], Any], values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(function(known)) if known.size else np.nan
+
+
+def _summary(
+    known: Pools, wanted: Wanted, systems: pl.DataFrame, rankings: pl.DataFrame
+) -> pl.DataFrame:
+    """Sum up both tables by measure and list, over the teams that contributed."""
+    contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
+    sign = pl.col("measure").replace_strict(
+        dict(zip(wanted.names, np.where(wanted.lower, 1.0, -1.0).tolist(), strict=True))
+    )
+    drops = (
+        systems.filter(pl.col("team").is_in(contributed.implode()))
+        .with_columns(drop=pl.col("difference") * sign, share=pl.col("change %") * sign)
+        .group_by("measure", "list", maintain_order=True)
+        .agg(
+            pl.col("drop").mean().alias("mean drop"),
+            pl.col("drop").max().clip(lower_bound=0.0).alias("largest drop"),
+            pl.col("share").mean().alias("mean drop %"),
+            pl.col("share").max().clip(lower_bound=0.0).alias("largest drop %"),
+            (-pl.col("drop").min()).clip(lower_bound=0.0).alias("largest gain"),
+            pl.col("rank change").abs().max().alias("largest rank change"),
+        )
+    )
+    taus = rankings.group_by("measure", "list", maintain_order=True).agg(
+        pl.col("tau").mean().alias("mean tau"), pl.col("tau").min().alias("lowest tau")
+    )
+    return drops.join(taus, on=["measure", "list"], how="left", maintain_order="left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +406,7 @@ def leave_one_out(
     >>> qrels = {"q": {"x": 1, "y": 1, "z": 0, "n": 0}}
     >>> found = leave_one_out(runs, qrels, "AP", teams={"a1": "A", "b1": "B"}, lists="raw")
     >>> found
-    LeaveOneOut(2 teams, 2 systems, depth 3: AP; raw)
+    LeaveOneOut(leaving out each run: 2 runs, 2 contributing runs, pool depth 3, ...)
     >>> found.systems.select("system", "before", "after", "rank before", "rank after").rows()
     [('a1', 1.0, 0.5, 1, 1), ('b1', 0.5, 0.5, 2, 2)]
     >>> found.teams.select("team", "unique", "unique relevant").rows()

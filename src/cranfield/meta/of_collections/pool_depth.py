@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.policies import DEEPEST
+from cranfield.collection.policies import DEEPEST
 from cranfield.measures import Measure
-from cranfield.meta.of_collections.contributors import (
+from cranfield.meta.of_collections.pools import (
+    TracedRuns,
     contributing,
     counts_of,
     judged_depths,
     pool_of,
+    pools,
+    traced,
 )
-from cranfield.meta.of_collections.pools import pools
 from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
-from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.meta.study import Study
-from cranfield.meta.work.options import Depth, Numbers, Rel, Whole, check_options, whole_numbers
-from cranfield.tabular import Table, from_frame
+from cranfield.meta.study_options import Depth, Numbers, Rel, Whole, check_options, whole_numbers
+from cranfield.result import Column, Columns, Result, readable
+from cranfield.tabular import Table
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 """Depths of pools that are studied by default, as far as they are below the depth of the pool."""
@@ -46,19 +46,16 @@ COUNTS = {
 """Columns of the tables, and their types."""
 
 
+_OF_DEPTH = {
+    "measure": Column("Text form of the measure.", key=True),
+    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+    "depth": Column("Depth of the pool; null for all judgments.", key=True),
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolDepths(
-    Study,
-    name="pool-depth",
-    source="Zobel (1998)",
-    keys={
-        "pools": ("depth",),
-        "pool rankings": ("measure", "list", "depth"),
-        "pool systems": ("measure", "list", "depth", "system"),
-    },
-    main="rankings",
-):
-    """Systems scored by pools of several depths; made by :func:`pool_depths`.
+class PoolDepths(Result):
+    """Scores and ranks of systems by pools of several depths; see :func:`pool_depths`.
 
     Attributes
     ----------
@@ -70,20 +67,43 @@ class PoolDepths(
         Ranks looked at for unjudged documents.
     runs
         The judged runs, traced to their judgments.
-    pools
-        Table with a row a depth, and a last one with null for all judgments: number of documents
-        `judged` and `relevant`, these as shares of all judgments, the share of `unjudged` documents
-        among those that all systems have in their `top` ranks, the `largest unjudged` share of any
-        system, and `lacking`: documents of the contributing runs within the depth that have no
-        judgment, counted once a run. A pool that lacks documents is shallower than its depth says.
-    rankings
-        Table with a row a measure, list and depth: `mean score` over systems and its `difference`
-        from that with all judgments, Kendall's `tau` of the systems' order and the order with all
-        judgments (null where all systems are tied), and the `largest rank change` of any system.
-    systems
-        Table with a row a measure, list, depth (null for all judgments) and system: the overall
-        `score` and the `rank`.
+    pools, rankings, systems
+        The tables `pools`, `pool rankings` and `pool systems`.
     """
+
+    name: ClassVar[str] = "pool-depth"
+    reference: ClassVar[str] = "Zobel (1998)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "pools": {
+            "depth": Column("Depth of the pool; null for all judgments.", key=True),
+            "judged": Column("Number of documents judged."),
+            "judged share": Column("Documents judged as a proportion of all judgments."),
+            "relevant": Column("Number of documents judged relevant."),
+            "relevant share": Column("Relevant documents as a proportion of all relevant ones."),
+            "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
+            "largest unjudged": Column("Largest proportion of a system."),
+            "lacking": Column(
+                "Documents of the contributing runs within the depth without judgment, counted once"
+                " a run: a pool that lacks documents is shallower than its depth says."
+            ),
+        },
+        "pool rankings": {
+            **_OF_DEPTH,
+            "mean score": Column("Mean overall score of the systems."),
+            "difference": Column("mean score minus that with all judgments."),
+            "tau": Column(
+                "Kendall's tau of the order of systems with that by all judgments; null if all"
+                " systems are tied."
+            ),
+            "largest rank change": Column("Largest change of rank of a system."),
+        },
+        "pool systems": {
+            **_OF_DEPTH,
+            "system": Column("System.", key=True),
+            "score": Column("Overall score."),
+            "rank": Column("Rank."),
+        },
+    }
 
     measures: tuple[str, ...]
     lists: tuple[str, ...]
@@ -118,33 +138,25 @@ class PoolDepths(
         return tuple(told)
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(zip(self.keys, (self.pools, self.rankings, self.systems), strict=True))
+        return dict(zip(self.columns, (self.pools, self.rankings, self.systems), strict=True))
 
-    def about(self) -> dict[str, Any]:
-        options = self._chosen("measures", "lists", "depths", "contributors")
-        return {"study": "pool depths", **options}
-
-    def tables(self) -> list[Table]:
-        runs = f"Shallower pools of {counted(len(self.contributors), 'contributing run')}"
+    def heading(self) -> list[str]:
         return [
-            from_frame(
-                self.pools.with_columns(pl.col("depth").cast(pl.String).fill_null("all")),
-                f"{runs}: what they judge; unjudged: share of the top {self.top}",
-                left=["depth"],
-            ),
-            from_frame(
-                self.rankings,
-                "Shallower pools: scores, and the order of systems, against those by all judgments",
-                left=["measure", "list"],
-            ),
+            f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
+            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of the"
+            f" top {self.top}"
         ]
 
-    def __repr__(self) -> str:
-        return (
-            f"PoolDepths({counted(len(self.runs.judged.systems), 'system')},"
-            f" {counted(len(self.contributors), 'contributing run')},"
-            f" depths {list(self.depths)}: {', '.join(self.measures)}; {', '.join(self.lists)})"
-        )
+    def tables(self) -> list[Table]:
+        pools = self.pools.with_columns(pl.col("depth").cast(pl.String).fill_null("all"))
+        return [
+            readable(pools, "Shallower pools: judgments", self.columns["pools"]),
+            readable(
+                self.rankings,
+                "Shallower pools: scores, and the order of systems, against those by all judgments",
+                self.columns["pool rankings"],
+            ),
+        ]
 
 
 def pool_depths(

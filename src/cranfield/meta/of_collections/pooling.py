@@ -1,31 +1,32 @@
-"""Judging a pool in some order: what the first judgments find, and what they say of systems."""
+"""Judging a pool in some order: what budgets of judgments find."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.pools.catalogue import parse_method
-from cranfield.assess.pools.making import pool
-from cranfield.assess.pools.method import Method
+from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH
-from cranfield.base.border.given import Teams
+from cranfield.assess.pools.pool import Pool, pool
 from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
+from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.policies import DEEPEST
-from cranfield.measures import Measure
-from cranfield.meta.of_collections.budgets import Pooling, of_systems, over_repeats
-from cranfield.meta.of_collections.pools import Pools, pools
-from cranfield.meta.of_collections.rankings import by_topic, wanted_of
+from cranfield.collection.policies import DEEPEST
+from cranfield.measures.base import Measure
+from cranfield.meta.of_collections.pools import Pools, pools, traced
+from cranfield.meta.of_collections.rankings import Teams, Wanted, by_topic, ranks, wanted_of
 from cranfield.meta.of_collections.spending import (
+    AGREEMENT,
+    ALONE,
+    PAIRS,
     Spending,
     Task,
     counting,
@@ -33,9 +34,9 @@ from cranfield.meta.of_collections.spending import (
     signs_of,
     spent,
 )
-from cranfield.meta.of_collections.tracing import traced
 from cranfield.meta.of_tests.fast_tests import read_choice
-from cranfield.meta.work.options import (
+from cranfield.meta.study import attaining, percent
+from cranfield.meta.study_options import (
     Numbers,
     OneOf,
     Rel,
@@ -46,7 +47,275 @@ from cranfield.meta.work.options import (
     check_options,
     whole_numbers,
 )
-from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.meta.work import Progress, run_parts
+from cranfield.result import Column, Columns, Result
+from cranfield.tabular import Table, from_frame
+
+KIND = ("measure", "list")
+BUDGET = ("method", "budget")
+SPREAD = ("tau", "tau ap", "rmse")
+"""Numbers whose standard deviation over repeats is told."""
+
+WHOLE = "whole pool"
+
+
+_BUDGET = {
+    "method": Column("Pooling method; null for the whole pool.", key=True),
+    "budget": Column("Number of judgments per topic; null for the whole pool.", key=True),
+}
+_OF_LIST = {
+    "measure": Column("Text form of the measure.", key=True),
+    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+}
+_AGREEMENT = {
+    "tau": "Kendall's tau with the ranking by all judgments",
+    "tau ap": "AP correlation with it",
+    "rmse": "Root mean square difference to the overall scores by all judgments",
+    "rank change": "Largest change of rank",
+    "significant": "Number of significant pairs of systems",
+    "found again": "Number of pairs significant with all judgments that are so with the same sign",
+    "lost": "Number of these that are not significant",
+    "new": "Number of significant pairs that are not with all judgments",
+    "reversed": "Number of pairs significant with all judgments that are so with the other sign",
+    "drop": "Mean drop of the score of a contributing system if its team is left out",
+    "drop %": "That drop in percent",
+    "largest drop": "Largest drop of a system",
+    "fall": "Largest fall in ranks of a system",
+}
+
+
+def _means() -> Columns:
+    """Declare the means over repeats, and the standard deviations of some."""
+    columns = {"repeats": Column("Number of repeats; the others are means over them.")}
+    for name, about in _AGREEMENT.items():
+        columns[name] = Column(f"{about}.")
+        if name in SPREAD:
+            columns[f"{name} sd"] = Column("Its standard deviation over repeats; null for one.")
+    return columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pooling(Result):
+    """Pooling methods within a budget, against all judgments; see :func:`pooling`.
+
+    In all tables the last row or rows, with null for method and budget, are of the whole pool,
+    which every method ends with.
+
+    Attributes
+    ----------
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
+    methods, budgets, repeats
+        Text forms of the methods, judgments of each topic in rising order, and how often methods
+        that draw random numbers were repeated.
+    test, correction, alpha
+        How pairs of systems were compared, and at which level.
+    rel, seed
+        Lowest grade that counts as relevant, and the seed.
+    pools
+        The judged runs, the teams and the systems that contribute to the pool.
+    pool
+        The pool that is judged.
+    relevant
+        Number of relevant documents of all judgments, of topics that count.
+    found, rankings, samples, systems
+        The tables `pooling found`, `pooling rankings`, `pooling samples` and `pooling systems`.
+    notes
+        Remarks on the data.
+    """
+
+    name: ClassVar[str] = "pooling"
+    reference: ClassVar[str] = (
+        "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
+    )
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "pooling found": {
+            **_BUDGET,
+            "repeats": Column("Number of repeats; the others are means over them."),
+            "asked": Column("Number of documents requested."),
+            "judged": Column("Number of these that are judged."),
+            "relevant": Column("Number of relevant documents found."),
+            "relevant sd": Column("Its standard deviation over repeats; null for one."),
+            "of pool": Column("Proportion of the relevant documents in the pool."),
+            "of all": Column("Proportion of all relevant documents."),
+        },
+        "pooling rankings": {**_OF_LIST, **_BUDGET, **_means()},
+        "pooling samples": {
+            **_OF_LIST,
+            **_BUDGET,
+            "repeat": Column("Repeat.", key=True),
+            "*": Column("A number of `pooling found` or `pooling rankings`, of one repeat."),
+        },
+        "pooling systems": {
+            **_OF_LIST,
+            **_BUDGET,
+            "repeat": Column("Repeat.", key=True),
+            "system": Column("System.", key=True),
+            "score": Column("Overall score by the judgments within the budget."),
+            "rank": Column("Rank by this score."),
+            "full score": Column("Overall score by all judgments."),
+            "full rank": Column("Rank by this score."),
+            "score without": Column(
+                "Overall score without the documents that only runs of its team have in the pool."
+            ),
+            "rank without": Column("Rank by this score."),
+        },
+    }
+
+    measures: tuple[str, ...]
+    lists: tuple[str, ...]
+    methods: tuple[str, ...]
+    budgets: tuple[int, ...]
+    repeats: int
+    test: str
+    correction: str
+    alpha: float
+    rel: int
+    seed: int
+    pools: Pools
+    pool: Pool
+    relevant: int
+    found: pl.DataFrame
+    rankings: pl.DataFrame
+    samples: pl.DataFrame
+    systems: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.found.filter(pl.col("budget") == self.found["budget"].min())
+        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if best["of pool"] is None:
+            return ()
+        names = attaining(rows, "relevant", best["relevant"], "method")
+        share = f"{percent(best['of pool'])} of those in the pool"
+        budget = f"With {counted(best['budget'], 'judgment')} a topic,"
+        if len(names) == len(rows) > 1:
+            lead = (
+                f"{budget} all {len(rows)} methods find equally many relevant documents: {share}."
+            )
+        else:
+            finds = "finds" if len(names) == 1 else "find"
+            lead = (
+                f"{budget} {names_or_count(names, 'method')} {finds} the most relevant documents:"
+                f" {share}."
+            )
+        return (
+            lead,
+            f"That rests on {counted(len(self.pools.runs.judged.topics), 'topic')}"
+            f" and {counted(self.repeats, 'repeat')} of methods that draw.",
+        )
+
+    def heading(self) -> list[str]:
+        runs = counted(int(self.pools.contributes.sum()), "contributing run")
+        drawn = self.found["repeats"].max() != 1
+        again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
+        return [
+            f"judging a pool of {counted(len(self.pool), 'document')}: {runs}, depth"
+            f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{again};"
+            f" {self.test} with {self.correction}, alpha {self.alpha:g}"
+        ]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = (self.found, self.rankings, self.samples, self.systems)
+        return dict(zip(self.columns, every, strict=True))
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "depth": self.pool.depth, "pooled": len(self.pool)}
+
+    def tables(self) -> list[Table]:
+        several = int(self.found["relevant sd"].is_not_null().any())
+        tables = [
+            from_frame(
+                _shown(self.found).pivot("budget", index="method", values="relevant"),
+                f"Relevant documents found, of {self.relevant:,}, by judgments of each topic",
+                left=["method"],
+                places=several,
+            )
+        ]
+        without = () if several else tuple(f"{name} sd" for name in SPREAD)
+        places = {"drop %": 1, **dict.fromkeys(("rank change", *PAIRS, "fall"), several)}
+        for (measure, kind), rows in self.rankings.group_by(*KIND, maintain_order=True):
+            whole = rows["found again", "lost", "reversed"].tail(1)
+            tested = whole.sum_horizontal(ignore_nulls=False).item()
+            pairs = "" if tested is None else f", where {tested:,.0f} pairs differ significantly"
+            tables.append(
+                from_frame(
+                    _shown(rows.drop(*KIND, "repeats", *without)),
+                    f"{measure}, {kind} lists: budgets against all judgments{pairs};"
+                    f" drop and fall: of a {self.unit} left out",
+                    left=["method"],
+                    places=places,
+                )
+            )
+        return tables
+
+    @property
+    def unit(self) -> str:
+        """What was left out: a `team`, or a `run` where no teams were told."""
+        return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
+
+
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(
+        pl.col("method").fill_null(WHOLE), pl.col("budget").cast(pl.String).fill_null("all")
+    )
+
+
+def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return what is found, and what is said of systems, as means over repeats."""
+    # What is found is the same by each measure.
+    first = pl.struct(*KIND) == pl.struct(*KIND).first()
+    of_pool = pl.col("relevant") / pl.col("relevant").last()
+    found = (
+        samples.filter(first)
+        .group_by(*BUDGET, maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("repeats"),
+            pl.col("asked", "judged", "relevant").mean(),
+            pl.col("relevant").std().alias("relevant sd"),
+        )
+        .with_columns(
+            of_pool.fill_nan(None).alias("of pool"),
+            (pl.col("relevant") / relevant).fill_nan(None).alias("of all"),
+        )
+    )
+    spread: list[pl.Expr] = []
+    for name in AGREEMENT:
+        spread.append(pl.col(name).mean())
+        if name in SPREAD:
+            spread.append(pl.col(name).std().alias(f"{name} sd"))
+    rankings = samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("repeats"), *spread, pl.col(*ALONE).mean()
+    )
+    return found, rankings
+
+
+def of_systems(
+    rows: pl.DataFrame, systems: Sequence[str], full: Sequence[Any], wanted: Wanted
+) -> pl.DataFrame:
+    """Make a row a system of the scores of each row, and rank it."""
+    place = {(wanted.names[m], wanted.lists[k]): i for i, (k, m) in enumerate(wanted.places)}
+    lower = dict(zip(wanted.names, wanted.lower.tolist(), strict=True))
+    tables = []
+    for row in rows.select(*KIND, *BUDGET, "repeat", "score", "without").iter_rows(named=True):
+        score, without = (np.array(row.pop(name), dtype=float) for name in ("score", "without"))
+        before, down = full[place[row["measure"], row["list"]]], lower[row["measure"]]
+        columns = {
+            "system": pl.Series(systems, dtype=pl.String),
+            "score": score,
+            "rank": ranks(score, score, down),
+            "full score": before,
+            "full rank": ranks(before, before, down),
+            "score without": without,
+            "rank without": ranks(without, score, down),
+        }
+        labels = [pl.lit(value, rows.schema[name]).alias(name) for name, value in row.items()]
+        tables.append(pl.DataFrame(columns).select(*labels, pl.all()))
+    return pl.concat(tables).with_columns(
+        pl.col("^.*score.*$").fill_nan(None), pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    )
+
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
 """Methods that are compared by default."""

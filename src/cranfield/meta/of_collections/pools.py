@@ -1,27 +1,269 @@
-"""Pools: which runs and teams brought which judged documents."""
+"""Pools: which runs brought which judged documents."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
-from cranfield.base.border.given import Teams
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.meta.of_collections.contributors import (
-    contributing,
-    in_pool,
-    judged_depths,
-    retrieved_where_judged,
-    unjudged_in_pool,
-)
-from cranfield.meta.of_collections.teams import teams_of
-from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.meta.work.options import Depth, Rel, check_options
+from cranfield.base.text import counted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.each_run import Progress
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.rows import Judgments, Rows
+from cranfield.collection.policies import policies
+from cranfield.collection.qrels import Qrels
+from cranfield.meta.of_collections.rankings import Teams, teams_of
+from cranfield.meta.study_options import Depth, Rel, check_options
+from cranfield.meta.work import hash_of_runs
+
+ROWS = 200_000
+"""Judged rows in a block of systems, at about."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TracedRuns:
+    """Judged runs, and the judgment that each of their rows comes from; made by :func:`traced`.
+
+    The coverage of `judged`, the runs with all judgments, takes every document with an entry in the
+    judgments for judged, whatever its grade. The judgment of each row of `judged.documents` is its
+    `number`, shape (rows,); a `topic` of a judgment is an index into `judged.topics`, or -1 where
+    it does not count.
+    """
+
+    judged: JudgedRuns
+    number: Ints
+    topic: Ints
+    doc: pl.Series
+    grade: Ints
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that scores of these runs depend on, besides measures."""
+        judged, rows = self.judged, self.judged.documents
+        numbers = (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade)
+        return hash_of_runs(judged, *numbers)
+
+    def restricted(self, kept: Bools) -> JudgedRuns:
+        """Return the same runs with some of the judgments only, by a mask of shape (judgments,).
+
+        Topics stay, also those that lose all judgments, and so does the highest grade, which some
+        measures take from the judgments: the grades that assessors could give do not change.
+
+        """
+        return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
+
+    def blocks(self, kept: Bools) -> Iterator[JudgedRuns]:
+        """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
+
+        Scores of a system do not depend on others; tables that fit into the cache are scored about
+        twice as fast as one of all systems.
+        """
+        (judgments, place), systems = _judgments(self, kept), len(self.judged.systems)
+        size = max(1, ROWS * systems // max(1, self.number.size))
+        for start in range(0, systems, size):
+            yield self._part(kept, judgments, place, start, min(start + size, systems))
+
+    def of_systems(self, kept: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+        """Yield the same as :meth:`restricted` of some of the systems, by index, one at a time."""
+        judgments, place = _judgments(self, kept)
+        for system in systems.tolist():
+            yield self._part(kept, judgments, place, system, system + 1)
+
+    def _part(
+        self, kept: Bools, judgments: Judgments, place: Ints, start: int, stop: int
+    ) -> JudgedRuns:
+        rows, topics = self.judged.documents, self.judged.shape[0]
+        # Rows are in order of system first.
+        begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
+        chosen = kept[self.number[begin:end]]
+        return replace(
+            self.judged,
+            systems=self.judged.systems[start:stop],
+            documents=Rows(
+                rows.cell[begin:end][chosen] - start * topics,
+                rows.rank[begin:end][chosen],
+                rows.grade[begin:end][chosen],
+                (topics, stop - start),
+                source=place[self.number[begin:end][chosen]],
+            ),
+            retrieved=self.judged.retrieved[:, start:stop],
+            scored=self.judged.scored[:, start:stop],
+            judgments=judgments,
+            views={},
+        )
+
+    def __repr__(self) -> str:
+        return f"TracedRuns({self.judged!r}, {counted(self.grade.size, 'judgment')})"
+
+
+def traced(
+    runs: Any,
+    qrels: Any,
+    *,
+    ties: str | None = None,
+    topics: str | None = None,
+    negative: str | None = None,
+    compat: str | None = None,
+    jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> TracedRuns:
+    """Judge runs once, so that judgments can be taken back without reading anything again.
+
+    What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
+    and take no judgments (None) and no policies.
+    """
+    if isinstance(runs, TracedRuns):
+        if any(one is not None for one in (qrels, ties, topics, negative, compat)):
+            raise PolicyError("these runs are judged already: leave out judgments and policies")
+        return runs
+    chosen = policies(compat, ties=ties, topics=topics, negative=negative)
+    given = read_qrels(qrels).flat()
+    # Judged by judgments whose grade is their number, a row says which judgment it comes from.
+    numbers = np.arange(len(given), dtype=np.int32)
+    numbered = judge(
+        runs,
+        Qrels(given.topics, given.codes, given.docs, numbers, origin=given.origin),
+        ties=chosen.ties,
+        topics=chosen.topics,
+        jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
+        progress=progress,
+    )
+    topic = np.full(len(given), -1, dtype=np.int64)
+    topic[numbered.judgments.grade] = numbered.judgments.topic
+    number = numbered.documents.grade
+    grade = given.grades.astype(np.int64)
+    cell, rank, tied, first, size = numbered.ties
+    order = np.lexsort((-grade[tied], first, cell))
+    judged = replace(
+        numbered,
+        documents=replace(numbered.documents, grade=grade[number], source=None),
+        policies=chosen,
+        ties=np.stack([cell, rank, grade[tied], first, size])[:, order],
+        views={},
+    )
+    made = TracedRuns(judged, number, topic, given.docs, grade)
+    judgments, place = _judgments(made, np.ones(grade.size, dtype=bool))
+    documents = replace(judged.documents, source=place[number])
+    return replace(made, judged=replace(judged, documents=documents, judgments=judgments, views={}))
+
+
+def _judgments(runs: TracedRuns, kept: Bools) -> tuple[Judgments, Ints]:
+    """Order the kept judgments of the topics that count by topic and falling grade.
+
+    The second is the place of each judgment in that order, or -1.
+    """
+    chosen = np.flatnonzero(kept & (runs.topic >= 0))
+    topic, grade = runs.topic[chosen], runs.grade[chosen]
+    order = np.lexsort((-grade, topic))
+    place = np.full(runs.topic.size, -1, dtype=np.int64)
+    place[chosen[order]] = np.arange(order.size)
+    judgments = Judgments(
+        len(runs.judged.topics),
+        topic[order],
+        grade[order],
+        0 if runs.judged.policies.negative == "unjudged" else -(2**31),
+        max(int(runs.grade.max()), 0),
+    )
+    return judgments, place
+
+
+def judged_depths(runs: TracedRuns) -> Ints:
+    """Find the largest d with all top d documents of each system judged; shape (systems,).
+
+    A run whose documents are all judged has the largest whole number there is.
+    """
+    rows = runs.judged.documents
+    # Rows are judged documents in order of rank: as long as none is missing, both count alike.
+    leading = rows.where(rows.seen == rows.rank).count
+    endless = np.iinfo(np.int64).max
+    return np.asarray(
+        np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
+    )
+
+
+def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
+    systems = runs.judged.systems
+    if contributors is None:
+        return np.ones(len(systems), dtype=bool)
+    if isinstance(contributors, str):
+        if contributors != "judged":
+            raise PolicyError(
+                f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
+            )
+        chosen: Bools = reach >= (depth or 1)
+        if not chosen.any():
+            raise PolicyError(
+                f"contributors='judged' requires a run whose top {depth} documents are all judged"
+                f" (the depth of the pool), got at most the top {reach.max()}"
+            )
+        return chosen
+    if not isinstance(contributors, Iterable):
+        kind = type(contributors).__name__
+        raise PolicyError(f"contributors are 'judged' or names of systems, not {kind}")
+    names = [str(name) for name in contributors]
+    known = set(systems)
+    for name in names:
+        if name not in known:
+            raise PolicyError(f"there is no system {quoted(name)} to contribute")
+    if not names:
+        raise PolicyError("no run contributes to the pool")
+    return np.isin(np.array(systems, dtype=object), np.array(names, dtype=object))
+
+
+def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+    """Tell which rows of the judged runs stand in the pooled ranks of a contributing run."""
+    rows = runs.judged.documents
+    return np.asarray((rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]])
+
+
+def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
+    """Count the documents without judgment in the pooled ranks of each system's run."""
+    rows = runs.judged.documents
+    found = rows.where(in_pool(runs, contributes, depth)).count.sum(axis=0)
+    out: Ints = np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - found
+    return out
+
+
+def retrieved_where_judged(runs: TracedRuns) -> Ints:
+    """Count retrieved documents by topic and system; none where nobody judged the topic."""
+    judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
+    return np.asarray(runs.judged.retrieved * judged[:, None])
+
+
+def pool_of(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+    """Tell which judgments are of documents in the pool of that depth."""
+    kept = np.zeros(runs.grade.size, dtype=bool)
+    kept[runs.number[in_pool(runs, contributes, depth)]] = True
+    return kept
+
+
+def counts_of(
+    runs: TracedRuns, contributes: Bools, depth: int | None, kept: Bools, top: int, rel: int
+) -> dict[str, Any]:
+    """Count what is judged, and what is not judged among the top documents."""
+    chosen = kept & (runs.topic >= 0)
+    seen = runs.restricted(kept).top(top)
+    retrieved = seen.retrieved.sum(axis=0)
+    unjudged = retrieved - seen.judged().count.sum(axis=0)
+    some = retrieved > 0
+    return {
+        "depth": depth,
+        "judged": int(chosen.sum()),
+        "relevant": int((chosen & (runs.grade >= rel)).sum()),
+        "unjudged": float(unjudged.sum() / retrieved.sum()) if some.any() else None,
+        "largest unjudged": float((unjudged[some] / retrieved[some]).max()) if some.any() else None,
+        "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
+    }
 
 
 @dataclass(frozen=True, eq=False, repr=False)

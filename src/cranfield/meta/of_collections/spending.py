@@ -13,14 +13,13 @@ from cranfield.assess.pools.pool import UNJUDGED, Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, to_order
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
-from cranfield.meta.of_collections.pools import Pools
+from cranfield.meta.of_collections.pools import Pools, TracedRuns
 from cranfield.meta.of_collections.rankings import (
     Wanted,
     agreement,
     by_topic,
     ranks,
 )
-from cranfield.meta.of_collections.tracing import TracedRuns
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
 from cranfield.scores import Scores
 

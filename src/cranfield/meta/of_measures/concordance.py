@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted, names_or_count
+from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
-from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
-from cranfield.meta.study import Study
+from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
+from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import aligned
+from cranfield.scores.one_measure import aligned
 from cranfield.tabular import Table
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
@@ -24,14 +24,8 @@ MARKS = ((0.01, "‡"), (0.05, "†"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Concordance(
-    Study,
-    name="concordance",
-    source="Sakai (2013)",
-    keys={"concordance": ("first", "second")},
-    main="matrix",
-):
-    """How often measures that disagree are concordant with the gold standard.
+class Concordance(Result):
+    """Concordance of measures with a gold standard, where they disagree.
 
     Attributes
     ----------
@@ -40,18 +34,35 @@ class Concordance(
     systems, topics
         Numbers of them.
     pairs
-        Table with a row for each pair of candidates, `first` and `second`:
-
-        - `compared`: pairs of runs on a topic for which all scores are known; `missing`: those for
-          which one is not.
-        - `disagreements`: those that the two measures order strictly differently.
-        - `first concordant`, `second concordant`: disagreements in which that measure is concordant
-          with the gold standard; `first share`, `second share`: the same as a part of the
-          disagreements, null where there are none.
-        - `first wins`, `second wins`: disagreements in which only that measure is concordant;
-          `both` and `neither`: the others.
-        - `p`: of the two-sided sign test on the wins, computed exactly; 1 where there are none.
+        The table.
     """
+
+    name: ClassVar[str] = "concordance"
+    reference: ClassVar[str] = "Sakai (2013)"
+    columns: ClassVar[Columns] = {
+        "first": Column("First candidate of the pair.", key=True),
+        "second": Column("Second candidate of the pair.", key=True),
+        "compared": Column("Number of pairs of runs on a topic with all scores."),
+        "missing": Column("Number of pairs of runs on a topic that lack a score."),
+        "disagreements": Column("Number of those that the two measures order differently."),
+        "first concordant": Column(
+            "Number of disagreements in which the first measure is concordant with the gold"
+            " standard."
+        ),
+        "second concordant": Column("The same of the second measure."),
+        "first share": Column(
+            "First concordant as a proportion of the disagreements; null if there are none."
+        ),
+        "second share": Column("The same of the second measure."),
+        "first wins": Column("Number of disagreements in which only the first is concordant."),
+        "second wins": Column("Number of those in which only the second is."),
+        "both": Column("Number of those in which both are."),
+        "neither": Column("Number of those in which neither is."),
+        "p": Column(
+            "p-value of the exact two-sided sign test on the wins; 1 if there are none.",
+            pvalue=True,
+        ),
+    }
 
     measures: tuple[str, ...]
     gold: tuple[str, ...]
@@ -108,11 +119,14 @@ class Concordance(
             " standard is trusted, not tested.",
         )
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"concordance": self.pairs}
+    def heading(self) -> list[str]:
+        return [
+            f"{counted(len(self.measures), 'measure')} with {' and '.join(self.gold)},"
+            f" {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
+        ]
 
-    def about(self) -> dict[str, Any]:
-        return {"gold": list(self.gold)}
+    def _frame(self) -> pl.DataFrame:
+        return self.pairs
 
     def tables(self) -> list[Table]:
         title = (
@@ -122,12 +136,6 @@ class Concordance(
         matrix = self.matrix()
         # What a measure is called says nothing of the column of names.
         return [Table(title, ["", *matrix.columns[1:]], [list(row) for row in matrix.rows()])]
-
-    def __repr__(self) -> str:
-        return (
-            f"Concordance({len(self.measures)} measures with {' and '.join(self.gold)},"
-            f" {self.systems} systems, {self.topics} topics)"
-        )
 
 
 def concordance(scores_by_measure: Any, gold: Any) -> Concordance:

@@ -1,42 +1,181 @@
-"""How far measures agree on the order of systems: over means, and topic by topic."""
+"""How far measures agree on the order of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from itertools import combinations_with_replacement
+from os import PathLike
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, Ints, to_order
-from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.words import counted, names_or_count
-from cranfield.meta.of_measures.coefficients import (
-    METHODS,
-    Ordered,
-    agreement,
-    options_of,
-    ordered,
-)
-from cranfield.meta.study import Study
-from cranfield.meta.work.options import OneOf, check_options
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.text import counted, names_or_count
+from cranfield.correlation import tau_ap
+from cranfield.correlation.overlap import check, overlap, places_of_scores
+from cranfield.evaluation.scorefiles import read_scores_by_measure
+from cranfield.meta.study_options import OneOf, check_options
+from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import aligned, complete
-from cranfield.significance.pairs import ROUNDING
+from cranfield.scores.one_measure import aligned, complete
+from cranfield.significance.differences import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import Table, number
 
 
+def by_measure(data: Any) -> dict[str, Scores]:
+    """Take scores of several measures by the text form of their measure, in order.
+
+    They are given as a mapping of measures to what :func:`cranfield.compare` takes, as
+    :class:`Scores` of one measure, or as a table or file that
+    :func:`cranfield.read_scores_by_measure` reads.
+    """
+    if isinstance(data, Scores):
+        return {data.measure: data}
+    if isinstance(data, Mapping):
+        found = {}
+        for name, one in data.items():
+            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(
+                type(one), "columns"
+            ):
+                kind = type(one).__name__
+                raise PolicyError(f"the scores of {quoted(name)} are of no known kind: {kind}")
+            if str(name) in found:
+                raise PolicyError(f"the measure {quoted(name)} is there twice")
+            found[str(name)] = as_scores(one)
+    elif isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
+        found = read_scores_by_measure(data)
+    else:
+        kind = type(data).__name__
+        raise PolicyError(f"scores by measure are a mapping, a table or a file, not {kind}")
+    if not found:
+        raise PolicyError("there are no measures")
+    return found
+
+
+def signs(values: Floats, first: Any, second: Any) -> Floats:
+    """Return which of two systems each measure prefers on a topic, shape (measures, pairs).
+
+    From scores, high ones the better, of shape (measures, systems), and indices of the systems of
+    each pair: 1 for the first, -1 for the second, 0 for a tie, NaN for a missing score.
+    """
+    slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
+    apart = values[:, first] - values[:, second]
+    return np.asarray(np.where(np.abs(apart) <= slack, 0.0, np.sign(apart)))
+
+
+def sign_pvalue(wins: Any, losses: Any) -> Floats:
+    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost."""
+    won, lost = np.asarray(wins), np.asarray(losses)
+    tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
+    return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))
+
+
+METHODS = {
+    "tau": "Kendall's tau-b",
+    "tau-a": "Kendall's tau-a",
+    "tau-ap": "Symmetric tau AP",
+    "rbo": "Rank-biased overlap",
+    "pearson": "Pearson's correlation",
+    "spearman": "Spearman's rho",
+}
+"""The coefficients, and what they are called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """Values of systems by several measures, and as whole numbers from 0 the order they make.
+
+    Shape (measures, systems); levels are equal for values that are tied.
+    """
+
+    values: Floats
+    levels: Floats
+
+
+def ordered(values: Floats, compared: Floats, gap: Floats) -> Ordered:
+    """Order systems by what is compared in place of the values; shapes (measures, systems).
+
+    Neighbours in order that are no further apart than `gap`, shape (measures,), are tied.
+    """
+    by_value = np.argsort(compared, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(compared, by_value, axis=1), axis=1) > gap[:, None]
+    levels = np.zeros(values.shape)
+    climbed = np.concatenate([np.zeros((len(values), 1)), np.cumsum(steps, axis=1)], axis=1)
+    np.put_along_axis(levels, by_value, climbed, axis=1)
+    return Ordered(values, levels)
+
+
+def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
+    """Return the options that a method has, checked."""
+    if method == "rbo":
+        return {"ties": ties, "p": check(p, ties)}
+    if method == "tau-ap":
+        if ties not in {"a", "b"}:
+            raise PolicyError(f"ties {quoted(ties)} of tau-ap is none of a, b")
+        return {"ties": ties}
+    return {}
+
+
+def agreement(orders: Ordered, method: str, options: Mapping[str, Any]) -> Floats:
+    """Return a coefficient for each pair of measures, shape (measures, measures)."""
+    if method in {"tau", "tau-a"}:
+        return _tau(orders.levels, method)
+    if method == "tau-ap":
+        return _symmetric(orders, lambda a, b: tau_ap(a, b, symmetric=True, **options))
+    if method == "rbo":
+        places = [places_of_scores(levels) for levels in orders.levels]
+        pairs = combinations_with_replacement(places, 2)
+        found = [overlap(a, b, options["p"], options["ties"])[0] for a, b in pairs]
+        return _symmetric(orders, lambda a, b: np.array(found))
+    if method == "spearman":
+        from scipy.stats import rankdata
+
+        return _pearson(rankdata(orders.levels, axis=1), orders.levels)
+    return _pearson(orders.values, orders.levels)
+
+
+def _symmetric(orders: Ordered, coefficient: Any) -> Floats:
+    """Fill a matrix from its upper half, in order of rows."""
+    measures = len(orders.levels)
+    one, other = np.triu_indices(measures)
+    out = np.empty((measures, measures))
+    out[one, other] = coefficient(orders.levels[one], orders.levels[other])
+    out[other, one] = out[one, other]
+    return out
+
+
+def _tau(levels: Floats, method: str) -> Floats:
+    """Kendall's tau of all pairs of measures: one product of the signs of all pairs of systems."""
+    first, second = np.triu_indices(levels.shape[1], 1)
+    signs = np.sign(levels[:, first] - levels[:, second])
+    agree = signs @ signs.T
+    if method == "tau-a":
+        return np.asarray(agree / first.size)
+    untied = np.diag(agree)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(agree / np.sqrt(untied[:, None] * untied))
+
+
+def _pearson(values: Floats, levels: Floats) -> Floats:
+    """Pearson's correlation; none where all values are tied, whatever rounding left of them."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # So scaled, squares neither vanish nor overflow.
+        scaled = values / np.abs(values).max(axis=1, keepdims=True)
+        scaled = scaled - scaled.mean(axis=1, keepdims=True)
+        unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+        found = np.clip(unit @ unit.T, -1.0, 1.0)
+    constant = (levels == levels[:, :1]).all(axis=1)
+    return np.where(constant | constant[:, None], np.nan, found)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlations(
-    Study,
-    name="correlations",
-    source="Ferrante, Ferro and Fuhr (2021)",
-    keys={"correlations": ("first", "second", "lowest topic")},
-    main="table",
-):
-    """How far measures agree, each with each.
+class Correlations(Result):
+    """Rank correlation of measures, each with each.
 
     Attributes
     ----------
@@ -57,10 +196,24 @@ class Correlations(
     turned
         The measures for which lower scores are better; their scores were negated.
     missing, notes
-        The policy for missing scores; what was left out or filled in.
+        The policy for missing scores; what was excluded or imputed.
     options
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
+
+    name: ClassVar[str] = "correlations"
+    reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    columns: ClassVar[Columns] = {
+        "first": Column("First measure of the pair.", key=True),
+        "second": Column("Second measure of the pair.", key=True),
+        "overall": Column(
+            "Coefficient of the systems' values over all topics; null if it is not defined."
+        ),
+        "by topic": Column("Mean over topics of the coefficient on each topic."),
+        "lowest": Column("Lowest coefficient on a topic."),
+        "lowest topic": Column("That topic.", key=True),
+        "topics": Column("Number of topics on which it is defined."),
+    }
 
     measures: tuple[str, ...]
     method: str
@@ -77,12 +230,8 @@ class Correlations(
     options: dict[str, Any]
 
     @property
-    def table(self) -> pl.DataFrame:
-        """A row a pair of measures.
-
-        `first`, `second`; `overall`, `by topic` and `lowest`, null where there is no value; the
-        `lowest topic`, and the number of `topics` that have a value.
-        """
+    def pairs(self) -> pl.DataFrame:
+        """The table, a row for each pair of measures."""
         one, other = np.triu_indices(len(self.measures), 1)
         each = self.topicwise[:, one, other]
         worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
@@ -107,13 +256,9 @@ class Correlations(
             },
         ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table with a row a pair of measures."""
-        return self.table
-
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.frames()["correlations"].drop_nulls("overall").sort("overall")
+        rows = self.pairs.drop_nulls("overall").sort("overall")
         if rows.is_empty():
             return ()
         low, high = rows.row(0, named=True), rows.row(-1, named=True)
@@ -131,11 +276,25 @@ class Correlations(
             f" {counted(len(self.topics), 'topic')}.",
         )
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"correlations": self.table}
+    def heading(self) -> list[str]:
+        return [
+            f"{METHODS[self.method]}: {counted(len(self.measures), 'measure')},"
+            f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')}"
+        ]
 
-    def about(self) -> dict[str, Any]:
-        return {"coefficient": self.method, "coefficient options": self.options}
+    def _frame(self) -> pl.DataFrame:
+        return self.pairs
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "study": self.name,
+            "measures": self.measures,
+            "coefficient": self.method,
+            "coefficient options": self.options,
+            "systems": len(self.systems),
+            "topics": len(self.topics),
+            "missing": self.missing,
+        }
 
     def tables(self) -> list[Table]:
         name = METHODS[self.method]
@@ -153,12 +312,6 @@ class Correlations(
                 (f"{name} topic by topic, mean over topics", self.by_topic),
             )
         ]
-
-    def __repr__(self) -> str:
-        return (
-            f"Correlations({self.method}: {counted(len(self.measures), 'measure')},"
-            f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')})"
-        )
 
 
 def _pairs(rows: pl.DataFrame, extreme: Mapping[str, Any]) -> str:
@@ -225,8 +378,8 @@ def correlate(
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, ["P@10", "nDCG@10", "RR"])
     >>> found = correlate(ev)
     >>> found
-    Correlations(tau: 3 measures, 6 systems, 50 topics)
-    >>> found.overall.shape, found.table.columns[:4]
+    Correlations(Kendall's tau-b: 3 measures, 6 systems, 50 topics)
+    >>> found.overall.shape, found.pairs.columns[:4]
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     check_options(correlate, locals())

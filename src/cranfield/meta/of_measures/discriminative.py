@@ -5,35 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted, names_or_count
-from cranfield.meta.of_measures.by_measure import by_measure
-from cranfield.meta.study import Study, attaining, labelled, percent
-from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.options import Resamples, Seed, check_options
-from cranfield.meta.work.parts import Work, run_parts, with_work
+from cranfield.base.text import counted, names_or_count
+from cranfield.meta.of_measures.correlations import by_measure
+from cranfield.meta.study import attaining, labelled, percent
+from cranfield.meta.study_options import Resamples, Seed, check_options
+from cranfield.meta.work import Work, fingerprint, run_parts, with_work
+from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import aligned
+from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
-from cranfield.significance.options import Options
-from cranfield.significance.tests.catalogue import find_test
-from cranfield.tabular import Table, number
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.registry import Options
+from cranfield.tabular import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscriminativePower(
-    Study,
-    name="discriminative-power",
-    source="Sakai (2006a); Sakai (2013)",
-    keys={"power": ("measure",), "pairs": ("measure", "first", "second")},
-    main="summary",
-):
-    """How many pairs of systems each measure tells apart, and how surely.
+class DiscriminativePower(Result):
+    """Significant pairs of systems by measure.
 
     Attributes
     ----------
@@ -47,11 +41,37 @@ class DiscriminativePower(
     topics
         By measure: how many topics were compared, after the policy for missing scores.
     pairs
-        Table with a row for each `measure` and pair of systems, `first` and `second`: their
-        `difference`, as :func:`cranfield.compare` has it for that test, and the corrected `p`.
+        The table `pairs`.
     notes
-        By measure: what was left out or filled in, and what else a reader should be told.
+        By measure: what was excluded or imputed, and other remarks.
     """
+
+    name: ClassVar[str] = "discriminative-power"
+    reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "power": {
+            "measure": Column("Measure, the most discriminative first.", key=True),
+            "pairs": Column("Number of pairs of systems."),
+            "significant": Column("Number of significant pairs."),
+            "power": Column("Proportion of significant pairs.", decimals=1, percent=True),
+            "smallest significant": Column(
+                "Smallest absolute difference that is significant; null if none is."
+            ),
+            "largest not": Column(
+                "Largest absolute difference that is not significant; null if all are."
+            ),
+            "mean p": Column(
+                "Mean p-value, the area under the curve; it orders measures of the same power."
+            ),
+        },
+        "pairs": {
+            "measure": Column("Text form of the measure.", key=True),
+            "first": Column("First system of the pair.", key=True),
+            "second": Column("Second system of the pair.", key=True),
+            "difference": Column("Difference, as :func:`cranfield.compare` has it for that test."),
+            "p": Column("Adjusted p-value.", pvalue=True),
+        },
+    }
 
     test: str
     correction: str
@@ -67,13 +87,7 @@ class DiscriminativePower(
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """Table with a row a measure, the most discriminative first.
-
-        `pairs`; `significant`, how many of them are; `power`, the share of those; `smallest
-        significant`, the smallest absolute difference that was significant, and `largest not`, the
-        largest that was not, null where there is none; `mean p`, the area under the curve, which
-        decides between measures of the same power.
-        """
+        """The table `power`."""
         size, found = pl.col("difference").abs(), pl.col("p") <= self.alpha
         return (
             self.pairs.group_by("measure", maintain_order=True)
@@ -104,7 +118,7 @@ class DiscriminativePower(
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.frames()["power"].sort("power", descending=True, nulls_last=True)
+        rows = self.summary.sort("power", descending=True, nulls_last=True)
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
         if first["power"] is None:
             return ()
@@ -141,7 +155,7 @@ class DiscriminativePower(
             f" alpha {self.alpha:g}{drawn}"
         ]
 
-    def _notes(self) -> list[str]:
+    def note_lines(self) -> list[str]:
         """Say each note once, with the measures it is of."""
         measures: dict[str, list[str]] = {}
         for name, some in self.notes.items():
@@ -152,28 +166,14 @@ class DiscriminativePower(
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"power": self.summary, "pairs": self.pairs}
 
-    def about(self) -> dict[str, Any]:
-        names = ("test", "correction", "alpha", "resamples", "seed", "systems", "topics")
+    def facts(self) -> dict[str, Any]:
         notes = {name: list(notes) for name, notes in self.notes.items() if notes}
-        return {**self._chosen(*names), "notes": notes}
+        return {**super().facts(), "topics": dict(self.topics), "notes": notes}
 
     def tables(self) -> list[Table]:
-        rows = [
-            [measure, f"{significant:,}", percent(power), *(number(one) for one in rest)]
-            for measure, _, significant, power, *rest in self.summary.rows()
-        ]
-        head = ("measure", "differ", "power", "smallest that differs", "largest that does not")
         pairs = counted(self.systems * (self.systems - 1) // 2, "pair")
         title = f"Discriminative power: of {pairs} of systems, those that differ"
-        return [Table(title, (*head, "mean p"), rows)]
-
-    def __repr__(self) -> str:
-        best = self.summary.row(0, named=True)
-        return (
-            f"DiscriminativePower({counted(len(self.measures), 'measure')},"
-            f" {counted(self.systems, 'system')}; {self.test}, {self.correction},"
-            f" alpha {self.alpha:g}; highest {quoted(best['measure'])} with {best['power']:.1%})"
-        )
+        return [readable(self.summary, title, self.columns["power"])]
 
 
 @with_work

@@ -2,53 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.words import counted, names_or_count
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole
+from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
-from cranfield.meta.of_measures.by_measure import sign_pvalue, signs
-from cranfield.meta.study import Study, attaining, first_rows, percent
+from cranfield.meta.of_measures.correlations import sign_pvalue, signs
+from cranfield.meta.study import attaining, first_rows, percent
+from cranfield.result import Column, Columns, Result, readable
 from cranfield.scales.interval_scaled import padded
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table
 
 COUNTS = ("better", "worse", "same", "open")
 """What two rankings of a topic may be to each other."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InnateOrders(
-    Study,
-    name="innate-orders",
-    source="Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)",
-    keys={"innate": ("first", "second"), "agreement": ("measure",)},
-    main="pairs",
-):
-    """On how many topics rankings are ordered whatever the measure.
+class InnateOrders(Result):
+    """Topics on which two rankings have the same order by any measure.
 
     Attributes
     ----------
     systems, topics, depth
         Numbers of them, and of the ranks that were looked at.
-    pairs
-        Table with a row a pair of systems: on how many topics the `first` is innately `better`, on
-        how many it is `worse`, on how many both have the same grades at the same ranks (`same`),
-        and on how many measures are free to differ (`open`); `p` is of the two-sided sign test of
-        better and worse, computed exactly.
-    agreement
-        Table with a row a measure: of the `ordered` pairs of rankings, better or worse, how many it
-        orders likewise (`agrees`), ties (`ties`), or orders the other way round (`against`); and of
-        the `open` ones, how many it orders (`decides`).
+    pairs, agreement
+        The tables `innate` and `agreement`.
     """
+
+    name: ClassVar[str] = "innate-orders"
+    reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "innate": {
+            "first": Column("First system of the pair.", key=True),
+            "second": Column("Second system of the pair.", key=True),
+            "better": Column("Number of topics on which the first is innately better."),
+            "worse": Column("Number of topics on which it is innately worse."),
+            "same": Column("Number of topics on which both have the same grades, rank by rank."),
+            "open": Column("Number of topics on which measures may differ."),
+            "p": Column(
+                "p-value of the exact two-sided sign test of better and worse.", pvalue=True
+            ),
+        },
+        "agreement": {
+            "measure": Column("Text form of the measure.", key=True),
+            "ordered": Column("Number of pairs of rankings with an innate order."),
+            "agrees": Column("Number of these that the measure orders in the same way."),
+            "ties": Column("Number of these that it ties."),
+            "against": Column("Number of these that it orders the other way round."),
+            "open": Column("Number of pairs of rankings without an innate order that differ."),
+            "decides": Column("Number of these that the measure orders."),
+        },
+    }
 
     systems: int
     topics: int
@@ -94,19 +106,13 @@ class InnateOrders(
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"innate": self.pairs, "agreement": self.agreement}
 
-    def about(self) -> dict[str, Any]:
-        return self._chosen("systems", "topics", "depth")
-
     def tables(self) -> list[Table]:
         ordered = self.pairs.sort("p", maintain_order=True)
-        tables = [first_rows(ordered, "Topics by innate order", left=("first", "second"))]
+        tables = [first_rows(ordered, "Topics by innate order", self.columns["innate"])]
         if not self.agreement.is_empty():
             title = "Measures and the innate order of two rankings on a topic"
-            tables.append(from_frame(self.agreement, title, left=("measure",)))
+            tables.append(readable(self.agreement, title, self.columns["agreement"]))
         return tables
-
-    def __repr__(self) -> str:
-        return f"InnateOrders({self.systems} systems, {self.topics} topics, {self.depth} ranks)"
 
 
 def innate_orders(

@@ -2,40 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Annotated, Any
+from os import PathLike, fspath
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted, names_or_count
-from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
-from cranfield.meta.of_measures.preferences import joined, read_preferences
-from cranfield.meta.study import Study, attaining, percent
-from cranfield.meta.work.options import Flag, check_options
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.text import counted, names_or_count
+from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
+from cranfield.meta.study import attaining, percent
+from cranfield.meta.study_options import Flag, check_options
+from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import aligned
-from cranfield.tabular import Table, from_frame
+from cranfield.scores.one_measure import aligned
+from cranfield.sources.chunks import Source
+from cranfield.sources.columns import Columns as ColumnsOfFile
+from cranfield.sources.columns import Table, columns_of_frame, csv_frame, fitted, is_frame
+from cranfield.sources.schemas import Column as ColumnOfFile
+from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.values import Kind, absent, anything, plain
+
+
+def _text(cell: Any) -> str | None:
+    return None if absent(cell) else str(plain(cell)).strip()
+
+
+_LABEL = Kind(_text, missing=anything)
+_PREFERENCES = Schema(
+    "table of preferences",
+    (
+        ColumnOfFile("topic", _LABEL),
+        ColumnOfFile("first", _LABEL),
+        ColumnOfFile("second", _LABEL),
+        ColumnOfFile("preferred", _LABEL),
+        optional("assessor", _LABEL, "worker"),
+    ),
+    lacks="lacks a column {name}; there are {plain}",
+)
+
+WORDS = {
+    **dict.fromkeys(("first", "left", "1"), 1.0),
+    **dict.fromkeys(("second", "right", "2"), -1.0),
+    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0.0),
+}
+"""How preferences are written besides the names of systems, in any case."""
+
+
+def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
+    """Read preferences, and check them against the topics and systems that have scores.
+
+    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
+    0 for a tie), `votes`, which is 1, `assessor`, null where there is none, and `at`, the number of
+    the row.
+
+    """
+    return _checked(_read(data), like)
+
+
+def joined(table: pl.DataFrame) -> pl.DataFrame:
+    """Join the preferences for the same runs of a topic, whichever of the two came first.
+
+    The majority of votes decides; ties are votes for none, and as many for the one as for the other
+    is a tie. Takes and returns the table of :func:`read_preferences`.
+    """
+    turned = pl.col("first") > pl.col("second")
+    return (
+        table.with_columns(
+            pl.when(turned).then("second").otherwise("first").alias("first"),
+            pl.when(turned).then("first").otherwise("second").alias("second"),
+            pl.when(turned).then(-pl.col("preferred")).otherwise("preferred").alias("preferred"),
+        )
+        .group_by("topic", "first", "second", maintain_order=True)
+        .agg(
+            pl.col("preferred").sum().sign(),
+            pl.col("votes").sum(),
+            pl.lit(None, dtype=pl.String).alias("assessor"),
+            pl.col("at").first(),
+        )
+    )
+
+
+def _read(data: Any) -> Table:
+    """Read a row a preference; what is empty is null."""
+    if isinstance(data, (str, PathLike)):
+        source = Source(fspath(data))
+        separator = "\t" if source.suffix in {".tsv", ".tab"} else ","
+        columns = columns_of_frame(
+            csv_frame(source.read(), source.name, separator, "table"), source.name
+        )
+    elif is_frame(data):
+        columns = columns_of_frame(data, "preferences")
+    elif isinstance(data, Iterable) and not isinstance(data, (bytes, Mapping)):
+        rows = list(data)
+        for number, row in enumerate(rows, 1):
+            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (4, 5):
+                raise InputError(
+                    "a preference is (topic, first, second, preferred) and perhaps an assessor, not"
+                    f" {quoted(row)}",
+                    source="preferences",
+                    line=number,
+                )
+        if not rows:
+            raise InputError("has no rows", source="preferences")
+        names = [column.name for column in _PREFERENCES.columns]
+        columns = ColumnsOfFile.of_rows(names, [(*row, None)[:5] for row in rows], "preferences")
+    else:
+        kind = type(data).__name__
+        raise PolicyError(f"preferences are a table, a file or tuples, not {kind}")
+    table = fitted(columns.matched(_PREFERENCES), _PREFERENCES, columns.source)
+    # A file has a head above its rows.
+    above = 2 if isinstance(data, (str, PathLike)) else 1
+    return replace(table, lines=range(above, above + table.frame.height))
+
+
+def _checked(table: Table, like: Scores) -> pl.DataFrame:
+    topics, systems = set(like.topics), set(like.systems)
+    out = []
+    for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
+        topic, first, second, preferred = (label or "" for label in labels)
+        wrong = None
+        if topic not in topics:
+            wrong = f"topic {quoted(topic)} has no scores"
+        for system in (first, second):
+            if system not in systems:
+                wrong = wrong or f"system {quoted(system)} has no scores"
+        if first == second:
+            wrong = wrong or f"system {quoted(first)} is compared with itself"
+        # A system that is called like one of the words is that system.
+        sign = {second: -1.0, first: 1.0}.get(preferred, WORDS.get(preferred.lower()))
+        if sign is None:
+            wrong = wrong or (
+                f"preferred is {quoted(first)}, {quoted(second)}, first, second or tie, not"
+                f" {quoted(preferred)}"
+            )
+        if wrong:
+            raise table.wrong(number, wrong)
+        out.append((topic, first, second, sign, 1, assessor, number))
+    columns = ("topic", "first", "second", "preferred", "votes", "assessor", "at")
+    kinds = (pl.String, pl.String, pl.String, pl.Int64, pl.Int64, pl.String, pl.Int64)
+    return pl.DataFrame(out, dict(zip(columns, kinds, strict=True)), orient="row", strict=False)
+
+
+_COUNTS = {
+    "measure": Column("Text form of the measure; the most predictive one is first.", key=True),
+    "preferences": Column(
+        "Number of preferences of one run over the other for which the measure has both scores."
+    ),
+    "correct": Column("Number of these where the measure prefers the same run."),
+    "wrong": Column("Number of these where it prefers the other run."),
+    "tied": Column("Number of these where it prefers none."),
+    "predicted": Column("correct / preferences; null if there are none."),
+    "low": Column("Lower bound of its exact confidence interval (Clopper and Pearson 1934)."),
+    "high": Column("Upper bound of that interval."),
+    "of decided": Column("correct / (correct + wrong); null if there are none."),
+    "p": Column("p-value of the exact two-sided sign test that this is one half.", pvalue=True),
+    "no preference": Column(
+        "Number of pairs of runs that people found equal; these count in no proportion.",
+        read=False,
+    ),
+    "both tied": Column("Number of these that the measure ties, too.", read=False),
+    "missing": Column("Number of preferences for which the measure lacks a score."),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictivePower(
-    Study,
-    name="predictive-power",
-    source="Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)",
-    keys={
-        "preferences": ("measure",),
-        "assessors": ("assessor", "measure"),
-        "versus": ("first", "second"),
-    },
-    main="summary",
-):
-    """How often measures predict the preferences of people.
+class PredictivePower(Result):
+    """Preferences of people that measures predict.
 
     Attributes
     ----------
@@ -46,27 +184,23 @@ class PredictivePower(
         Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
         first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
         null where there is none.
-    summary
-        Table with a row a measure, the most predictive first:
-
-        - `preferences`: those of one run over the other for which the measure has both scores.
-        - `correct`, `wrong`, `tied`: those where the measure prefers the same run, the other one,
-          or none.
-        - `predicted`: correct / preferences, with the limits `low` and `high` of its exact
-          confidence interval (Clopper and Pearson 1934).
-        - `of decided`: correct / (correct + wrong); `p`: of the exact two-sided sign test that it
-          is one half.
-        - `no preference`: where people found the runs equal; `both tied`: how many of these the
-          measure ties too. They count in no share.
-        - `missing`: preferences for which the measure lacks a score.
-
-        Shares without anything to count are null.
-    by_assessor
-        Table of the same counts and shares by `assessor` and `measure`; empty without assessors.
-    versus
-        Table with a row a pair of measures, `first` and `second`: preferences that only the first
-        predicts, `first only`, and only the second; `p` of the exact two-sided sign test on them.
+    summary, by_assessor, versus
+        The tables `preferences`, `assessors` (empty without assessors) and `versus`.
     """
+
+    name: ClassVar[str] = "predictive-power"
+    reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "preferences": _COUNTS,
+        "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
+        "versus": {
+            "first": Column("First measure of the pair.", key=True),
+            "second": Column("Second measure of the pair.", key=True),
+            "first only": Column("Number of preferences that only the first predicts."),
+            "second only": Column("Number of preferences that only the second predicts."),
+            "p": Column("p-value of the exact two-sided sign test on them.", pvalue=True),
+        },
+    }
 
     measures: tuple[str, ...]
     majority: bool
@@ -115,32 +249,16 @@ class PredictivePower(
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.keys, (self.summary, self.by_assessor, self.versus), strict=True)
+        every = zip(self.columns, (self.summary, self.by_assessor, self.versus), strict=True)
         return {name: frame for name, frame in every if name == "preferences" or frame.height}
 
-    def about(self) -> dict[str, Any]:
-        return self._chosen("majority", "confidence")
-
-    def tables(self) -> list[Table]:
-        columns = ["measure", "preferences", "correct", "wrong", "tied", "predicted", "low", "high"]
-        title = (
-            "Predictive power: preferences of people that a measure predicts, with"
-            f" {self.confidence:g} confidence limits; p that it does no better than a coin"
-        )
-        some = self.summary.select(*columns, "of decided", "p", "missing")
-        tables = [from_frame(some, title, left=["measure"])]
-        if self.versus.height:
-            title = "Preferences that only one of two measures predicts (sign test)"
-            tables.append(from_frame(self.versus, title, left=["first", "second"]))
-        return tables
-
-    def __repr__(self) -> str:
-        best = self.summary.row(0, named=True)
-        share = "none" if best["predicted"] is None else f"{best['predicted']:.1%}"
-        return (
-            f"PredictivePower({len(self.measures)} measures, {self.preferences.height:,}"
-            f" preferences; highest {quoted(best['measure'])} with {share})"
-        )
+    def heading(self) -> list[str]:
+        return [
+            f"predictive power of {counted(len(self.measures), 'measure')}:"
+            f" {counted(self.preferences.height, 'preference')} of people",
+            f"low, high: {self.confidence:g} confidence interval of predicted; p: sign test, of no"
+            " better than a coin",
+        ]
 
 
 def predictive_power(

@@ -2,21 +2,457 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Unpack
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Indices
-from cranfield.base.border.given import Teams
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import PolicyError, check_choice, check_several, numbers, quoted
 from cranfield.base.streams import stream
-from cranfield.meta.of_tests.agreement import agreement
-from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.given import Given, given_tests
-from cranfield.meta.of_tests.split_study import NUMBERS, SplitStudy
-from cranfield.meta.work.options import Repeats, Resamples, Seed, Sizes, check_options
-from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
+from cranfield.base.text import counted, names_or_count
+from cranfield.meta.of_collections.rankings import Teams
+from cranfield.meta.of_tests.fast_tests import (
+    Given,
+    Verdict,
+    explained,
+    given_tests,
+    is_bound,
+    verdict_or_none,
+)
+from cranfield.meta.study import percent
+from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
+from cranfield.meta.work import Work, blocks, run_parts, with_work
+from cranfield.result import Column, Columns, Result
+from cranfield.tabular import Table, number
+
+COUNTS = ("AA", "AD", "MA", "MD")
+"""Active agreements and disagreements, mixed agreements and disagreements."""
+
+URBANO = {
+    "AA": "success",
+    "MA": "lack of power",
+    "MD": "minor error",
+    "AD": "major error",
+    "neither": "non-significance",
+}
+"""What Urbano, Marrero and Martin (2013) call the same counts."""
+
+
+def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
+    r"""Count how tests agree, each of the first with each of the second.
+
+    Parameters
+    ----------
+    first, second
+        Verdicts on the same pairs of systems: of several tests on one set of topics, and of tests
+        on the same set or on another.
+
+    Returns
+    -------
+    dict of arrays
+        Each of shape (first, second):
+
+        - `significant first`, `significant second`: pairs that each finds;
+        - `both`: pairs that both find, in whichever direction;
+        - `AA`, active agreements: both find a pair and agree on which system is better;
+        - `AD`, active disagreements: both find it and do not;
+        - `MA`, mixed agreements: one finds it, and the other has the two systems in the same order;
+        - `MD`, mixed disagreements: one finds it, and the other has not the same order;
+        - `neither`: pairs that none finds;
+        - `jaccard`, `overlap`: of the two sets of pairs, NaN where a set that they divide by is
+          empty;
+        - `bias`: see :func:`publication_bias`;
+        - `tau`: Kendall's tau-b of the two orders of systems.
+
+    Raises
+    ------
+    PolicyError
+        For anything but verdicts, for none of them, and for verdicts on different pairs.
+
+    Notes
+    -----
+    .. math:: J = \frac{|S_1 \cap S_2|}{|S_1 \cup S_2|}, \quad
+        O = \frac{|S_1 \cap S_2|}{\min(|S_1|, |S_2|)}
+
+    Ferro and Sanderson (2022), section 3.3. Two systems with equal means have no order, and so do
+    not have the same one: AA + AD + MA + MD + neither are all pairs.
+
+    Examples
+    --------
+    >>> one = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
+    >>> other = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
+    >>> found = agreement([one], [other])
+    >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
+    [1, 0, 0, 1, 1]
+    """
+    check_several("first", first)
+    check_several("second", second)
+    verdicts = [_checked(first), _checked(second)]
+    pairs = {one.order.size for one in (*verdicts[0], *verdicts[1])}
+    if len(pairs) > 1:
+        raise PolicyError(f"verdicts are on the same pairs, not on {min(pairs)} and {max(pairs)}")
+    (order1, found1), (order2, found2) = map(_stacked, verdicts)
+    ordered1, ordered2 = np.abs(order1), np.abs(order2)
+    sizes1, sizes2 = found1.sum(axis=1)[:, None], found2.sum(axis=1)[None, :]
+    both = found1 @ found2.T
+
+    def same_order(one: Floats, other: Floats) -> Floats:
+        """Count pairs within both sets that have the same order."""
+        products = (one * order1) @ (other * order2).T
+        return np.asarray(((one * ordered1) @ (other * ordered2).T + products) / 2)
+
+    everything1, everything2 = np.ones_like(found1), np.ones_like(found2)
+    agree = same_order(found1, found2)
+    mixed = same_order(found1, everything2) + same_order(everything1, found2) - 2 * agree
+    either = sizes1 + sizes2 - both
+    counts = {
+        "AA": agree,
+        "AD": both - agree,
+        "MA": mixed,
+        "MD": sizes1 + sizes2 - 2 * both - mixed,
+    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        jaccard = both / either
+        overlap = both / np.minimum(sizes1, sizes2)
+        tau = (order1 @ order2.T) / np.sqrt(
+            ordered1.sum(axis=1)[:, None] * ordered2.sum(axis=1)[None, :]
+        )
+    return {
+        "significant first": np.broadcast_to(sizes1, both.shape),
+        "significant second": np.broadcast_to(sizes2, both.shape),
+        "both": both,
+        **counts,
+        "neither": order1.shape[1] - either,
+        "jaccard": jaccard,
+        "overlap": overlap,
+        "tau": tau,
+        "bias": publication_bias(**counts),
+    }
+
+
+def _checked(verdicts: Any) -> list[Verdict]:
+    if isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
+        raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
+    found = list(verdicts)
+    for one in found:
+        if not isinstance(one, Verdict):
+            kind = type(one).__name__
+            raise PolicyError(f"verdicts of tests are a list of Verdict, not of {kind}")
+    if not found:
+        raise PolicyError("no verdict of a test is given")
+    return found
+
+
+def _stacked(verdicts: Sequence[Verdict]) -> tuple[Floats, Floats]:
+    # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
+    return (
+        np.array([one.order for one in verdicts], dtype=np.float64),
+        np.array([one.significant for one in verdicts], dtype=np.float64),
+    )
+
+
+def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
+    r"""Return the share of significant results that other topics would not have confirmed.
+
+    .. math:: \mathit{Bias} = 1 - \frac{AA}{AA + AD + \frac{MA}{2} + \frac{MD}{2}}
+
+    Ferro and Sanderson (2022), section 5.2.
+
+    Parameters
+    ----------
+    AA, AD, MA, MD
+        Counts, or mean counts, of any shape.
+
+    Returns
+    -------
+    float or array
+        From 0 to 1; NaN where nothing was significant.
+
+    Raises
+    ------
+    PolicyError
+        For what are no numbers, and for counts whose shapes do not fit each other.
+
+    Examples
+    --------
+    Table 6 of the source, MD3:
+
+    >>> round(100 * publication_bias(4556.6, 5.8, 591.9, 114.2), 1)
+    7.3
+    """
+    counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
+    try:
+        active, against, agree, disagree = np.broadcast_arrays(*counts)
+    except ValueError:
+        shapes = ", ".join(str(count.shape) for count in counts)
+        raise PolicyError(f"counts are of shapes that do not fit each other: {shapes}") from None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bias = 1 - active / (active + against + agree / 2 + disagree / 2)
+    return bias if bias.ndim else float(bias)
+
+
+KEYS = ("group", "size", "sets", "first", "second")
+"""Columns that say what the numbers of a row are of."""
+
+FOUND = ("significant first", "significant second", "both")
+NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
+"""Columns with numbers."""
+
+BY_SIZE = (
+    ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
+    ("jaccard", "Jaccard similarity of what a test finds on the one set and on the other", 2),
+    ("AA", "Active agreements (AA): significant on both sets, in the same direction", 1),
+    ("AD", "Active disagreements (AD): significant on both sets, in opposite directions", 1),
+    ("MA", "Mixed agreements (MA): significant on one set, and in the same order on the other", 1),
+    (
+        "MD",
+        "Mixed disagreements (MD): significant on one set, not in the same order on the other",
+        1,
+    ),
+    ("tau", "Kendall's tau of the rankings of systems on the two sets", 2),
+)
+"""Numbers that are shown by test and size: column, title, decimals."""
+
+
+def _means(name: str, about: str) -> Columns:
+    """Declare the columns of the mean of a number over repeats, and of its spread."""
+    mean = "bias mean" if name == "bias" else name
+    columns = {
+        mean: Column(f"Mean {about}."),
+        f"{name} sd": Column("Its standard deviation over repeats."),
+        f"{name} low": Column("Its 5% quantile over repeats."),
+        f"{name} high": Column("Its 95% quantile over repeats."),
+    }
+    if name in {"jaccard", "overlap", "bias"}:
+        columns[f"defined {name}"] = Column("Number of repeats in which it is defined.")
+    return columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitStudy(Result):
+    """Agreement of tests with themselves, and with each other, on other topics.
+
+    Attributes
+    ----------
+    measure, tests
+        Text form of the measure; the tests, in the order in which they were named.
+    sizes, repeats, seed, alpha
+        Sizes of the topic sets, how often they were drawn, and options.
+    groups, topics
+        Names and sizes of the groups of systems; number of topics that there are.
+    repeated
+        Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
+        disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
+        numbers are those of :func:`agreement`; `undone` counts tests that could not be done on
+        these topics, and so found nothing: the summary leaves these repeats out.
+    """
+
+    name: ClassVar[str] = "tests"
+    reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "agreement": {
+            "group": Column("Group of systems.", key=True),
+            "size": Column("Number of topics of each set.", key=True),
+            "sets": Column(
+                "The two sets of topics: `1-2` disjoint ones, `1-1` and `2-2` the same one.",
+                key=True,
+            ),
+            "first": Column("Test on the first set.", key=True),
+            "second": Column("Test on the second set.", key=True),
+            "undone": Column("Number of tests that could not be done; these repeats are excluded."),
+            **_means("significant first", "number of significant pairs on the first set"),
+            **_means("significant second", "number of significant pairs on the second set"),
+            **_means("both", "number of pairs that are significant on both sets"),
+            **_means("AA", "active agreements: significant on both, in the same direction"),
+            **_means("AD", "active disagreements: significant on both, in opposite directions"),
+            **_means("MA", "mixed agreements: significant on one, in the same order on the other"),
+            **_means("MD", "mixed disagreements: significant on one, not in the same order"),
+            **_means("neither", "number of pairs that are significant on neither"),
+            **_means("jaccard", "Jaccard similarity of the two sets of significant pairs"),
+            **_means("overlap", "overlap coefficient of the two sets of significant pairs"),
+            **_means("tau", "Kendall's tau of the two orders of systems"),
+            **_means("bias", "publication bias"),
+            "bias": Column("Publication bias of the mean counts, as the source has it."),
+        }
+    }
+
+    measure: str
+    tests: tuple[str, ...]
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
+    alpha: float
+    groups: dict[str, int]
+    topics: int
+    repeated: pl.DataFrame
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def summary(self) -> pl.DataFrame:
+        """Return means over repeats, with their spread.
+
+        Repeats in which one of the two tests could not be done are excluded; so are those in which
+        a number is not defined, and `defined jaccard`, `defined overlap` and `defined bias` count
+        the others.
+        """
+        # A copy of its own, which may be changed in place; it shares the columns.
+        return self._summary.clone()
+
+    @cached_property
+    def _summary(self) -> pl.DataFrame:
+        columns: list[pl.Expr] = [pl.col("undone").sum()]
+        for name in NUMBERS:
+            known = pl.col(name).filter(pl.col("undone") == 0).drop_nans()
+            mean = "bias mean" if name == "bias" else name
+            columns += [
+                known.mean().alias(mean),
+                known.std().alias(f"{name} sd"),
+                known.quantile(0.05, "linear").alias(f"{name} low"),
+                known.quantile(0.95, "linear").alias(f"{name} high"),
+            ]
+            if name in {"jaccard", "overlap", "bias"}:
+                columns.append(known.count().alias(f"defined {name}"))
+        table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
+        counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
+        return table.with_columns(pl.Series("bias", publication_bias(*counts)))
+
+    def outcomes(
+        self,
+        what: str,
+        *,
+        second: str | None = None,
+        sets: str = "1-2",
+        group: str | None = None,
+    ) -> pl.DataFrame:
+        """Return one number, a row a test and a column a size, as the tables of the source do.
+
+        Parameters
+        ----------
+        what
+            A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
+            `significant` is the last.
+        second
+            The other test; by default each test is compared with itself.
+        sets, group
+            `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
+        """
+        group = next(iter(self.groups)) if group is None else group
+        check_choice("group", group, self.groups)
+        rows = self._summary.filter(pl.col("group") == group)
+        what = FOUND[0] if what == "significant" else what
+        if what not in rows.columns:
+            raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
+        if second is not None and second not in self.tests:
+            raise PolicyError(f"the study has no test {quoted(second)}: {', '.join(self.tests)}")
+        if sets not in {"1-2", "1-1", "2-2"}:
+            raise PolicyError(f"sets {quoted(sets)} are none of 1-2, 1-1, 2-2")
+        other = pl.col("first") if second is None else pl.lit(second)
+        rows = rows.filter((pl.col("second") == other) & (pl.col("sets") == sets))
+        return rows.pivot("size", index="first", values=what).rename({"first": "test"})
+
+    def urbano(self) -> pl.DataFrame:
+        """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
+        table = self.summary()
+        return table.rename({old: new for old, new in URBANO.items() if old in table.columns})
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary().filter(
+            (pl.col("sets") == "1-2")
+            & (pl.col("first") == pl.col("second"))
+            & (pl.col("group") == next(iter(self.groups)))
+            & (pl.col("size") == max(self.sizes))
+        )
+        if rows.is_empty() or rows["AA"].null_count() == len(rows):
+            return ()
+        # What contradicts itself more often than errors may does not win by finding much.
+        sound = rows.filter(pl.col("AD") <= self.alpha * pl.col("significant first"))
+        out = [one for one in rows["first"] if one not in sound["first"].to_list()]
+        left = (
+            f"Left out for opposite findings in more than {percent(self.alpha)}: {', '.join(out)}."
+        )
+        if sound.is_empty():
+            return (left,)
+        best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
+        if not best["AA"]:
+            others = "none of the other tests" if out else "no test"
+            found = (
+                f"On two sets of {best['size']} topics, {others} finds a pair significant on both."
+            )
+            return (found, *([left] if out else []))
+        tied = sound.filter(pl.col("AA") == best["AA"])
+        each = [
+            f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
+            for row in tied.iter_rows(named=True)
+        ]
+        told = (
+            f"On two sets of {best['size']} topics, the most pairs significant on both and in the"
+            f" same order: {names_or_count(each, 'test')}, mean over the draws."
+        )
+        rests = (
+            f"That rests on {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}; a"
+            " test that errs more often finds more, too; how often it errs is a study of its own,"
+            " of false alarms."
+        )
+        return (told, *([left] if out else []), rests)
+
+    def heading(self) -> list[str]:
+        lines = [
+            f"{self.measure or 'scores'}: {counted(self.topics, 'topic')}; two disjoint sets of"
+            f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
+            f" alpha {self.alpha:g}, seed {self.seed}"
+        ]
+        lines += explained(self.tests)
+        if self._summary.filter(pl.col("sets") == "1-2")["undone"].sum():
+            lines.append("note: some tests could not be done on some sets, which are left out")
+        return lines
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"agreement": self.summary()}
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "groups": self.groups, "options": self.options}
+
+    def tables(self) -> list[Table]:
+        tables = []
+        for group, systems in self.groups.items():
+            label = "" if len(self.groups) == 1 else f"{group}: "
+            of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
+            tables += [self._sized(group, *what, of=of) for what in BY_SIZE]
+            tables += self._overlaps(group, of)
+            tables.append(self._largest(group, of))
+        return tables
+
+    def _sized(self, group: str, what: str, title: str, places: int, *, of: str) -> Table:
+        frame = self.outcomes(what, group=group)
+        rows = [[str(row[0]), *(number(one, places) for one in row[1:])] for row in frame.rows()]
+        return Table(f"{title}; {of}", ["test", *map(str, self.sizes)], rows)
+
+    def _overlaps(self, group: str, of: str) -> list[Table]:
+        """Show how much of what a test finds another one finds, on the same topics."""
+        real = [test for test in self.tests if not is_bound(test)]
+        rows = []
+        for later, second in enumerate(real):
+            frame = self.outcomes("overlap", second=second, sets="1-1", group=group)
+            for row in frame.filter(pl.col("test").is_in(real[:later])).rows():
+                rows.append([str(row[0]), second, *(number(one, 2) for one in row[1:])])
+        if not rows:
+            return []
+        title = f"Overlap of what two tests find on the same set; {of}"
+        return [Table(title, ["first", "second", *map(str, self.sizes)], rows, (0, 1))]
+
+    def _largest(self, group: str, of: str) -> Table:
+        size = max(self.sizes)
+        columns = {name: self.outcomes(name, group=group)[str(size)] for name in (*COUNTS, "bias")}
+        rows = [
+            [test, *(number(columns[name][k], 1) for name in COUNTS), percent(columns["bias"][k])]
+            for k, test in enumerate(self.tests)
+        ]
+        title = f"Consistent and inconsistent results, and publication bias, sets of {size}; {of}"
+        return Table(title, ["test", *COUNTS, "bias"], rows)
 
 
 @with_work
@@ -83,9 +519,11 @@ def split_topics(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
-    >>> study.table("AA").rows()
+    >>> study.outcomes("AA").rows()
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
+    check_several("tests", tests)
+    check_several("systems", systems)
     check_options(split_topics, locals())
     given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import gammaln, ndtri, stdtr
 
 from cranfield.base.arrays import Floats, best_first, row_slices
-from cranfield.base.checks import check_whole
-from cranfield.base.escape import plain
+from cranfield.base.errors import check_whole
 from cranfield.base.streams import stream
-from cranfield.base.words import counted
-from cranfield.meta.of_topics.topic_samples import topic_scores
-from cranfield.significance.bootstrap_t import topic_counts
-from cranfield.significance.difference_by_error import ratio, spread
-from cranfield.significance.options import MOST_RESAMPLES
-from cranfield.significance.pairs import BLOCK, Pairs, all_pairs
-from cranfield.significance.ranks import mid_ranks
-from cranfield.significance.resampling import as_integers
-from cranfield.tabular.frames import Framed, from_frame
+from cranfield.base.text import counted
+from cranfield.meta.of_topics.sample_study import topic_scores
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_ranks, ratio, spread
+from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.resampling import as_integers, topic_counts
 
 SPLITS, SIZES = 100, 20
 """Random halves of a number of topics, and numbers of topics, at most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExpectedTau(Framed):
+class ExpectedTau(Result):
     """Expected correlation of a ranking with the true one; made by :func:`expected_tau`.
 
     Attributes
@@ -36,12 +32,19 @@ class ExpectedTau(Framed):
     measure, systems, topics
         Of the scores; numbers of systems and topics.
     tau, tau_ap
-        By method, the expected Kendall's tau and AP correlation.
+        The columns of the table, by method; NaN where there are too few topics.
     resamples, seed
         Of `resampling`; `split-half` has the seed, too.
     notes
-        What was left out or filled in.
+        What was excluded or imputed.
     """
+
+    name: ClassVar[str] = "expected tau"
+    columns: ClassVar[Columns] = {
+        "method": Column("How it is estimated.", key=True),
+        "tau": Column("Expected Kendall's tau with the true ranking; null for too few topics."),
+        "tau AP": Column("Expected AP correlation with it; null for too few topics."),
+    }
 
     measure: str
     systems: int
@@ -52,24 +55,19 @@ class ExpectedTau(Framed):
     seed: int
     notes: tuple[str, ...]
 
-    def to_polars(self) -> pl.DataFrame:
+    def _frame(self) -> pl.DataFrame:
         """Return one row a method; what there are too few topics for is null."""
         table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
         numbers = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
         return pl.DataFrame({"method": list(self.tau)}).with_columns(**numbers)
 
-    def __str__(self) -> str:
-        start = f"{plain(self.measure)}: " if self.measure else ""
-        title = (
-            f"{start}expected correlation with the true ranking of"
+    def heading(self) -> list[str]:
+        """Return one line: measure, sizes and what is estimated."""
+        measure = f"{self.measure}: " if self.measure else ""
+        return [
+            f"{measure}expected correlation with the true ranking of"
             f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
-        )
-        notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([str(from_frame(self.to_polars(), title)), *notes])
-
-    def __repr__(self) -> str:
-        size = f"{counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
-        return f"ExpectedTau({size}: {self.tau['msqd']:.4f})"
+        ]
 
 
 def expected_tau(

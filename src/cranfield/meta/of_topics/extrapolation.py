@@ -1,30 +1,199 @@
-"""Extrapolation: what a number of topics is expected to find, by the variances of the scores."""
+"""What a number of topics is expected to find, by the variance in the scores at hand."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.meta.of_tests.given import checked_sizes
-from cranfield.meta.of_topics.generalizability import generalizability
-from cranfield.meta.of_topics.power import power
-from cranfield.meta.of_topics.topic_samples import topic_scores
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, quoted
+from cranfield.base.text import counted
+from cranfield.meta.of_tests.fast_tests import checked_sizes
+from cranfield.meta.of_topics.sample_study import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.meta.study import Study, labelled, of_measure
+from cranfield.meta.study import OF_MEASURE, labelled, of_measure
+from cranfield.meta.study_options import Proportion, check_options
+from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import ROUNDING
+from cranfield.significance.differences import ROUNDING
+from cranfield.significance.models.anova import two_way
+from cranfield.significance.registry import Options
 from cranfield.tabular import Table, from_frame
+
+NODES = ((50, 256), (math.inf, 48))
+"""Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
+
+
+def power(shift: Floats, df: int, critical: float) -> Floats:
+    r"""Return the probability that a noncentral t is beyond a critical value, on either side.
+
+    .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
+        \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
+
+    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom, and
+    the noncentrality of each pair as `shift`.
+
+    Examples
+    --------
+    >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
+    [0.05, 0.5082]
+    """
+    ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
+    nodes, weights = _nodes(next(number for most, number in NODES if df <= most))
+    s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
+    # Logarithms of the density, without what the weights share.
+    logs = xlogy(df - 1, s) - df * s**2 / 2
+    weights = weights * np.exp(logs - logs.max())
+    weights /= weights.sum()
+    out = np.zeros(shift.shape)
+    for each, weight in zip(s, weights, strict=True):
+        if weight > 1e-18:
+            out += weight * (ndtr(shift - critical * each) + ndtr(-shift - critical * each))
+    return out
+
+
+@lru_cache(maxsize=4)
+def _nodes(number: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(number)
+
+
+SOURCES = ("system", "topic", "system:topic")
+"""What scores vary by; the interaction holds all other error too."""
+
+
+def generalizability(
+    scores: Any,
+    *,
+    confidence: Proportion = 0.95,
+    missing: str | None = None,
+    target: Proportion = 0.95,
+) -> Generalizability:
+    r"""Split the variance of scores, and say how far they generalise to other topics.
+
+    Topics are taken as a random sample of all topics, and systems of all systems:
+
+    .. math:: x_{ts} = \mu + \nu_s + \nu_t + \nu_{st}, \quad
+        \hat\sigma^2_{st} = MS_{st}, \quad
+        \hat\sigma^2_s = \frac{MS_s - MS_{st}}{n}, \quad
+        \hat\sigma^2_t = \frac{MS_t - MS_{st}}{m}
+
+    with n topics and m systems, and the mean squares of two-way analysis of variance.
+
+    Parameters
+    ----------
+    scores
+        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
+        two topics at least.
+    confidence, target
+        Level of the limits, and coefficient whose number of topics is shown; between 0 and 1.
+    missing
+        What to do where a system has no score for a topic: `error`, which is the default; `drop`
+        leaves such topics out; `zero` counts 0.
+
+    Returns
+    -------
+    Generalizability
+        With the variance components, the coefficients by number of topics, and the number of
+        topics that reaches a coefficient.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite, too few, or all equal.
+    PolicyError
+        For an option out of its range, or scores by shard.
+
+    Notes
+    -----
+    Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff and Li
+    (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). A negative estimate is
+    taken as 0 and noted; where the topic variance is, the dependability is the relative
+    coefficient.
+
+    With :math:`r = \sigma^2_s / \sigma^2_{st}`, the limits of the relative coefficient follow from
+    those of r, which are exact for normal effects (Feldt 1965),
+
+    .. math:: r_{1-\alpha} = \frac{1}{n} \left( \frac{MS_s}{MS_{st} F_{\alpha}} - 1 \right), \quad
+        F_{\alpha} = F_{\alpha; m-1, (m-1)(n-1)}
+
+    and those of the dependability from the limits of
+    :math:`\sigma^2_s / (\sigma^2_t + \sigma^2_{st})` by Arteaga, Jeyaratnam and Franklin (1982),
+
+    .. math:: \frac{m}{n} \cdot
+        \frac{MS_s^2 - F' MS_s MS_{st} + (F' - F_{\alpha}) F_{\alpha} MS_{st}^2}
+        {(m-1) F' MS_s MS_{st} + F'' MS_s MS_t}, \quad
+        F' = F_{\alpha; m-1, \infty}, \quad F'' = F_{\alpha; m-1, n-1}
+
+    where F with index alpha is exceeded with probability alpha: half of 1 - `confidence` for the
+    lower limit, and 1 minus that half for the upper one. A limit is 0 where
+    :math:`MS_s \le F_{\alpha} MS_{st}`.
+
+    The coefficients tell of these systems and their like: systems that are far off, such as runs
+    with errors, raise all of them. Studies often leave out the lowest quarter.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
+    >>> found = generalizability(ev["nDCG@20"])
+    >>> round(found.relative(50).value, 3), round(found.absolute(50).value, 3)
+    (0.989, 0.973)
+    >>> found.topics_for(0.95)
+    TopicsFor(target=0.95, topics=11, low=7, high=17)
+    """
+    check_options(generalizability, locals())
+    ready = topic_scores(scores, missing)
+    squares, df = mean_squares(ready.flat)
+    topics, systems = ready.flat.shape
+    error = squares[2]
+    estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
+    # A difference of mean squares by rounding only is none.
+    estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
+    variances = np.maximum(estimates, 0.0)
+    if not variances.any():
+        raise CranfieldError("all scores are equal: there is no variance to split")
+    negative = tuple(
+        f"the estimated variance of {source}s, {estimate:.3g}, is negative and taken as 0"
+        for source, estimate in zip(SOURCES, estimates, strict=True)
+        if estimate < 0
+    )
+    if not variances[[0, 2]].any():
+        negative += ("systems do not vary at all: how well their order holds is not defined",)
+    return Generalizability(
+        measure=ready.scores.measure,
+        systems=systems,
+        topics=topics,
+        confidence=float(confidence),
+        components=pl.DataFrame(
+            {
+                "source": SOURCES,
+                "df": df,
+                "mean square": squares,
+                "variance": variances,
+                "share": variances / variances.sum(),
+                "estimate": estimates,
+            }
+        ),
+        notes=(*ready.notes, *negative),
+        target=float(target),
+    )
+
+
+def mean_squares(values: Floats) -> tuple[Floats, Floats]:
+    """Return mean squares and degrees of freedom of systems, topics and their interaction."""
+    table, _ = two_way(values)
+    sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
+    return table.ms[sources], table.df[sources]
+
 
 CORRECTIONS = ("tukey", "none", "bonferroni")
 """Corrections whose critical value does not depend on the scores."""
@@ -40,14 +209,8 @@ MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extrapolation(
-    Study,
-    name="extrapolation",
-    source="Brennan (2001); Louis (1984)",
-    keys={"extrapolation": ("measure", "topics", "means")},
-    main="table",
-):
-    """What numbers of topics are expected to find.
+class Extrapolation(Result):
+    """Expected significant pairs and correlations of rankings by number of topics.
 
     Attributes
     ----------
@@ -59,13 +222,33 @@ class Extrapolation(
         Between `normal low` and `normal high`.
     pairs, significant
         Number of pairs of systems; how many of them differ significantly on the given topics.
-    table
-        By number of `topics` and by `means`, that is by what the true means are taken to be: the
-        expected number of `significant` pairs; the expected Kendall's tau of the ranking with the
-        true one (`tau truth`), and with that of as many other topics (`tau repeat`).
+    curve
+        The table, without the measure.
     generalizability, notes
-        The variance components behind it; what was left out, filled in, or taken as 0.
+        The variance components behind it; what was excluded, imputed, or taken as 0.
     """
+
+    name: ClassVar[str] = "extrapolation"
+    reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "extrapolation": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "means": Column(
+                "Assumption on the true means: `shrunk`, nearer to each other than the observed"
+                " ones; `normal low` and `normal high`, bounds if systems are normal.",
+                key=True,
+            ),
+            "significant": Column("Expected number of significant pairs."),
+            "tau truth": Column(
+                "Expected Kendall's tau of the ranking with the true one; null for the bounds."
+            ),
+            "tau repeat": Column(
+                "Expected Kendall's tau of the ranking with that by as many other"
+                " topics; null for the bounds."
+            ),
+        }
+    }
 
     measure: str
     systems: int
@@ -75,17 +258,17 @@ class Extrapolation(
     confidence: float
     pairs: int
     significant: int
-    table: pl.DataFrame
+    curve: pl.DataFrame
     generalizability: Generalizability
     notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.table.filter(pl.col("means") == "shrunk").sort("topics")
+        rows = self.curve.filter(pl.col("means") == "shrunk").sort("topics")
         if rows.is_empty():
             return ()
         last = rows.row(-1, named=True)
-        size, normal = last["topics"], self.table.filter(pl.col("topics") == last["topics"])
+        size, normal = last["topics"], self.curve.filter(pl.col("topics") == last["topics"])
         low, high = (
             normal.filter(pl.col("means") == f"normal {end}")["significant"].item()
             for end in ("low", "high")
@@ -101,15 +284,18 @@ class Extrapolation(
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        return {"extrapolation": of_measure(self.measure, self.table)}
+        return {"extrapolation": of_measure(self.measure, self.curve)}
 
-    def about(self) -> dict[str, Any]:
-        sizes, options = ("measure", "systems", "topics"), ("correction", "alpha", "confidence")
-        return {"study": "extrapolation", **self._chosen(*sizes, *options)}
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
+            f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
+        ]
 
     def tables(self) -> list[Table]:
         parts = {
-            name: self.table.filter(pl.col("means") == name).drop("means")
+            name: self.curve.filter(pl.col("means") == name).drop("means")
             for name in ("shrunk", "normal low", "normal high")
         }
         table = parts.pop("shrunk")
@@ -124,13 +310,6 @@ class Extrapolation(
         )
         places = {**dict.fromkeys(("significant", *parts), 1), "tau truth": 2, "tau repeat": 2}
         return [from_frame(table, title, left=[], places=places)]
-
-    def __repr__(self) -> str:
-        label = f"{self.measure}: " if self.measure else ""
-        return (
-            f"Extrapolation({label}{self.systems} systems, {self.topics} topics,"
-            f" {self.significant} of {self.pairs} pairs significant by {self.correction})"
-        )
 
 
 def extrapolate(
@@ -147,7 +326,7 @@ def extrapolate(
     Parameters
     ----------
     scores, missing
-        As for :func:`cranfield.meta.of_topics.generalizability.generalizability`.
+        As for :func:`cranfield.meta.of_topics.extrapolation.generalizability`.
     sizes
         Numbers of topics, 2 or more; by default some from 10 to 1000, and that of the scores.
     correction, alpha
@@ -206,10 +385,11 @@ def extrapolate(
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
     >>> found = extrapolate(ev["nDCG@20"], [50, 200])
     >>> found
-    Extrapolation(nDCG@20: 40 systems, 50 topics, 473 of 780 pairs significant by tukey)
-    >>> found.table.filter(means="shrunk")["significant"].round().to_list()
+    Extrapolation(nDCG@20: 40 systems, 50 topics: 473 of 780 pairs significant by two-way ANOVA ...)
+    >>> found.curve.filter(means="shrunk")["significant"].round().to_list()
     [471.0, 610.0]
     """
+    check_several("sizes", sizes)
     correct = find_correction(correction)
     if correct not in CORRECTIONS:
         raise PolicyError(f"correction {quoted(correction)} is none of {', '.join(CORRECTIONS)}")
@@ -249,7 +429,7 @@ def extrapolate(
         confidence=found.confidence,
         pairs=int(apart.size),
         significant=int((clear & (apart >= limit)).sum()),
-        table=pl.DataFrame(rows),
+        curve=pl.DataFrame(rows),
         generalizability=found,
         notes=(*ready.notes, *found.notes),
     )

@@ -2,17 +2,134 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.words import counted
-from cranfield.meta.of_topics.topic_samples import AllTopics
-from cranfield.meta.study import Study, first_rows, labelled, of_measure, percent, with_limits
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
+from cranfield.correlation import kendall_tau, tau_ap
+from cranfield.meta.of_tests.fast_tests import TestChoice, checked_sizes, verdict_or_none
+from cranfield.meta.study import OF_MEASURE, first_rows, labelled, of_measure, percent
+from cranfield.meta.study_options import (
+    Flag,
+    Proportion,
+    Repeats,
+    Resamples,
+    Seed,
+    Sizes,
+    check_options,
+)
+from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import ROUNDING, mid_ranks
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import Ready, as_scores, prepared
 from cranfield.tabular import Table, from_frame, number
+
+BLOCK = 250
+"""Samples in a part of the work; it is not part of what a seed means."""
+
+
+def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
+    """Make scores ready that a study samples, or generalises, by topic: no gaps, no shards."""
+    given = as_scores(scores)
+    given.flat()
+    if missing == "available":
+        raise PolicyError("all systems have the same topics here: missing='available' does not fit")
+    return prepared(given, find_test(test).info, missing or "error")
+
+
+@dataclass(frozen=True, eq=False)
+class AllTopics:
+    """The scores on all topics, how pairs are compared, and what all topics say together.
+
+    `values` have shape (topics, systems), without gaps; `ranks` are twice the mid-rank of each
+    system, the best first; `signs` are those of significant differences by pair, else 0.
+    """
+
+    values: Floats
+    lower_is_better: bool
+    choice: TestChoice
+    seed: int
+    ranks: Ints
+    signs: Ints
+
+
+@dataclass(frozen=True)
+class Block:
+    """Samples `start` to before `stop` of `size` topics each, drawn from the streams of `key`."""
+
+    key: int
+    size: int
+    replace: bool
+    start: int
+    stop: int
+
+
+def sample_blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[tuple[str, Block]]:
+    """Yield the parts of the samples of one size, with their names.
+
+    Key 0 is for samples that are only ranked, not tested.
+    """
+    what = f"size-{size:05d}" if key else "ranks"
+    for start, stop in blocks(repeats, BLOCK):
+        yield f"{what}-{start:07d}-{stop:07d}", Block(key, size, replace, start, stop)
+
+
+def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
+    """Draw the samples of a block: a row a sample, with twice the mid-ranks as `ranks`."""
+    repeats = np.arange(block.start, block.stop)
+    topics = len(whole.values)
+    means = np.empty((repeats.size, whole.values.shape[1]))
+    counts = np.zeros((repeats.size, 3), dtype=np.int64)
+    tested = np.zeros(repeats.size, dtype=bool)
+    for k, repeat in enumerate(repeats):
+        random = stream(whole.seed, block.key, int(repeat))
+        # In order of topics, so that equal samples have equal sums to the bit.
+        drawn = np.sort(random.choice(topics, block.size, replace=block.replace))
+        values = whole.values[drawn]
+        means[k] = values.mean(axis=0)
+        if block.key:
+            found, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
+            agreed = whole.signs[found.significant] * found.order[found.significant]
+            counts[k] = found.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
+    ranks = ranked(means, whole.values, whole.lower_is_better)
+    # Rank 1 is the best, where correlations take the highest number for it.
+    high, truth = -ranks, np.broadcast_to(-whole.ranks, ranks.shape)
+    return pl.DataFrame(
+        {
+            "key": pl.repeat(block.key, repeats.size, dtype=pl.Int64, eager=True),
+            "topics": pl.repeat(block.size, repeats.size, dtype=pl.Int64, eager=True),
+            "repeat": repeats,
+            "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
+            "tau": pl.Series(kendall_tau(high, truth)),
+            "tau ap": pl.Series(tau_ap(high, truth)),
+            "tested": tested,
+            "significant": counts[:, 0],
+            "found again": counts[:, 1],
+            "contradicted": counts[:, 2],
+        }
+    )
+
+
+def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
+    """Return twice the mid-ranks by means, shape (samples, systems), the best first.
+
+    The values that they are means of say what may be rounding.
+    """
+    order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
+    ordered = np.take_along_axis(means if lower_is_better else -means, order, axis=1)
+    gap = np.full(len(means), ROUNDING * float(np.abs(values).max()))
+    ranks = np.empty(means.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, mid_ranks(ordered, gap)[0].astype(np.int64), axis=1)
+    return ranks
+
 
 TAUS = ("tau", "tau ap")
 """How the ranking by a sample is compared with that by all topics."""
@@ -27,19 +144,8 @@ TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(
-    Study,
-    name="stability",
-    source="Hall and Miller (2009)",
-    keys={
-        "stability": ("measure", "topics"),
-        "top": ("measure", "topics", "top"),
-        "first places": ("measure", "topics", "system"),
-        "ranks": ("measure", "system"),
-    },
-    main="by_size",
-):
-    """What samples of topics say, compared with what all topics say.
+class Stability(Result):
+    """Agreement of samples of topics with all topics.
 
     Attributes
     ----------
@@ -53,35 +159,75 @@ class Stability(
         Level of the limits in all tables: the share of samples between `low` and `high`.
     significant, pairs
         Numbers of significant pairs on all topics, and of all pairs.
-    by_size
-        Table with a row a number of `topics`:
-
-        - `samples`, and those of them that are `untested`, since the test could not be done: they
-          count as finding nothing,
-        - mean and limits of Kendall's `tau` with the ranking by all topics, and of `tau ap`, which
-          holds that one for the truth and looks at the top,
-        - `same first`, how often the first system is first by all topics,
-        - mean, median and limits of the number of `significant` pairs,
-        - `found again`, the mean share of the pairs significant on all topics that are significant
-          in a sample too, with the same better system,
-        - `contradicted`, the mean number of them that are significant with the other.
-    top
-        Table by number of `topics` and `top` systems: `same`, how often the same systems are among
-        the top ones; `overlap`, the mean share of those of both that are in both (the size of the
-        intersection by that of the larger set).
-    firsts
-        Table by number of `topics` and `system`: the share of samples in which it comes `first`;
-        those that share a first place share the sample. Systems that never do are left out.
-    ranks
-        Table with a row a system, from best to worst: its `mean` and `rank` by all topics, the
-        limits `low` and `high` of its rank, and `best`, its share of first places. Both come from
-        samples with replacement of as many topics as there are.
+    by_size, top, firsts, ranks
+        The tables `stability`, `top`, `first places` and `ranks`, without the measure.
     samples
         Table with a row a sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `found again` and `contradicted`.
     notes
-        What was left out or filled in.
+        What was excluded or imputed.
     """
+
+    name: ClassVar[str] = "stability"
+    reference: ClassVar[str] = "Hall and Miller (2009)"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "stability": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics in a sample.", key=True),
+            "samples": Column("Number of samples."),
+            "untested": Column(
+                "Number of samples on which the test could not be done; they count as without a"
+                " significant pair."
+            ),
+            "tau": Column("Mean Kendall's tau with the ranking by all topics."),
+            "tau low": Column("Lower limit of tau over the samples."),
+            "tau high": Column("Upper limit of tau over the samples."),
+            "tau ap": Column("Mean AP correlation, with the ranking by all topics as the truth."),
+            "tau ap low": Column("Lower limit of it over the samples."),
+            "tau ap high": Column("Upper limit of it over the samples."),
+            "same first": Column(
+                "Proportion of samples in which the best system by all topics is first."
+            ),
+            "significant": Column("Mean number of significant pairs."),
+            "significant median": Column("Median number of significant pairs."),
+            "significant low": Column("Lower limit of this number over the samples."),
+            "significant high": Column("Upper limit of this number over the samples."),
+            "found again": Column(
+                "Mean proportion of the pairs significant on all topics that are significant in a"
+                " sample, with the same better system; null if there are none."
+            ),
+            "contradicted": Column(
+                "Mean number of these pairs that are significant with the other system better."
+            ),
+        },
+        "top": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics in a sample.", key=True),
+            "top": Column("Number k of systems.", key=True),
+            "same": Column("Proportion of samples with the same systems among the best k."),
+            "overlap": Column(
+                "Mean proportion of systems that are in both sets: the size of the intersection"
+                " divided by that of the larger set."
+            ),
+        },
+        "first places": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics in a sample.", key=True),
+            "system": Column("System; those that are never first are not in the table.", key=True),
+            "first": Column(
+                "Proportion of samples in which it is first; systems that tie share the sample."
+            ),
+        },
+        "ranks": {
+            **OF_MEASURE,
+            "system": Column("System, from best to worst.", key=True),
+            "mean": Column("Mean score on all topics."),
+            "rank": Column("Rank by all topics.", decimals=1),
+            "low": Column("Lower limit of its rank in bootstrap samples.", decimals=1),
+            "high": Column("Upper limit of that rank.", decimals=1),
+            "best": Column("Proportion of first places in these samples.", decimals=3),
+        },
+    }
 
     measure: str
     systems: tuple[str, ...]
@@ -135,27 +281,21 @@ class Stability(
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.keys, (self.by_size, self.top, self.firsts, self.ranks), strict=True)
+        every = zip(self.columns, (self.by_size, self.top, self.firsts, self.ranks), strict=True)
         return {name: of_measure(self.measure, frame) for name, frame in every}
 
-    def about(self) -> dict[str, Any]:
-        options = ("test", "correction", "alpha", "repeats", "replace", "confidence", "seed")
-        return {
-            "study": "stability",
-            "measure": self.measure,
-            "systems": len(self.systems),
-            **self._chosen("topics", *options, "significant", "pairs"),
-        }
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "systems": len(self.systems)}
 
     def tables(self) -> list[Table]:
         measure, percent = labelled(self.measure), f"{100 * self.confidence:g}%"
         rows = [
             [
                 f"{row['topics']:,}",
-                *with_limits(row, "tau", 2),
-                *with_limits(row, "tau ap", 2),
+                *_with_limits(row, "tau", 2),
+                *_with_limits(row, "tau ap", 2),
                 number(row["same first"], 2),
-                *with_limits(row, "significant", 1, 0),
+                *_with_limits(row, "significant", 1, 0),
                 number(row["found again"], 2),
                 number(row["contradicted"], 2),
             ]
@@ -174,16 +314,18 @@ class Stability(
             title = f"{measure}share of samples with the same systems on top"
             tables.append(from_frame(table, title, left=[], places=2))
         title = f"{measure}systems, and {percent} limits of their ranks by bootstrap"
-        places = {"rank": 1, "low": 1, "high": 1, "best": 3}
-        return [*tables, first_rows(self.ranks, title, left=["system"], places=places)]
+        return [*tables, first_rows(self.ranks, title, self.columns["ranks"])]
 
-    def __repr__(self) -> str:
-        label = f"{self.measure}: " if self.measure else ""
-        sizes = self.by_size["topics"].to_list()
-        return (
-            f"Stability({label}{len(self.systems)} systems, {sizes[0]} to {sizes[-1]} of"
-            f" {self.topics} topics, {self.repeats} repeats, {self.test} with {self.correction})"
-        )
+
+def _with_limits(
+    row: Mapping[str, Any], name: str, places: int, of_limits: int | None = None
+) -> tuple[str, str]:
+    """Write a number of a row, and its limits."""
+    low, high = (
+        number(row[f"{name} {end}"], places if of_limits is None else of_limits)
+        for end in ("low", "high")
+    )
+    return number(row[name], places), f"{low} to {high}" if low else ""
 
 
 def ranks_of(rows: pl.DataFrame) -> Ints:
@@ -276,3 +418,189 @@ def rank_table(
             "best": _shares(ranks).mean(axis=0)[order],
         }
     )
+
+
+MOST_TOPICS = 100_000
+"""In a sample with replacement."""
+
+TOP = (1, 3, 5, 10)
+"""Numbers of systems whose set is followed by default."""
+
+
+@with_work
+def stability(
+    scores: Any,
+    *,
+    sizes: Sizes = None,
+    repeats: Repeats = 1000,
+    replace: Annotated[bool, Flag()] = False,
+    test: str = "anova-2",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    resamples: Resamples = 1000,
+    top: Iterable[int] | None = None,
+    confidence: Proportion = 0.95,
+    missing: str | None = None,
+    seed: Seed = 0,
+    **work: Unpack[Work],
+) -> Stability:
+    """Draw samples of the topics, and see how much of the result stays.
+
+    Parameters
+    ----------
+    scores, missing
+        As for :func:`cranfield.meta.of_topics.extrapolation.generalizability`.
+    sizes
+        Numbers of topics in a sample, 2 or more; by default tenths of the number of topics.
+        Without replacement they are below the number of topics: the only sample of all topics
+        is the whole, and says nothing.
+    repeats
+        Number of samples of each size, and of samples for the limits of ranks.
+    replace
+        Whether a topic may be drawn more than once, which sizes from the number of topics on need.
+        Tests then take a topic drawn twice for two topics, and find a little more than they would
+        on as many different ones.
+    test, correction, alpha, resamples
+        How pairs of systems are compared, as in :func:`cranfield.compare`; a test for scores by
+        topic and system. Analyses of variance with Tukey's HSD are fast; other tests take as long
+        as so many calls of `compare`.
+    top
+        Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
+        are more systems than that.
+    confidence
+        Share of samples within the limits of the tables, between 0 and 1.
+    seed
+        Sample r of size n depends on the seed, n and r only.
+    jobs, backend, scheduler, folder, progress
+        As for :func:`cranfield.meta.run_parts`.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite or too few.
+    PolicyError
+        For an option that is unknown or out of its range, or scores by shard.
+
+    Notes
+    -----
+    Samples without replacement share topics with the whole they are compared with, and more of
+    them the larger they are: near all topics tau is near 1 by construction. The table says what
+    fewer topics would have found of *this* result. How close this result is to the truth,
+    :func:`cranfield.meta.of_topics.extrapolation.extrapolate` and
+    :func:`cranfield.meta.of_topics.extrapolation.generalizability` estimate.
+
+    Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, first
+    places are shared, and the top k systems are all whose mean is not below the k-th highest.
+
+    The limits of ranks are percentiles of the bootstrap (Hall and Miller 2009). Each is about one
+    system alone. Where many systems are nearly equal they are too narrow to hold the true rank with
+    the nominal probability; the pairs that differ significantly are the safer statement.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, "nDCG@20")
+    >>> found = stability(ev["nDCG@20"], sizes=[10, 25], repeats=100)
+    >>> found
+    Stability(nDCG@20: 6 systems, 50 topics; samples without replacement, 100 repeats, seed 0; ...)
+    >>> found.by_size["tau"].round(2).to_list()
+    [0.58, 0.77]
+    """
+    check_several("top", top)
+    check_options(stability, locals())
+    ready = topic_scores(scores, missing, test)
+    given = ready.scores
+    topics, systems = ready.flat.shape
+    wanted = _sizes(sizes, topics, replace)
+    tops = _tops(top, systems)
+    choice = TestChoice(test, correction, alpha, resamples=resamples)
+    found = choice(given, seed=seed)
+    means = ready.flat.mean(axis=0)
+    whole = AllTopics(
+        values=ready.flat,
+        lower_is_better=given.lower_is_better,
+        choice=choice,
+        seed=int(seed),
+        ranks=ranked(means[None], ready.flat, given.lower_is_better)[0],
+        signs=np.where(found.significant, found.order, 0).astype(np.int64),
+    )
+    tasks = dict(sample_blocks(0, topics, True, repeats))
+    for size in wanted:
+        tasks |= dict(sample_blocks(size, size, replace, repeats))
+    rows = run_parts(
+        examined,
+        whole,
+        tasks,
+        about={
+            "study": "stability",
+            "scores": fingerprint(given),
+            "lower is better": given.lower_is_better,
+            "test": choice.label,
+            "alpha": float(alpha),
+            "resamples": int(resamples),
+            "replace": bool(replace),
+            "seed": int(seed),
+        },
+        **work,
+    )
+    drawn = rows.filter(pl.col("key") > 0)
+    ranks, of_ranks = ranks_of(drawn), ranks_of(rows.filter(pl.col("key") == 0))
+    sizes_drawn = drawn["topics"].to_numpy()
+    by_size, tops_by_size, firsts_by_size = [], [], []
+    for size in wanted:
+        part = drawn.filter(pl.col("topics") == size)
+        of_size = ranks[sizes_drawn == size]
+        by_size.append({"topics": size, **agreement(part, of_size, whole, confidence)})
+        tops_by_size += [{"topics": size, **of_top(of_size, whole.ranks, k)} for k in tops]
+        firsts_by_size.append(firsts(size, of_size, given.systems))
+    return Stability(
+        measure=given.measure,
+        systems=given.systems,
+        topics=topics,
+        test=choice.test,
+        correction=str(choice.correction),
+        alpha=float(alpha),
+        repeats=int(repeats),
+        replace=bool(replace),
+        confidence=float(confidence),
+        seed=int(seed),
+        significant=int(found.significant.sum()),
+        pairs=found.significant.size,
+        by_size=pl.DataFrame(by_size, schema_overrides=MAYBE),
+        top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
+        firsts=pl.concat(firsts_by_size),
+        ranks=rank_table(of_ranks, whole.ranks, given.systems, means, confidence),
+        samples=drawn.drop("key", "ranks").with_columns(pl.col(*TAUS).fill_nan(None)),
+        notes=ready.notes,
+    )
+
+
+def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
+    most = MOST_TOPICS if replace else topics - 1
+    if sizes is None:
+        if most < 2:
+            raise CranfieldError(f"samples of topics need 3 topics, got {topics}")
+        tenths = {max(2, round(topics * k / 10)) for k in range(1, 11)}
+        return sorted(size for size in tenths if size <= most)
+    chosen = sorted(checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,} topics"))
+    if chosen[-1] > most:
+        raise PolicyError(
+            f"sizes must be below {topics:,}, the number of topics, or drawn with replace=True,"
+            f" got {', '.join(f'{size:,}' for size in chosen if size > most)}"
+        )
+    return chosen
+
+
+def _tops(top: Iterable[int] | None, systems: int) -> list[int]:
+    if top is None:
+        return [k for k in TOP if k < systems]
+    try:
+        found = list(top)
+    except TypeError:
+        raise PolicyError(f"top is a list of numbers of systems, not {top!r}") from None
+    if not found:
+        raise PolicyError("no number of top systems is given")
+    for k in found:
+        check_whole("top", k, 1, systems)
+    return sorted({int(k) for k in found})

@@ -1,20 +1,24 @@
-"""Variance components of scores, and the coefficients that follow from them."""
+"""Generalizability theory: variance components of scores over one facet or two."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 from scipy.special import chdtri, fdtri
 
-from cranfield.base.checks import check_whole
-from cranfield.base.words import counted
-from cranfield.meta.study import Study, labelled, of_measure, with_limits
-from cranfield.meta.work.options import Share
-from cranfield.tabular import Table, from_frame
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.text import counted
+from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent
+from cranfield.meta.study_options import Share
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.models.random_topics import random_topics
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import as_scores, prepared
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""
@@ -44,18 +48,7 @@ class TopicsFor:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generalizability(
-    Study,
-    name="generalizability",
-    source="Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
-    " Arteaga, Jeyaratnam and Franklin (1982)",
-    keys={
-        "variance": ("measure", "source"),
-        "coefficients": ("measure", "topics"),
-        "topics needed": ("measure", "coefficient", "target"),
-    },
-    main="components",
-):
+class Generalizability(Result):
     r"""Variance components of scores, and the coefficients that follow from them.
 
     Attributes
@@ -65,13 +58,52 @@ class Generalizability(
     confidence
         Level of all limits, two-sided.
     components
-        Table with a row a `source` of variance: degrees of freedom (`df`), `mean square`,
-        `variance`, its `share` of all three, and the `estimate` of the variance, which may be
-        negative where `variance` is 0.
+        The table `variance`, without the measure.
     notes, target
-        What was left out, filled in, or taken as 0; and the coefficient whose number of topics is
+        What was excluded, imputed, or taken as 0; and the coefficient whose number of topics is
         shown.
     """
+
+    name: ClassVar[str] = "generalizability"
+    reference: ClassVar[str] = (
+        "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
+        " Arteaga, Jeyaratnam and Franklin (1982)"
+    )
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "variance": {
+            **OF_MEASURE,
+            "source": Column("Source of variance: system, topic, or their interaction.", key=True),
+            "df": Column("Degrees of freedom."),
+            "mean square": Column("Mean square.", decimals=5, read=False),
+            "variance": Column("Variance component, at least 0.", decimals=5),
+            "share": Column("Proportion of the sum of the three.", decimals=3),
+            "estimate": Column(
+                "Estimate of the variance, negative where the component is 0.",
+                decimals=5,
+                read=False,
+            ),
+        },
+        "coefficients": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "relative": Column(
+                "Generalizability coefficient: of differences and orders.", decimals=3
+            ),
+            "relative low": Column("Lower bound of its confidence interval.", decimals=3),
+            "relative high": Column("Upper bound of its confidence interval.", decimals=3),
+            "absolute": Column("Index of dependability: of scores.", decimals=3),
+            "absolute low": Column("Lower bound of its confidence interval.", decimals=3),
+            "absolute high": Column("Upper bound of its confidence interval.", decimals=3),
+        },
+        "topics needed": {
+            **OF_MEASURE,
+            "coefficient": Column("`relative` or `absolute`.", key=True),
+            "target": Column("Value to reach.", decimals=2, key=True),
+            "topics": Column("Smallest number of topics that reaches it; null if none does."),
+            "low": Column("The same by the upper bound of the coefficient."),
+            "high": Column("The same by the lower bound of the coefficient."),
+        },
+    }
 
     measure: str
     systems: int
@@ -125,12 +157,13 @@ class Generalizability(
         )
         return TopicsFor(float(target), topics=value, low=high, high=low)
 
-    def table(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
+    def coefficients(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
         """Return both coefficients with their limits by number of topics.
 
         Sizes are numbers of topics, 1 or more; by default some from 5 to 500, and that of the
         scores.
         """
+        check_several("sizes", sizes)
         wanted = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
         rows = []
         for size in wanted:
@@ -194,47 +227,18 @@ class Generalizability(
         )
 
     def heading(self) -> list[str]:
-        measure = labelled(self.measure)
-        return [f"{measure}{self.systems} systems, {counted(self.topics, 'topic')}"]
+        systems = counted(self.systems, "system")
+        return [
+            f"{labelled(self.measure)}{systems}, {counted(self.topics, 'topic')}; generalizability"
+            f" coefficient (relative) {self.relative().value:.4f}, index of dependability"
+            f" (absolute) {self.absolute().value:.4f}",
+            f"low, high: {self.confidence:g} confidence intervals",
+        ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
         components = self.components.cast({"df": pl.Int64})
-        every = zip(self.keys, (components, self.table(), self._needed()), strict=True)
+        every = zip(self.columns, (components, self.coefficients(), self._needed()), strict=True)
         return {name: of_measure(self.measure, frame) for name, frame in every}
-
-    def about(self) -> dict[str, Any]:
-        options = self._chosen("measure", "systems", "topics", "confidence")
-        return {"study": "generalizability", **options}
-
-    def tables(self) -> list[Table]:
-        measure, percent = labelled(self.measure), f"{100 * self.confidence:g}%"
-        both = ("relative", "absolute")
-        rows = [
-            [f"{row['topics']:,}", *(cell for name in both for cell in with_limits(row, name, 3))]
-            for row in self.table().to_dicts()
-        ]
-        return [
-            from_frame(
-                self.components.cast({"df": pl.Int64}).select("source", "df", "variance", "share"),
-                f"{measure}where the variance of scores comes from",
-                left=["source"],
-                places={"variance": 5, "share": 3},
-            ),
-            Table(
-                f"{measure}generalizability by number of topics; relative: of differences and"
-                f" orders, absolute: of scores; within: {percent} limits",
-                ["topics", "relative", "within", "absolute", "within"],
-                rows,
-                (),
-            ),
-            from_frame(
-                self._needed(),
-                f"{measure}topics needed for {self.target:g}, with {percent} limits; empty: no"
-                " number does",
-                left=["coefficient"],
-                places=2,
-            ),
-        ]
 
     def _needed(self) -> pl.DataFrame:
         """Return the numbers of topics that reach the target."""
@@ -245,14 +249,223 @@ class Generalizability(
         numbers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
         return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
 
-    def __repr__(self) -> str:
-        label = f"{self.measure}: " if self.measure else ""
-        return (
-            f"Generalizability({label}{self.systems} systems, {self.topics} topics,"
-            f" relative {self.relative().value:.4f}, absolute {self.absolute().value:.4f})"
-        )
-
 
 def _f(tail: float, first: int, second: int) -> float:
     """Return what an F exceeds with probability `tail`."""
     return float(fdtri(first, second, 1 - tail))
+
+
+SOURCES = ("system", "topic", "system:topic", "topic:cell", "error")
+"""What scores vary by; a cell is a shard, or a variation of the query, of one topic."""
+
+EFFECTS = {
+    "system": "systems, whatever the topic",
+    "topic": "topics, whatever the system",
+    "system:topic": "systems that are good on different topics",
+    "topic:cell": "cells of one topic, whatever the system",
+    "error": "what is left, systems on single cells among it",
+}
+"""What each source is, in words."""
+
+TOPICS = (10, 25, 50, 100, 200)
+CELLS = (1, 2, 3, 5, 10)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Facets(Result):
+    """Variance components of scores by topic and shard, or query variation.
+
+    Attributes
+    ----------
+    measure, systems, topics, cells
+        Of the scores, and numbers of systems, of topics, and of cells of topic and shard.
+    components
+        The table `variance`, without the measure.
+    notes
+        What was excluded or imputed.
+    """
+
+    name: ClassVar[str] = "facets"
+    reference: ClassVar[str] = (
+        "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
+    )
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "variance": {
+            **OF_MEASURE,
+            "source": Column("Source of variance.", key=True),
+            "variance": Column("Variance component, at least 0.", decimals=5),
+            "share": Column("Proportion of the sum of all.", decimals=3),
+        },
+        "coefficients": {
+            **OF_MEASURE,
+            "topics": Column("Number of topics.", key=True),
+            "cells": Column("Number of cells of each topic.", key=True),
+            "relative": Column(
+                "Generalizability coefficient: of differences and orders.", decimals=3
+            ),
+            "absolute": Column("Index of dependability: of scores.", decimals=3),
+        },
+    }
+
+    measure: str
+    systems: int
+    topics: int
+    cells: int
+    components: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    def relative(self, topics: int | None = None, cells: int | None = None) -> float:
+        r"""Return the generalizability coefficient of so many topics, each with so many cells.
+
+        It is the squared correlation of a system's mean with its mean over all possible topics and
+        cells: how well differences and orders hold.
+
+        .. math:: E\rho^2 = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n
+            + \sigma^2_e / (n k)}
+
+        The numbers n of topics and k of cells of each are 1 or more; by default the topics that
+        there are, and their cells on average.
+        """
+        return self._coefficient(topics, cells, absolute=False)
+
+    def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
+        r"""Return the index of dependability: how well the means themselves hold.
+
+        .. math:: \\Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
+            + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
+        """
+        return self._coefficient(topics, cells, absolute=True)
+
+    def coefficients(
+        self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
+    ) -> pl.DataFrame:
+        """Return both coefficients by numbers of topics and of cells: what would be enough."""
+        check_several("topics", topics)
+        check_several("cells", cells)
+        each = list(cells)
+        rows = [
+            {
+                "topics": n,
+                "cells": k,
+                "relative": self.relative(n, k),
+                "absolute": self.absolute(n, k),
+            }
+            for n in topics
+            for k in each
+        ]
+        return pl.DataFrame(rows)
+
+    def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
+        for name, number in (("topics", topics), ("cells", cells)):
+            if number is not None:
+                check_whole(name, number, 1)
+        n = self.topics if topics is None else int(topics)
+        k = self.cells / self.topics if cells is None else int(cells)
+        system, topic, both, cell, error = self.components["variance"]
+        noise = both / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
+        return float(system / (system + noise)) if system + noise > 0 else float("nan")
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        most = self.components.sort("share", descending=True, maintain_order=True).row(
+            0, named=True
+        )
+        own = self.components.row(0, named=True)
+        systems = f", {percent(own['share'])} from systems" if most["source"] != "system" else ""
+        return (
+            f"{labelled(self.measure)}most of the variance of scores, {percent(most['share'])},"
+            f" comes from {EFFECTS[most['source']]}{systems}.",
+            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each,"
+            f" the generalizability coefficient of differences between systems is"
+            f" {self.relative():.2f} (1: the same on any topics and cells), that of their means"
+            f" {self.absolute():.2f}.",
+            "These are estimates without limits; systems, topics and cells are taken as drawn at"
+            " random.",
+        )
+
+    def heading(self) -> list[str]:
+        return [
+            f"{labelled(self.measure)}{counted(self.systems, 'system')},"
+            f" {counted(self.topics, 'topic')}, {counted(self.cells, 'cell')}; generalizability"
+            f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
+            f" {self.absolute():.4f}"
+        ]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = zip(self.columns, (self.components, self.coefficients()), strict=True)
+        return {name: of_measure(self.measure, frame) for name, frame in every}
+
+
+def facets(scores: Any, *, missing: str | None = None) -> Facets:
+    r"""Split the variance of scores by shard, or by variation of each topic's query.
+
+    All effects are taken as random: systems, topics, and cells within topics, which are shards or
+    query variations that others could stand for.
+
+    .. math:: x_{tsk} = \mu + \nu_s + \nu_t + \nu_{st} + \nu_{tk} + \nu_{stk}
+
+    Without gaps the estimates are those of mean squares where these are not negative, which are
+    those of restricted maximum likelihood (REML). With gaps the variances of topics, cells and
+    error are by REML with systems as they are; that of systems is that of their weighted means less
+    what the error of these explains. No limits are given.
+
+    Parameters
+    ----------
+    scores
+        :class:`Scores` by shard, shape (topics, systems, shards), of two topics and two systems
+        at least, or what :func:`cranfield.compare` takes.
+    missing
+        What to do where cells have no scores: `error`, the default; `available` goes by those that
+        there are; `drop` leaves out topics, `zero` counts 0.
+
+    Returns
+    -------
+    Facets
+        With the variance components, and coefficients for any numbers of topics and cells.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite, too few or all equal, or no topic has two cells.
+    PolicyError
+        For scores that are not by shard.
+
+    Notes
+    -----
+    Brennan (2001), Generalizability theory, chapters 3 and 4, design systems by (cells in topics);
+    for query variations Culpepper et al. (2022); Patterson and Thompson (1971).
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20", shards=3)
+    >>> found = facets(ev["nDCG@20"])
+    >>> round(found.relative(), 3), round(found.relative(topics=100, cells=1), 3)
+    (0.904, 0.92)
+    """
+    given = as_scores(scores)
+    if not given.shards:
+        raise PolicyError("facets need scores by shard, or by query variation")
+    ready = prepared(given, find_test("random-topics").info, missing)
+    values = ready.scores.values
+    table, model = random_topics(values)
+    if not table.components:
+        raise CranfieldError("no topic has scores in two shards: nothing tells them from the error")
+    apart = model.means - model.means.mean()
+    number = float(model.counts[0])
+    of_systems = float(apart @ apart) / (apart.size - 1) - model.error / number
+    topic, both, cell, error = table.components.values()
+    variances = np.array([max(0.0, of_systems), topic, both, cell, error])
+    if not variances.any():
+        raise CranfieldError("all scores are equal: there is no variance to split")
+    return Facets(
+        measure=ready.scores.measure,
+        systems=values.shape[1],
+        topics=int(number),
+        cells=int((~np.isnan(values)).any(axis=1).sum()),
+        components=pl.DataFrame(
+            {"source": SOURCES, "variance": variances, "share": variances / variances.sum()}
+        ),
+        notes=ready.notes,
+    )

@@ -1,38 +1,38 @@
-"""How well click models foresee the clicks of a log."""
+"""How well click models predict the clicks of a log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
-from cranfield.base.checks import check_share, check_whole
-from cranfield.base.errors import PolicyError
-from cranfield.base.showing import Plotted
+from cranfield.base.errors import PolicyError, check_several, check_share, check_whole
 from cranfield.base.streams import stream
-from cranfield.base.words import counted
-from cranfield.online.click_models.items import with_grades
-from cranfield.online.click_models.patterns import Patterns
+from cranfield.base.text import counted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.evaluation.of_runs import evaluate
+from cranfield.online.click_models.model import Items, Model, Patterns, patterns_of, with_grades
+from cranfield.online.click_models.saved import parse_model
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
-from cranfield.significance.options import MOST_RESAMPLES
-from cranfield.tabular import Table, between, from_frame, number
-from cranfield.tabular.frames import Framed
+from cranfield.result import Column, Columns, Result, TableResult
+from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.tabular import between, number
 
 HELD = 2**22
 """Numbers held at a time of drawn queries."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelEvaluation(Framed, Plotted):
-    r"""How well models foresee clicks; made by :func:`evaluate_models`.
+class ModelEvaluation(Result):
+    r"""Quality of click models on a log; made by :func:`evaluate_models`.
 
-    With :math:`q_r` the chance of what was observed at rank r given the clicks above it, and
-    :math:`p_r` whatever is clicked above:
+    With :math:`q_r` the probability of the observation at rank r given the clicks above it, and
+    :math:`p_r` that of the observation at rank r whatever is clicked above:
 
     Attributes
     ----------
@@ -46,19 +46,44 @@ class ModelEvaluation(Framed, Plotted):
     perplexity, conditional_perplexity
         By rank, :math:`2^{-\text{mean over pages of} \log_2 p_r}`, and of :math:`q_r`; shape
         (models, ranks).
-    area
-        Chance that :math:`P(C=1)` is higher for a clicked result than for one that is not, ties one
-        half; shape (models,).
-    error
-        Root of the mean square of :math:`C - P(C=1)`; shape (models,).
+    area, error
+        The columns `AUC` and `RMSE`; shape (models,).
     unseen, impossible
-        Results for which a parameter was not seen in training, and observations whose chance given
-        the clicks above is 0; shape (models,).
+        The columns of these names; shape (models,).
     pages
         Number of pages with each rank; shape (ranks,).
     clicks
         Number of clicked results.
     """
+
+    name: ClassVar[str] = "models"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "models": {
+            "model": Column("Click model.", key=True),
+            "log-likelihood": Column("Sum over all results.", decimals=2),
+            "by page": Column("Log-likelihood divided by the number of pages."),
+            "by result": Column("Log-likelihood divided by the number of results."),
+            "by rank of page": Column("Mean over pages of the mean over the ranks of the page."),
+            "perplexity": Column("Mean over ranks; 1 is best."),
+            "conditional perplexity": Column("Mean over ranks, given the clicks above; 1 is best."),
+            "AUC": Column(
+                "Probability that P(C=1) is higher for a clicked result than for another one, ties"
+                " one half."
+            ),
+            "RMSE": Column("Root mean square of C - P(C=1)."),
+            "unseen": Column("Number of results with a parameter that was not seen in training."),
+            "impossible": Column(
+                "Number of observations whose probability given the clicks above is 0."
+            ),
+        },
+        "ranks": {
+            "model": Column("Click model.", key=True),
+            "rank": Column("Rank.", key=True),
+            "pages": Column("Number of pages with this rank."),
+            "perplexity": Column("Perplexity; 1 is best."),
+            "conditional perplexity": Column("Perplexity given the clicks above; 1 is best."),
+        },
+    }
 
     names: tuple[str, ...]
     log_likelihood: Floats
@@ -72,13 +97,8 @@ class ModelEvaluation(Framed, Plotted):
     pages: Ints
     clicks: int
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table: a row a model; perplexities are means over ranks.
-
-        The log-likelihood is a sum; `by page` and `by result` are it over their numbers, and `by
-        rank of page` is the mean of means.
-        """
-        return pl.DataFrame(
+    def frames(self) -> dict[str, pl.DataFrame]:
+        models = pl.DataFrame(
             {
                 "model": self.names,
                 "log-likelihood": self.log_likelihood,
@@ -93,6 +113,7 @@ class ModelEvaluation(Framed, Plotted):
                 "impossible": self.impossible,
             }
         )
+        return {"models": models, "ranks": self.by_rank()}
 
     def by_rank(self) -> pl.DataFrame:
         """Return the perplexities of each model and rank."""
@@ -108,22 +129,13 @@ class ModelEvaluation(Framed, Plotted):
             schema_overrides={"model": pl.String},
         )
 
-    def table(self) -> Table:
-        """Return what people read."""
-        places = {"log-likelihood": 2, "by page": 4}
-        results = counted(int(self.pages.sum()), "result")
-        title = (
-            f"Click models on {counted(int(self.pages[0]), 'page')}, {results}, "
-            f"{counted(self.clicks, 'click')}"
-        )
-        return from_frame(self.to_polars(), title, places=places)
-
-    def __str__(self) -> str:
-        return self.table().to_text()
-
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
         best = int(np.argmax(self.log_likelihood))
-        return f"ModelEvaluation({counted(len(self.names), 'model')}, likeliest {self.names[best]})"
+        return [
+            f"{counted(len(self.names), 'model')}, likeliest {self.names[best]}",
+            f"{counted(int(self.pages[0]), 'page')}, {counted(int(self.pages.sum()), 'result')},"
+            f" {counted(self.clicks, 'click')}",
+        ]
 
 
 def evaluate_models(
@@ -162,6 +174,7 @@ def evaluate_models(
     >>> bool(found.log_likelihood[1] > found.log_likelihood[0])
     True
     """
+    check_several("models", models)
     known = _listed(models)
     if qrels is not None:
         log = with_grades(log, qrels)
@@ -241,22 +254,31 @@ def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerplexityGain(Framed):
-    """By how much a click model has less perplexity than another; see :func:`perplexity_gain`.
+class PerplexityGain(Result):
+    """Gain in perplexity of a click model over another; see :func:`perplexity_gain`.
 
     Attributes
     ----------
-    model, over
-        Names of the two.
-    gain
-        :math:`(p_A - p_B)/(p_A - 1)`, A being the other one; of the mean over ranks.
-    low, high
-        Limits over queries drawn with replacement; NaN for one query.
+    model, over, gain, low, high, queries
+        The columns of the table.
     by_rank
         Gain at each rank; shape (ranks,).
-    queries, confidence, resamples, seed, conditional
-        What it was made with.
+    confidence, resamples, seed, conditional
+        Parameters of :func:`perplexity_gain`.
     """
+
+    name: ClassVar[str] = "gain"
+    columns: ClassVar[Columns] = {
+        "model": Column("Click model B.", key=True),
+        "over": Column("Click model A.", key=True),
+        "gain": Column("(p_A - p_B) / (p_A - 1), of the mean perplexity over ranks."),
+        "low": Column(
+            "Lower bound of the confidence interval over queries drawn with replacement; NaN for"
+            " one query."
+        ),
+        "high": Column("Upper bound of that interval."),
+        "queries": Column("Number of queries."),
+    }
 
     model: str
     over: str
@@ -270,16 +292,18 @@ class PerplexityGain(Framed):
     seed: int
     conditional: bool
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table of one row."""
-        names = ("model", "over", "gain", "low", "high", "queries")
-        return pl.DataFrame({name: [getattr(self, name)] for name in names})
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame({name: [getattr(self, name)] for name in self.columns})
 
-    def __repr__(self) -> str:
+    def facts(self) -> dict[str, Any]:
+        names = ("confidence", "resamples", "seed", "conditional")
+        return {name: getattr(self, name) for name in names}
+
+    def heading(self) -> list[str]:
         limits = between(self.low, self.high)
         why = "one query" if self.queries == 1 else "all queries equal"
-        said = f", {limits}" if limits else f", no interval: {why}"
-        return f"PerplexityGain({self.model} over {self.over}: {number(self.gain)}{said})"
+        interval = limits or f"no interval: {why}"
+        return [f"{self.model} over {self.over}: {number(self.gain)}, {interval}"]
 
 
 def perplexity_gain(
@@ -391,3 +415,172 @@ def _coded(log: QueryLog) -> tuple[Indices, int]:
     place = pl.DataFrame({"query": names}).with_row_index("place")
     found = log.pages.select("query").join(place, on="query", how="left", maintain_order="left")
     return found["place"].fill_null(0).to_numpy().astype(np.intp), names.len()
+
+
+def predict_relevance(
+    models: ClickModel | Iterable[ClickModel],
+    qrels: Any,
+    measures: Sequence[Any] = ("nDCG@10",),
+    *,
+    rel: int = 1,
+) -> pl.DataFrame:
+    """Compare the relevance that click models estimate with judgments.
+
+    Parameters
+    ----------
+    models
+        One or several, with parameters of documents.
+    qrels
+        Judgments, as :func:`cranfield.read_qrels` takes them.
+    measures
+        Of the documents of each query in order of their estimated relevance; any measures.
+    rel
+        Lowest relevant grade, of the area under the curve.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a model: how many of its documents are `judged`, `AUC`, the chance that a relevant
+        document of any query is estimated higher than one that is judged not relevant (ties one
+        half; NaN where there is none of a kind), and the mean of each measure.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> log = cf.online.simulated_log()
+    >>> shown = log.results.with_columns(topic=log.pages["query"].gather(log.results["page"]))
+    >>> qrels = shown.drop_nulls("grade").select("topic", "doc", "grade").unique()
+    >>> found = cf.online.predict_relevance(cf.online.train(log, "SDBN"), qrels)
+    >>> found.columns
+    ['model', 'judged', 'AUC', 'nDCG@10']
+    """
+    check_several("models", models)
+    check_several("measures", measures)
+    check_whole("rel", rel, -(10**9))
+    listed = [models] if isinstance(models, ClickModel) else list(models)
+    judged = read_qrels(qrels).flat()
+    table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
+    rows = []
+    for model in listed:
+        known = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
+        scores = evaluate(model.as_run(), judged, list(measures))
+        rows.append(
+            {
+                "model": label(model),
+                "judged": known.height,
+                "AUC": area_under_curve(
+                    known["relevance"].to_numpy(),
+                    (known["grade"] >= rel).to_numpy(),
+                    np.ones(known.height),
+                ),
+                **{name: float(one.mean()[0]) for name, one in scores.items()},
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatePrediction(TableResult):
+    """Observed and predicted click rates at the first rank; see :func:`predict_rates`.
+
+    Attributes
+    ----------
+    rows
+        The table, a row for each document.
+    model
+        Name of the click model.
+    """
+
+    name: ClassVar[str] = "rates"
+    columns: ClassVar[Columns] = {
+        "query": Column("Query.", key=True),
+        "doc": Column("Document.", key=True),
+        "pages": Column("Number of pages with the document at the first rank."),
+        "rate": Column("Observed click rate on these pages."),
+        "predicted": Column("Rate predicted from the other pages."),
+    }
+
+    model: str
+
+    @property
+    def error(self) -> float:
+        """Root mean square of rate minus prediction, weighted by pages; NaN without any."""
+        if self.rows.is_empty():
+            return np.nan
+        return float(np.sqrt(np.average((self.rate - self.predicted) ** 2, weights=self.pages)))
+
+    def heading(self) -> list[str]:
+        documents = counted(self.rows.height, "document")
+        return [f"{self.model}, {documents}, RMSE {number(self.error)}"]
+
+
+def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
+    """Foresee click rates at the first rank from pages that have the document elsewhere.
+
+    For each document that is at the first rank on some pages of a query and below on others, the
+    model is trained on the pages of the query where it is not first, and asked for the chance of a
+    click at the first rank.
+
+    Parameters
+    ----------
+    log
+        Pages with results.
+    model
+        Text form of a model.
+
+    Returns
+    -------
+    RatePrediction
+
+    Notes
+    -----
+    There is a training a document, so this takes long for large logs.
+
+    Source: Chapelle and Zhang (2009), section 4.2.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> log = cf.online.simulated_log()
+    >>> cf.online.predict_rates(log, "SDBN")
+    RatePrediction(SDBN, 94 documents, RMSE 0.2053)
+    """
+    kind = parse_model(model)
+    log.require("results", purpose="a click model")
+    asked = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
+    places = asked.group_by("query", "doc").agg(
+        first=(pl.col("rank") == 1).any(), below=(pl.col("rank") > 1).any()
+    )
+    queries = places.filter("first", "below")["query"].unique().sort().to_list()
+    found = [row for query in queries for row in _rates(log, query, kind)]
+    schema = {
+        "query": pl.String,
+        "doc": pl.String,
+        "pages": pl.Int64,
+        "rate": pl.Float64,
+        "predicted": pl.Float64,
+    }
+    return RatePrediction(pl.DataFrame(found, schema=schema, orient="row"), str(kind))
+
+
+def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
+    """Foresee the rates of the documents of a query."""
+    own = log.where(pl.col("query") == query)
+    items, codes = Items.of(own, None)
+    pages = patterns_of(own, items, codes)
+    top = pages.codes[pages.slices[0]]
+    below = np.unique(pages.codes[pages.slices[0].stop :])
+    clicks = pages.clicks[pages.slices[0]]
+    for item in np.intersect1d(top, below).tolist():
+        held = top == item
+        weights: Floats = np.where(held, 0.0, pages.weights)
+        elsewhere = np.zeros(len(pages), dtype=bool)
+        elsewhere[pages.pattern[pages.codes == item]] = True
+        if not weights[elsewhere].any():
+            continue  # It is below itself only, on pages that have it twice.
+        fit = model.fit(replace(pages, weights=weights))
+        at = np.array([item])
+        predicted = model.chance(model.values(fit.tallies), 0, at, model.start(1))
+        tested = pages.weights[held]
+        rate = float(tested @ clicks[held] / tested.sum())
+        yield query, items.frame["doc"][item], int(tested.sum()), rate, float(predicted[0])

@@ -1,19 +1,282 @@
-"""What a click model is: declared parameters, the chance of each click, and how it is fitted."""
+"""What a click model is: parameters, the chance of each click, how they are estimated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import PolicyError
-from cranfield.measures.declared import Declared
-from cranfield.measures.parameters import integer, number, parameter
-from cranfield.online.click_models.items import Items
-from cranfield.online.click_models.patterns import Patterns
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.measures.declared import Declared, integer, number, parameter
+from cranfield.online.log.query_log import QueryLog
+
+KEYS = {None: ("query", "doc"), "grade": ("grade",)}
+"""Columns that tell results apart, by how parameters are tied."""
+
+NO_GRADES = "a click model tied by grade"
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The results that a model has parameters for, numbered by row."""
+
+    tied: str | None  # None, or `grade`
+    # Data frame, a row an item: `query` and `doc`, or `grade`, null where there is no judgment
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, log: QueryLog, tied: str | None) -> tuple[Items, Indices]:
+        """Number the results of a log by first appearance, or by grade, unjudged first.
+
+        Also returns the item of each result, as :meth:`codes` does.
+        """
+        if tied is not None:
+            rows = keyed(log, tied)
+            items = cls(tied, rows.select("grade").unique().sort("grade", nulls_last=False))
+            return items, items.codes_of(rows)
+        log.require("results", purpose="a click model")
+        # What category a text is given is up to polars; only that they differ counts.
+        query, doc = (
+            one.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
+            for one in (log.pages["query"], log.results["doc"])
+        )
+        page = log.results["page"].to_numpy()
+        both = (query[page] << 32) | doc
+        _, first, codes = np.unique(both, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        at = first[order]
+        found = {"query": log.pages["query"].gather(page[at]), "doc": log.results["doc"].gather(at)}
+        return cls(tied, pl.DataFrame(found)), number[codes]
+
+    @cached_property
+    def size(self) -> int:
+        return self.frame.height
+
+    def codes(self, log: QueryLog) -> Indices:
+        """Item of each result of a log, in its order; as many as there are items if none of them.
+
+        Shape (results,).
+        """
+        return self.codes_of(keyed(log, self.tied))
+
+    def codes_of(self, rows: pl.DataFrame) -> Indices:
+        """Item of each row of the columns that tell results apart."""
+        keys = list(KEYS[self.tied])
+        found = rows.join(
+            self._numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
+        )["item"]
+        if found.null_count():
+            found = found.fill_null(self.size)
+        return found.to_numpy().astype(np.intp, copy=False)
+
+    @cached_property
+    def _numbered(self) -> pl.DataFrame:
+        return self.frame.with_columns(pl.Series("item", np.arange(self.size)))
+
+
+def keyed(log: QueryLog, tied: str | None) -> pl.DataFrame:
+    """Return the results of a log with the columns that tell them apart."""
+    log.require("results", purpose="a click model")
+    if tied is not None:
+        log.require("results", "grade", purpose=NO_GRADES)
+        return log.results
+    query = log.pages["query"].gather(log.results["page"])
+    return log.results.select("doc", query=query)
+
+
+def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
+    """Return a log whose results have the grades of judgments.
+
+    Parameters
+    ----------
+    log
+        Pages, whose `query` is the topic of the judgments.
+    qrels
+        Judgments, as :func:`cranfield.read_qrels` takes them.
+
+    Returns
+    -------
+    QueryLog
+        The `grade` of results is null where there is no judgment.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> log = cf.online.simulated_log()
+    >>> query, doc = log.pages["query"][0], log.results["doc"][0]
+    >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
+    2
+    """
+    judged = read_qrels(qrels)
+    if judged.subtopics is not None:
+        judged = judged.flat()
+    table = judged.to_polars().select(
+        pl.col("topic").alias("query"), "doc", pl.col("grade").cast(pl.Int64)
+    )
+    results = log.results.drop("grade", strict=False).with_columns(
+        query=log.pages["query"].gather(log.results["page"])
+    )
+    graded = results.join(table, on=["query", "doc"], how="left", maintain_order="left")
+    return replace(log, results=graded.drop("query"), odd=dict(log.odd))
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Different pages, each with how often it occurs; pages are alike in items and clicks.
+
+    Results stand rank by rank, and those of a rank by pattern. Patterns are in order of length, the
+    longest first, so that those of a rank are always the first few: nothing is padded, and a pass
+    over ranks works on slices.
+    """
+
+    starts: Indices  # Where each rank starts, and the number of results; shape (ranks + 1,)
+    # Item of each result, as many as there are items where it is none of them; shape (results,)
+    codes: Indices
+    clicks: Bools  # Whether each result is clicked; shape (results,)
+    weights: Floats  # Number of pages of each pattern; shape (patterns,)
+    page: Indices  # Pattern of each page of the log, -1 for one without results; shape (pages,)
+    items: Items  # What items are
+
+    def __len__(self) -> int:
+        return self.weights.size
+
+    @property
+    def ranks(self) -> int:
+        """Length of the longest page."""
+        return self.starts.size - 1
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where the results of each rank stand."""
+        return tuple(map(slice, self.starts[:-1].tolist(), self.starts[1:].tolist()))
+
+    @cached_property
+    def rank(self) -> Indices:
+        """Rank of each result, from 0."""
+        return np.repeat(np.arange(self.ranks), np.diff(self.starts))
+
+    @cached_property
+    def pattern(self) -> Indices:
+        """Pattern of each result."""
+        return np.arange(self.codes.size) - self.starts[self.rank]
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Number of pages of each result."""
+        return self.weights[self.pattern]
+
+    @cached_property
+    def lengths(self) -> Indices:
+        """Number of results of each pattern."""
+        return np.bincount(self.pattern, minlength=len(self))
+
+    @cached_property
+    def last(self) -> Indices:
+        """Rank of the last click above each result, from 0; -1 where there is none."""
+        last = np.full(len(self), -1)
+        out = np.empty(self.codes.size, dtype=np.intp)
+        for r, at in enumerate(self.slices):
+            here = last[: at.stop - at.start]
+            out[at] = here
+            here[self.clicks[at]] = r
+        return out
+
+    @cached_property
+    def lowest(self) -> Indices:
+        """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
+        clicked = np.flatnonzero(self.clicks)
+        out = np.full(len(self), -1)
+        out[self.pattern[clicked]] = self.rank[clicked]  # The last of several, so the lowest.
+        return out
+
+    def upward(self) -> Iterator[tuple[int, slice]]:
+        """Go through the ranks from the last one up."""
+        return zip(reversed(range(self.ranks)), reversed(self.slices), strict=True)
+
+    def results_of(self, page: Indices, rank: Indices) -> Indices:
+        """Place here of results of the log, by page and rank from 1."""
+        return self.starts[rank - 1] + self.page[page]
+
+
+def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Patterns:
+    """Lay the pages of a log out for click models; `codes` are the items of results, if known.
+
+    A click on no result is none, and several clicks on a result are one.
+    """
+    codes = items.codes(log) if codes is None else codes
+    page = log.results["page"].to_numpy()
+    rank = log.results["rank"].to_numpy().astype(np.int64) - 1
+    lengths = np.bincount(page, minlength=log.pages.height)
+    first = np.cumsum(lengths) - lengths
+    gaps = np.flatnonzero(rank != np.arange(rank.size) - first[page])
+    if gaps.size:
+        name = quoted(log.pages["id"][int(page[gaps[0]])])
+        raise InputError(
+            f"click models need all results of a page by rank from 1; page {name} has gaps",
+            source=log.source,
+        )
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    place = np.full(lengths.size, -1)
+    place[order] = np.arange(order.size)
+    at_rank = np.bincount(rank)
+    starts = np.concatenate([[0], np.cumsum(at_rank)])
+    spread = starts[rank] + place[page]
+    flat = np.empty_like(codes)
+    flat[spread] = codes * 2 + _clicked(log, first, lengths)
+    kind, chosen = _alike(flat, starts, order.size)
+    number = np.empty_like(chosen)
+    # Those that end before a rank have no result there, so the longest stay the first.
+    by_place = np.argsort(chosen)
+    number[by_place] = np.arange(chosen.size)
+    chosen = chosen[by_place]
+    counts = np.searchsorted(chosen, at_rank)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    kept = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
+    kept = flat[np.repeat(starts[:-1], counts) + chosen[kept]]
+    pattern = np.full(lengths.size, -1)
+    pattern[order] = number[kind]
+    return Patterns(
+        starts=ends,
+        codes=kept >> 1,
+        clicks=(kept & 1).astype(bool),
+        weights=np.bincount(pattern[order], minlength=chosen.size).astype(np.float64),
+        page=pattern,
+        items=items,
+    )
+
+
+def _clicked(log: QueryLog, first: Indices, lengths: Indices) -> Bools:
+    """Whether each result of the log has a click."""
+    log.require("clicks", purpose="a click model")
+    page, rank = log.clicks["page"].to_numpy(), log.clicks["rank"].to_numpy()
+    listed = (rank >= 1) & (rank <= lengths[page])  # An unknown rank is NaN, and neither.
+    out = np.zeros(log.results.height, dtype=bool)
+    out[first[page[listed]] + rank[listed].astype(np.int64) - 1] = True
+    return out
+
+
+def _alike(flat: Indices, starts: Indices, pages: int) -> tuple[Indices, Indices]:
+    """Number pages that are alike, from the last rank up; also the first page of each kind.
+
+    Two pages are alike at a rank if they have the same there and are alike below: numbers of 64
+    bits suffice, whatever the length.
+    """
+    kind = np.zeros(pages, dtype=np.intp)
+    width = int(flat.max()) + 1
+    for start, stop in zip(starts[-2::-1].tolist(), starts[:0:-1].tolist(), strict=True):
+        own = kind[: stop - start]
+        own[:] = np.unique(own * width + flat[start:stop], return_inverse=True)[1] + 1
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    return kind, first
+
 
 Values = Mapping[str, Floats]
 """Chances by name of the parameter; behind those of what was seen, that of what was not."""

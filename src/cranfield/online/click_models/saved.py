@@ -1,4 +1,4 @@
-"""Trained click models as files of JSON."""
+"""Click models by name, saved as JSON once trained."""
 
 from __future__ import annotations
 
@@ -12,10 +12,54 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.whole_files import whole_file
-from cranfield.online.click_models.catalogue import parse_model
-from cranfield.online.click_models.items import KEYS, Items
-from cranfield.online.click_models.model import MOST, Tallies, Tally, Trained
+from cranfield.base.files import whole_file
+from cranfield.measures.declared import Kinds
+from cranfield.online.click_models.model import KEYS, MOST, Items, Model, Tallies, Tally, Trained
+
+MODELS = Kinds(
+    Model,
+    "click model",
+    "cranfield.online.click_models",
+    """
+    models: GCTR=RCM RCTR DCTR PBM CM UBM DCM CCM DBN SDBN
+    """,
+)
+
+
+def models() -> pl.DataFrame:
+    """List the click models: name, parameters, what they say, source.
+
+    Examples
+    --------
+    >>> models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
+    [('attractiveness, satisfaction, continuation', 'Chapelle and Zhang (2009)')]
+    """
+    return pl.DataFrame(
+        {
+            "model": list(MODELS),
+            "learns": [", ".join(kind.by) for kind in MODELS.values()],
+            "parameters": MODELS.parameters(),
+            "what it says": MODELS.summaries(),
+            "source": [kind.source for kind in MODELS.values()],
+        }
+    )
+
+
+def parse_model(text: str | Model) -> Model:
+    """Read a click model from its text form.
+
+    Raises
+    ------
+    PolicyError
+        For a wrong name, parameter or value.
+
+    Examples
+    --------
+    >>> parse_model("dbn(gamma=0.9)"), parse_model("PBM(iterations=20)")
+    (DBN(gamma=0.9), PBM(iterations=20))
+    """
+    return MODELS.parse(text)
+
 
 VERSION = 1
 """Of the form of the file; read are those up to this one."""

@@ -1,39 +1,144 @@
-"""A trained click model: what it estimated, the chances it gives, and clicks drawn from it."""
+"""Training a click model: what it estimated, the chances it gives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import (
+    MeasureError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_whole,
+    quoted,
+)
 from cranfield.base.streams import uniforms
-from cranfield.base.words import counted
-from cranfield.measures.base import Measure
-from cranfield.measures.users.continuing import Continuing
-from cranfield.online.click_models.as_measures import measure_of, user_of_model
-from cranfield.online.click_models.model import Trained
-from cranfield.online.click_models.patterns import Patterns, patterns_of
-from cranfield.online.click_models.saved import load, save
+from cranfield.base.text import counted
+from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.grammar import LONGEST
+from cranfield.measures.other_names import NO_MEASURES
+from cranfield.measures.users.clicks import Chain, Continuing, user_of
+from cranfield.online.click_models.model import (
+    Items,
+    Model,
+    Patterns,
+    Trained,
+    patterns_of,
+    with_grades,
+)
+from cranfield.online.click_models.saved import load, parse_model, save
 from cranfield.online.log.query_log import QueryLog, made_log
-from cranfield.tabular.frames import Framed
+from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
 
+
+KINDS = ("utility", "effort")
+
+Tables = Mapping[str, pl.DataFrame]
+"""The parameters of a trained model by name."""
+
+_ATTRACTS = {"clicks": "attractiveness"}
+_SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
+_MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
+    "DCTR": (("uM", ""), {"clicks": "rate"}),
+    "PBM": (("uM", ""), {**_ATTRACTS, "examined": "examination"}),
+    "CM": (("uM", "rrM"), _ATTRACTS),
+    "UBM": (("uUBM", ""), {**_ATTRACTS, "examined_after": "examination"}),
+    "DCM": (("uDCM", "rrDCM"), {**_ATTRACTS, "continues": "continuation"}),
+    "CCM": (("uCCM", "rrCCM"), {**_ATTRACTS, "tau": "continuation"}),
+    "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
+    "SDBN": (("uM", "rrM"), _SATISFIED),
+}
+"""Utility and effort of each model, and which parameter of it those of the measure are."""
+
+
+def measure_of(
+    trained: Trained,
+    tables: Tables,
+    kind: str,
+    *,
+    unjudged: bool = False,
+    digits: int | None = None,
+    **options: Any,
+) -> Measure:
+    """Return a trained model as a measure; see :meth:`ClickModel.measure`."""
+    check_choice("kind", kind, KINDS)
+    name = trained.model.name
+    if name not in _MEASURES:
+        raise PolicyError(f"{name} is no measure: it does not tell documents apart")
+    names, parameters = _MEASURES[name]
+    called = names[KINDS.index(kind)]
+    if not called:
+        why = NO_MEASURES.get(f"rr{name}", "it does not tell whether a click satisfies")
+        raise PolicyError(f"{name} has no effort: {why}")
+    if trained.items.tied != "grade":
+        raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
+    by_rank = any(by.startswith("rank") for by in trained.model.by.values())
+    if by_rank and options.get("cutoff") is None:
+        options["cutoff"] = trained.ranks
+    ranks = min(trained.ranks, options.get("cutoff") or trained.ranks)
+    for own, other in parameters.items():
+        frame = tables[other]
+        if digits is not None:
+            frame = frame.with_columns(pl.col("value").round(digits))
+        by = trained.model.by[other]
+        options |= _given(
+            own, by, frame if unjudged or by != "item" else frame.drop_nulls("grade"), ranks
+        )
+    if name == "CM":
+        options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
+    made = REGISTRY[called](**options)
+    made.require_complete()
+    if len(str(made)) > LONGEST:
+        raise MeasureError(f"{called} to rank {ranks} is too long a measure; give a cutoff")
+    return made
+
+
+def _given(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
+    """Return the values of a parameter as those of a measure, down to a rank."""
+    values = frame["value"].to_list()
+    if by == "item":
+        return {name: dict(zip(frame["grade"].to_list(), values, strict=True))}
+    if by == "rank":
+        return {name: dict(enumerate(values[:ranks], 1))}
+    if by == "case":
+        return {f"{name}{at}": value for at, value in enumerate(values, 1)}
+    if by == "":
+        return {name: values[0]}
+    table: dict[int, dict[int, float]] = {rank: {} for rank in range(1, ranks + 1)}
+    for rank, last, value in frame.select("rank", "last", "value").iter_rows():
+        if rank <= ranks:
+            table[rank][last] = value
+    return {name: table}
+
+
+def user_of_model(
+    trained: Trained, tables: Tables, *, unjudged: bool = False, **options: Any
+) -> Continuing:
+    """Return the user of a trained model; see :meth:`ClickModel.user_model`."""
+    name = trained.model.name
+    made = None if name == "DCTR" else measure_of(trained, tables, KINDS[0], unjudged=unjudged)
+    if not isinstance(made, Chain):
+        raise PolicyError(f"{name} has no user model: its users do not go on from rank to rank")
+    return user_of(made, **options)
+
+
 UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickModel(Trained, Framed):
+class ClickModel(Trained, Result):
     """A click model with its parameters; made by :func:`train`.
 
     Attributes
@@ -60,6 +165,16 @@ class ClickModel(Trained, Framed):
     >>> model.parameters["examination"].columns
     ['rank', 'value', 'error', 'hits', 'trials']
     """
+
+    name: ClassVar[str] = "parameters"
+    columns: ClassVar[Columns] = {
+        "parameter": Column("Name of the parameter.", key=True),
+        "goes by": Column("What it depends on, such as `rank`."),
+        "values": Column("Number of values."),
+        "lowest": Column("Lowest value."),
+        "mean": Column("Mean value."),
+        "highest": Column("Highest value."),
+    }
 
     @cached_property
     def values(self) -> dict[str, Floats]:
@@ -358,8 +473,7 @@ class ClickModel(Trained, Framed):
         self.model.walk(self.values, items, decide)
         return out
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table: a row a parameter, with what it goes by, and the range of its values."""
+    def _frame(self) -> pl.DataFrame:
         rows = []
         for name, frame in self.parameters.items():
             by = self.model.by[name]
@@ -367,13 +481,15 @@ class ClickModel(Trained, Framed):
             values = frame["value"].to_numpy()
             limits = float(values.min()), float(values.mean()), float(values.max())
             rows.append((name, tied if by == "item" else by or "nothing", values.size, *limits))
-        columns = ["parameter", "goes by", "values", "lowest", "mean", "highest"]
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
-    def __repr__(self) -> str:
+    def facts(self) -> dict[str, Any]:
+        return {"model": str(self.model), "ranks": self.ranks, "pages": self.pages}
+
+    def heading(self) -> list[str]:
         what = "grade" if self.items.tied else "document"
         known = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
-        return f"ClickModel({self.model}, {known})"
+        return [f"{self.model}, {known}"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,3 +528,82 @@ class ModelUser:
             numbered = [-1 if one == -1 else place.get(one, items.size) for one in each.tolist()]
             known = np.array(numbered, dtype=np.intp)[inverse].reshape(codes.shape)
         return self.trained.clicks(known.astype(np.intp), uniforms)
+
+
+def train(
+    log: QueryLog, model: str | Model, *, tied: str | None = None, qrels: Any = None
+) -> ClickModel:
+    """Estimate the parameters of a click model.
+
+    Parameters
+    ----------
+    log
+        Pages with all their results and the clicks on them. Several clicks on a result are one, a
+        click on no result is none; pages without results say nothing.
+    model
+        Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
+        Each parameter is a chance with a Beta prior; `alpha` and `beta` of 2 are what PyClick has.
+    tied
+        None for parameters of each query and document; `grade` for parameters of each grade of
+        relevance, where results without one are a class of their own.
+    qrels
+        Judgments to tie by, where the log itself has no grades of results.
+
+    Returns
+    -------
+    ClickModel
+
+    Raises
+    ------
+    InputError
+        For a log that does not tell what was shown, or the grades.
+    PolicyError
+        For a model that there is not, and wrong options.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.online.train(cf.online.simulated_log(), "SDBN").model
+    SDBN
+    """
+    return train_models(log, [model], tied=tied, qrels=qrels)[0]
+
+
+def train_models(
+    log: QueryLog,
+    models: Iterable[str | Model],
+    *,
+    tied: str | None = None,
+    qrels: Any = None,
+) -> tuple[ClickModel, ...]:
+    """Estimate the parameters of several click models, from pages that are laid out once.
+
+    Parameters are as those of :func:`train`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = cf.online.train_models(cf.online.simulated_log(), ["PBM", "UBM"])
+    >>> [one.model for one in found]
+    [PBM, UBM]
+    """
+    check_several("models", models)
+    known = [parse_model(one) for one in models]
+    check_choice("tied", "none" if tied is None else tied, ("none", "grade"))
+    tied = None if tied in {None, "none"} else tied
+    if qrels is not None:
+        if tied is None:
+            raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
+        log = with_grades(log, qrels)
+    items, codes = Items.of(log, tied)
+    return fitted(patterns_of(log, items, codes), known)
+
+
+def fitted(pages: Patterns, models: Iterable[Model]) -> tuple[ClickModel, ...]:
+    """Estimate models from pages as they are laid out."""
+    found = [(model, model.fit(pages)) for model in models]
+    number = int(pages.weights.sum())
+    return tuple(
+        ClickModel(model, pages.items, pages.ranks, fit.tallies, fit.objective, number)
+        for model, fit in found
+    )

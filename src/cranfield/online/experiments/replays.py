@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.stats import kstest
 
 from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.checks import check_choice, check_share, check_whole
-from cranfield.base.errors import CranfieldError, PolicyError, warn
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_share,
+    check_whole,
+    warn,
+)
 from cranfield.base.shares import wilson
-from cranfield.base.words import counted
-from cranfield.online.experiments.design.assignment import checked_weights
-from cranfield.online.experiments.design.hashing import by_md5
-from cranfield.online.experiments.effects import Effects
-from cranfield.online.experiments.log_units import measures_of, units_of_sums
-from cranfield.online.experiments.metrics import THETAS, arm_means, read_metrics
-from cranfield.online.experiments.moments import Moments
-from cranfield.online.experiments.sample_ratio import chi_square
-from cranfield.online.experiments.unit_table import Units, read_units
+from cranfield.base.text import counted
+from cranfield.online.experiments.design import by_md5, checked_weights
+from cranfield.online.experiments.estimates import Effects
+from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
+from cranfield.online.experiments.report import chi_square
+from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import sums_by_unit
-from cranfield.online.unit_sums import UnitSums
-from cranfield.significance.difference_by_error import t_quantile
-from cranfield.tabular import from_frame
-from cranfield.tabular.frames import Framed
-from cranfield.tabular.text import grid
+from cranfield.online.units import UnitSums
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import t_quantile
 
 AT_A_TIME = 2**21
 """Pairs of a replay and a unit that are in memory at a time."""
@@ -37,8 +38,8 @@ SRM = "(sample ratio)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Replays(Framed):
-    """What tests say of variants that do not differ.
+class Replays(Result):
+    """p-values of tests in simulated A/A tests.
 
     Attributes
     ----------
@@ -52,6 +53,20 @@ class Replays(Framed):
         Significance level, and what the salts of the replays start with.
     """
 
+    name: ClassVar[str] = "replays"
+    columns: ClassVar[Columns] = {
+        "test": Column("Metric, or the sample ratio.", key=True),
+        "replays": Column("Number of simulated A/A tests."),
+        "rejected": Column("Proportion of them in which the test rejects."),
+        "low": Column("Lower bound of its 0.95 confidence interval (Wilson)."),
+        "high": Column("Upper bound of that interval."),
+        "uniform p": Column(
+            "p-value of the Kolmogorov-Smirnov test that p-values are uniform; NaN if they take"
+            " only a few values, as of counts of some hundred units.",
+            pvalue=True,
+        ),
+    }
+
     source: str
     unit: str
     units: int
@@ -60,12 +75,7 @@ class Replays(Framed):
     alpha: float
     salt: str
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table: the share of replays that reject, with Wilson's limits, and uniformity.
-
-        `uniform p` is that of Kolmogorov and Smirnov's test that p-values are uniform;
-        NaN where p-values are few different ones, as of counts of some hundred units.
-        """
+    def _frame(self) -> pl.DataFrame:
         share = (self.pvalues <= self.alpha).mean(axis=1)
         number = self.pvalues.shape[1]
         low, high = wilson(share, np.full(share.shape, number), t_quantile(0.95, np.inf))
@@ -84,12 +94,9 @@ class Replays(Framed):
             }
         )
 
-    def __str__(self) -> str:
-        return f"{self!r}\n\n{grid(from_frame(self.to_polars(), ''))}"
-
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
         replays = counted(self.pvalues.shape[1], "replay")
-        return f"Replays({replays} of {counted(self.units, self.unit)}, alpha {self.alpha:g})"
+        return [f"{replays} of {counted(self.units, self.unit)}, alpha {self.alpha:g}"]
 
 
 def replay_aa(

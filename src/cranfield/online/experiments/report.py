@@ -1,21 +1,181 @@
-"""What an experiment found: metric by variant, behind what must hold before anything is found."""
+"""The report of an A/B test, and the test of its sample ratio."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import quoted
-from cranfield.base.escape import plain
-from cranfield.base.showing import Plotted
-from cranfield.base.words import counted
-from cranfield.online.experiments.sample_ratio import ALARM, SampleRatio
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
+from cranfield.base.text import counted, plain
+from cranfield.online.experiments.design import checked_weights
+from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.tabular import Table, from_frame
-from cranfield.tabular.frames import Framed
+from cranfield.significance.pairwise.ranks import binomial_pvalues
+
+ALARM = 0.0005
+"""P-value below which units are not spread as they should (Fabijan et al., 2019)."""
+
+FEW = 1000
+"""Units below which the test is exact."""
+
+MOST = 2**52
+"""Units of a variant; sums of more are no longer exact."""
+
+METHODS = ("auto", "chi-square", "exact")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleRatio(Result):
+    """Number of units of each variant beside the expected one, and the test of both.
+
+    Attributes
+    ----------
+    variants
+        The variants.
+    counts, expected
+        Units of each variant, and how many there should be, shape (variants,).
+    method
+        `chi-square`, or `exact`: binomial, of several variants each against the others with
+        Bonferroni's correction.
+    statistic
+        Chi-square.
+    pvalue
+        Its p-value, or the exact one.
+    """
+
+    name: ClassVar[str] = "sample-ratio"
+    columns: ClassVar[Columns] = {
+        "variant": Column("Variant.", key=True),
+        "units": Column("Number of units."),
+        "expected": Column("Expected number of units.", decimals=1),
+        "share": Column("Proportion of all units."),
+        "expected share": Column("Expected proportion."),
+    }
+
+    variants: tuple[str, ...]
+    counts: Indices
+    expected: Floats
+    method: str
+    statistic: float
+    pvalue: float
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the ratio deviates so much that no result can be trusted."""
+        return self.pvalue < ALARM
+
+    def _frame(self) -> pl.DataFrame:
+        total = max(1, int(self.counts.sum()))
+        return pl.DataFrame(
+            {
+                "variant": pl.Series(self.variants, dtype=pl.String),
+                "units": self.counts,
+                "expected": self.expected,
+                "share": self.counts / total,
+                "expected share": self.expected / total,
+            }
+        )
+
+    def heading(self) -> list[str]:
+        parts = " : ".join(
+            f"{plain(name)} {count:,}"
+            for name, count in zip(self.variants, self.counts, strict=True)
+        )
+        shares = " : ".join(f"{one:.4g}" for one in self.expected / max(1, self.counts.sum()))
+        verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "sample ratio as expected"
+        return [f"{verdict}: {parts} for {shares}; {self.method} p {self.pvalue:.6g}"]
+
+
+def sample_ratio(
+    counts: Mapping[str, int],
+    weights: Any = None,
+    *,
+    method: str = "auto",
+) -> SampleRatio:
+    r"""Test whether the variants of an experiment have the units that they should have.
+
+    .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
+
+    with one degree of freedom less than variants. A mismatch says that units were lost or added in
+    one variant rather than in another, so that they no longer differ by chance alone, and nothing
+    that is computed of them can be trusted. The alarm is at p < .0005: who tests each day must not
+    cry wolf. Below 1,000 units the test is exact: binomial, and of more than two variants that of
+    each against all others, with Bonferroni's correction.
+
+    Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
+
+    Parameters
+    ----------
+    counts
+        Units by variant.
+    weights
+        Shares by variant, which sum to 1; by default equal ones.
+    method
+        `auto`, `chi-square`, or `exact`.
+
+    Returns
+    -------
+    SampleRatio
+        With `.alarm` and `.pvalue`.
+
+    Raises
+    ------
+    PolicyError
+        For weights that do not sum to 1, or are not of these variants.
+    CranfieldError
+        If there are no units.
+
+    Examples
+    --------
+    >>> sample_ratio({"A": 821_588, "B": 815_482})
+    SampleRatio(SAMPLE RATIO MISMATCH: A 821,588 : B 815,482 for 0.5 : 0.5; chi-square p 1.8...)
+    """
+    check_choice("method", method, METHODS)
+    shares = checked_weights(list(counts) if weights is None else weights)
+    counts = {str(name): count for name, count in counts.items()}
+    if unknown := [name for name in counts if name not in shares]:
+        raise PolicyError(f"there is no weight of {plain(', '.join(map(repr, unknown[:5])))}")
+    for count in counts.values():
+        check_whole("the number of units of a variant", count, 0, MOST)
+    number = np.array([counts.get(name, 0) for name in shares], dtype=np.intp)
+    total = int(number.sum())
+    if not total:
+        raise CranfieldError("there are no units")
+    share = np.fromiter(shares.values(), dtype=np.float64)
+    share /= share.sum()
+    exact = method == "exact" or (method == "auto" and total < FEW)
+    statistic, pvalue = (float(one) for one in chi_square(number, share))
+    if exact:
+        each = [
+            float(binomial_pvalues(n, total - n, expected=p))
+            for n, p in zip(number, share, strict=True)
+        ]
+        pvalue = each[0] if len(each) == 2 else min(1.0, min(each) * len(each))
+    return SampleRatio(
+        variants=tuple(shares),
+        counts=number,
+        expected=share * total,
+        method="exact" if exact else "chi-square",
+        statistic=statistic,
+        pvalue=pvalue,
+    )
+
+
+def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
+    """Return chi-square and its p-value for counts of shape (..., variants)."""
+    number = np.asarray(counts, dtype=np.float64)
+    expected = number.sum(axis=-1, keepdims=True) * shares
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
+    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
+
 
 STOPPED = "no verdict: units are not spread as they should be, and no result can be trusted"
 
@@ -26,35 +186,47 @@ BY = {
 }
 
 
+_OF_METRIC = {
+    "metric": Column("Metric.", key=True),
+    "variant": Column("Variant other than the control.", key=True),
+}
+_EFFECT = {
+    "difference": Column("Mean minus that of the control."),
+    "low": Column("Lower bound of its confidence interval."),
+    "high": Column("Upper bound of that interval."),
+    "lift": Column("Difference relative to the mean of the control."),
+    "lift low": Column("Lower bound of its confidence interval."),
+    "lift high": Column("Upper bound of that interval."),
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ExperimentReport(Framed, Plotted):
-    """Means of all metrics by variant, and how the variants differ from the control.
+class ExperimentReport(Result):
+    """Means of all metrics by variant, and differences from the control.
 
     Attributes
     ----------
     source, unit
-        Where the data came from, and what is counted and was randomised.
+        Source of the data, and what is counted and was randomised.
     variants
         The variants, the control first.
     metrics
         The metrics; the last one is `OEC` if there is one.
     sample_ratio
-        Whether variants have the units that they should have.
-    sample_ratios
-        The same by day and segment: a data frame with `by`, `level`, `units`, `p`, `adjusted_p`.
+        The test of the numbers of units.
     units
         Units of each variant, shape (variants,).
     means, mean_low, mean_high
-        Means, adjusted for covariates, and their limits; shape (metrics, variants). Limits of
-        shares are Wilson's.
+        Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
+        Those of proportions are Wilson's.
     difference, error, low, high
-        Mean minus that of the control, its standard error and limits, shape (metrics, variants -
+        Mean minus that of the control, its standard error and interval, shape (metrics, variants -
         1).
     lift, lift_low, lift_high
-        The same as a share of the control's mean.
+        The same relative to the control's mean.
     pvalues, adjusted_pvalues
-        Before and after the correction for many comparisons. NaN, as are limits, in a report that
-        is `stopped`.
+        Before and after the correction for multiple comparisons. NaN, as are intervals, in a report
+        that is `stopped`.
     not_worse
         One-sided p-values of non-inferiority: that the loss is smaller than the margin. NaN without
         a margin.
@@ -70,18 +242,65 @@ class ExperimentReport(Framed, Plotted):
         Options of the analysis.
     sequential
         Text form of the sequential method, or empty.
-    looks
-        With a sequential method: a data frame with metric, variant, `units` at the look,
-        `difference`, `low`, `high`, and `p`, the least so far.
-    segments, interactions
-        Data frames: effects by segment and level, and tests that they are the same at all levels.
+    sample_ratios, segments, interactions, looks
+        The tables of these names; the last three are None if they were not requested.
     stopped
-        Whether there is no verdict, as units are not spread as they should be.
+        Whether there is no verdict because of a sample ratio mismatch.
     resamples, seed
         Of permutations or the bootstrap; 0 resamples where there are none.
     notes
-        What a reader should be told.
+        Remarks on the data and the tests.
     """
+
+    name: ClassVar[str] = "effects"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "effects": {
+            **_OF_METRIC,
+            "control mean": Column("Mean of the control."),
+            "mean": Column("Mean of the variant."),
+            **_EFFECT,
+            "p": Column("p-value.", pvalue=True),
+            "adjusted p": Column("p-value after the correction.", pvalue=True),
+            "p not worse": Column("One-sided p-value of non-inferiority.", pvalue=True),
+            "verdict": Column(
+                "`better`, `worse`, `not worse`, `undecided`, or `no verdict` for a sample ratio"
+                " mismatch."
+            ),
+        },
+        "sample-ratio": SampleRatio.columns,
+        "sample-ratios": {
+            "by": Column("Day or segment.", key=True),
+            "level": Column("Its level.", key=True),
+            "units": Column("Number of units."),
+            "p": Column("p-value of the test of the sample ratio; NaN for few units.", pvalue=True),
+            "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),
+        },
+        "segments": {
+            "segment": Column("Segment.", key=True),
+            "level": Column("Its level.", key=True),
+            **_OF_METRIC,
+            "units": Column("Number of units of both variants."),
+            **_EFFECT,
+            "p": Column("p-value; NaN for fewer than ten units in a variant.", pvalue=True),
+            "adjusted p": Column("p-value after the correction.", pvalue=True),
+        },
+        "interactions": {
+            "segment": Column("Segment.", key=True),
+            **_OF_METRIC,
+            "statistic": Column("Cochran's Q of equal effects at all levels."),
+            "df": Column("Degrees of freedom."),
+            "p": Column("p-value.", pvalue=True),
+            "adjusted p": Column("p-value after the correction.", pvalue=True),
+        },
+        "looks": {
+            **_OF_METRIC,
+            "units": Column("Number of units at the look.", key=True),
+            "difference": Column("Mean minus that of the control."),
+            "low": Column("Lower bound of the always-valid confidence interval."),
+            "high": Column("Upper bound of that interval."),
+            "p": Column("Smallest p-value so far.", pvalue=True),
+        },
+    }
 
     source: str
     unit: str
@@ -126,12 +345,12 @@ class ExperimentReport(Framed, Plotted):
         return self.variants[0]
 
     def is_significant(self) -> Bools:
-        """Tell which differences are found, shape (metrics, variants - 1)."""
+        """Return whether differences are significant, shape (metrics, variants - 1)."""
         return np.asarray(self.adjusted_pvalues <= self.alpha)
 
     @property
     def verdicts(self) -> tuple[tuple[str, ...], ...]:
-        """What is found of each metric and variant: better, worse, not worse; or nothing."""
+        """The verdict on each metric and variant; see the column `verdict`."""
         found = self.is_significant()
 
         def of(k: int, j: int) -> str:
@@ -149,8 +368,33 @@ class ExperimentReport(Framed, Plotted):
         shape = self.difference.shape
         return tuple(tuple(of(k, j) for j in range(shape[1])) for k in range(shape[0]))
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a metric and variant but the control."""
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = {
+            "effects": self._effects(),
+            "sample-ratio": self.sample_ratio.to_polars(),
+            "sample-ratios": self.sample_ratios if self.sample_ratios.height else None,
+            "segments": self.segments,
+            "interactions": self.interactions,
+            "looks": self.looks,
+        }
+        return {name: frame for name, frame in every.items() if frame is not None}
+
+    def facts(self) -> dict[str, Any]:
+        names = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential")
+        tests = {
+            name: dict(zip(self.variants[1:], tests, strict=True))
+            for name, tests in zip(self.metrics, self.tests, strict=True)
+        }
+        return {
+            **{name: getattr(self, name) for name in (*names, "stopped", "control")},
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "tests": tests,
+            "lift limits": self.lift_method,
+            "sample ratio p": self.sample_ratio.pvalue,
+        }
+
+    def _effects(self) -> pl.DataFrame:
         rows, others = self.difference.shape
         by_row = np.repeat(np.arange(rows), others)
         frame = pl.DataFrame(
@@ -174,21 +418,9 @@ class ExperimentReport(Framed, Plotted):
             frame.insert_column(-1, pl.Series("p not worse", self.not_worse.ravel()))
         return frame
 
-    def table(self, places: int = 4) -> Table:
-        """Return the table as it is printed."""
-        frame = self.to_polars()
-        if self.correction == "none" or self.difference.size == 1:
-            frame = frame.drop("adjusted p")
-        made = from_frame(frame, f"Experiment: {plain(self.source)}", places=places)
-        return Table(made.title, made.head, made.rows, made.left, self.heading())
-
-    def to_latex(self, places: int = 4, **how: object) -> str:
-        """Return that table for booktabs; options as for :meth:`Table.to_latex`."""
-        return self.table(places).to_latex(**how)  # type: ignore[arg-type]
-
     def heading(self) -> list[str]:
         """Return what was done, in a few lines: the sample ratio first."""
-        lines = [str(self.sample_ratio)]
+        lines = self.sample_ratio.heading()
         bad = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM)
         lines += [
             f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}"
@@ -208,7 +440,7 @@ class ExperimentReport(Framed, Plotted):
             lines.append(
                 f"p-values of all metrics and variants: {CORRECTIONS[self.correction].title}"
             )
-        return [*lines, *(f"note: {plain(note)}" for note in self.notes)]
+        return lines
 
     def methods(self) -> list[str]:
         """Return one sentence per test that was used, with its metrics if there are several."""
@@ -247,19 +479,3 @@ class ExperimentReport(Framed, Plotted):
         if test == "bootstrap":
             return "by percentiles"
         return f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
-
-    def __str__(self) -> str:
-        made = self.table()
-        from cranfield.tabular.text import grid
-
-        parts = ["\n".join(self.heading()), grid(made)]
-        if self.interactions is not None:
-            parts.append(grid(from_frame(self.interactions, "")))
-        return "\n\n".join(parts)
-
-    def __repr__(self) -> str:
-        units = " : ".join(f"{one:,}" for one in self.units)
-        what = f"{counted(len(self.metrics), 'metric')}, {len(self.variants)} variants"
-        what += f", control {quoted(self.control)}"
-        ratio = str(self.sample_ratio).split(":")[0]
-        return f"ExperimentReport({what}, {units} {self.unit}s; {ratio})"

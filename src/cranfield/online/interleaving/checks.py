@@ -1,23 +1,194 @@
-"""What methods of interleaving say where it is known what is right: bias and fidelity, computed."""
+"""Checks of interleaving methods with simulated users."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
-from cranfield.online.interleaving.distribution import Distribution
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import PolicyError, check_choice, check_whole, numbers, quoted
+from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import Interleaver, interleave
-from cranfield.online.interleaving.methods.catalogue import parse_interleaving
-from cranfield.online.interleaving.methods.method import InterleavingMethod
-from cranfield.online.interleaving.rankings import Given
-from cranfield.tabular.frames import Framed
+from cranfield.online.interleaving.method import (
+    Distribution,
+    Given,
+    InterleavingMethod,
+    parse_interleaving,
+)
+from cranfield.result import Column, Columns, Result
+
+STOP = ("examined", "clicked")
+"""Where a user may stop: at every examined result, or only after a click."""
+
+PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    "perfect": {
+        2: ((0.0, 1.0), (0.0,) * 2),
+        3: ((0.0, 0.5, 1.0), (0.0,) * 3),
+        5: ((0.0, 0.2, 0.4, 0.8, 1.0), (0.0,) * 5),
+    },
+    "navigational": {
+        2: ((0.05, 0.95), (0.2, 0.9)),
+        3: ((0.05, 0.5, 0.95), (0.2, 0.5, 0.9)),
+        5: ((0.05, 0.3, 0.5, 0.7, 0.95), (0.2, 0.3, 0.5, 0.7, 0.9)),
+    },
+    "informational": {
+        2: ((0.4, 0.9), (0.1, 0.5)),
+        3: ((0.4, 0.7, 0.9), (0.1, 0.3, 0.5)),
+        5: ((0.4, 0.6, 0.7, 0.8, 0.9), (0.1, 0.2, 0.3, 0.4, 0.5)),
+    },
+    "almost random": {
+        2: ((0.4, 0.6), (0.5,) * 2),
+        3: ((0.4, 0.5, 0.6), (0.5,) * 3),
+        5: ((0.4, 0.45, 0.5, 0.55, 0.6), (0.5,) * 5),
+    },
+    "random": {size: ((0.5,) * size, (0.0,) * size) for size in (2, 3, 5)},
+}
+"""By name and number of grades: the chances of a click, and of stopping, by grade."""
+
+
+@dataclass(frozen=True)
+class CascadeUser:
+    r"""A user who goes down a page, clicks by grade, and stops by grade.
+
+    The chance of a click at rank r is, with that of a click c and of stopping s by grade g,
+
+    .. math:: P(C_r = 1) = c(g_r) \prod_{i<r} (1 - s(g_i))
+
+    if a user may stop at every result that he examines, and with c(g_i) s(g_i) in the place of
+    s(g_i) if he stops only after a click (Guo et al., 2009; Hofmann et al., 2011).
+
+    Attributes
+    ----------
+    click, stop
+        Chances by grade, from 0 on.
+    after
+        `examined`: he may stop at every result he examines, as most programs have it; `clicked`:
+        only where he clicked, as the papers say.
+    name
+        What he is called.
+
+    Examples
+    --------
+    >>> user = CascadeUser((0.05, 0.95), (0.2, 0.9))
+    >>> user.chances([[1, 0, 1]]).round(4).tolist()
+    [[0.95, 0.005, 0.076]]
+    """
+
+    click: tuple[float, ...]
+    stop: tuple[float, ...]
+    after: str = "examined"
+    name: str = "own"
+
+    def __post_init__(self) -> None:
+        check_choice("stop", self.after, STOP)
+        for what in ("click", "stop"):
+            given = numbers(getattr(self, what), f"the chances of a {what}")
+            if given.ndim != 1 or not given.size or not ((given >= 0) & (given <= 1)).all():
+                raise PolicyError(f"the chances of a {what} by grade lie between 0 and 1")
+            object.__setattr__(self, what, tuple(given.tolist()))
+        if len(self.click) != len(self.stop):
+            raise PolicyError(
+                f"chances of a click are of {len(self.click)} grades, those of stopping of"
+                f" {len(self.stop)}"
+            )
+
+    def clicks(self, grades: Any, uniforms: Floats) -> Bools:
+        """Return which results are clicked.
+
+        Parameters
+        ----------
+        grades
+            Grade of each result, shape (pages, ranks); below 0 where a list has ended.
+        uniforms
+            Random numbers from 0 to below 1, shape (pages, at least 2 * ranks): at rank r from 0,
+            number 2r is for the click and number 2r + 1 for stopping.
+
+        Raises
+        ------
+        PolicyError
+            For a grade without chances, or too few numbers.
+        """
+        rows, shown = self._rows(grades)
+        width = 2 * rows.shape[1]
+        if uniforms.ndim != 2 or len(uniforms) != len(rows) or uniforms.shape[1] < width:
+            raise PolicyError(f"clicks on {rows.shape[1]} ranks need {width} numbers a page")
+        clicked = (uniforms[:, 0:width:2] < np.array(self.click)[rows]) & shown
+        stopped = uniforms[:, 1:width:2] < np.array(self.stop)[rows]
+        if self.after == "clicked":
+            stopped &= clicked
+        clicked[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
+        return clicked
+
+    def chances(self, grades: Any) -> Floats:
+        """Return the chance of a click on each result, shape (pages, ranks), exactly."""
+        rows, shown = self._rows(grades)
+        clicked, stopped = np.array(self.click)[rows], np.array(self.stop)[rows]
+        if self.after == "clicked":
+            stopped = stopped * clicked
+        seen = np.ones(clicked.shape)
+        seen[:, 1:] = np.cumprod(1 - stopped, axis=1)[:, :-1]
+        return np.where(shown, clicked * seen, 0.0)
+
+    def _rows(self, grades: Any) -> tuple[Indices, Bools]:
+        """Return where chances stand, and which results there are."""
+        rows = np.asarray(grades)
+        if rows.ndim != 2 or rows.dtype.kind not in "iu":
+            raise PolicyError("grades are whole numbers, by page and rank")
+        if rows.size and rows.max() >= len(self.click):
+            raise PolicyError(
+                f"grade {rows.max()} has no chance of a click: the {self.name} user knows grades 0"
+                f" to {len(self.click) - 1}"
+            )
+        return np.maximum(rows, 0).astype(np.intp), rows >= 0
+
+    def __str__(self) -> str:
+        return self.name if self.after == "examined" else f"{self.name} ({self.after})"
+
+    def __repr__(self) -> str:
+        click, stop = (", ".join(f"{x:g}" for x in one) for one in (self.click, self.stop))
+        return f"CascadeUser({self}: clicks {click}; stops {stop})"
+
+
+def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> CascadeUser:
+    """Return a user of the literature.
+
+    Parameters
+    ----------
+    name
+        `perfect`, `navigational`, `informational`, `almost random` or `random`.
+    grades
+        How many grades there are: 2, 3 or 5.
+    stop
+        As `after` of :class:`CascadeUser`.
+
+    Raises
+    ------
+    PolicyError
+        For another name or number of grades; :class:`CascadeUser` takes chances of one's own.
+
+    Notes
+    -----
+    A user of the cascade (Guo, Liu and Wang, 2009), with the chances by which studies of
+    interleaving have been made since Hofmann, Whiteson and de Rijke (2011).
+
+    Examples
+    --------
+    >>> simulated_user("navigational", grades=3)
+    CascadeUser(navigational: clicks 0.05, 0.5, 0.95; stops 0.2, 0.5, 0.9)
+    """
+    check_choice("user", name, PRESETS)
+    of_name = PRESETS[name]
+    if grades not in of_name:
+        raise PolicyError(
+            f"simulated users know 2, 3 or 5 grades, not {quoted(grades)}; CascadeUser takes"
+            " chances of one's own"
+        )
+    return CascadeUser(*of_name[grades], after=stop, name=name)
+
 
 CLICKS = ("one click", "any clicks")
 """How users click who know nothing: on one document of the list, or on any set of them."""
@@ -33,8 +204,8 @@ _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bias(Framed):
-    """What users who click at random say of rankers; made by :func:`bias`.
+class Bias(Result):
+    """Bias of an interleaving method: outcomes if users click at random; made by :func:`bias`.
 
     Attributes
     ----------
@@ -48,6 +219,15 @@ class Bias(Framed):
         Expected outcome of each ranker against each, shape (2, rankers, rankers).
     """
 
+    name: ClassVar[str] = "bias"
+    columns: ClassVar[Columns] = {
+        "clicks": Column("Kind of clicks: `one click` or `any clicks`.", key=True),
+        "ranker": Column("First ranker of the pair.", key=True),
+        "other": Column("Second ranker of the pair.", key=True),
+        "credit": Column("Expected credit of the first minus that of the second."),
+        "outcome": Column("Expected outcome of the first; 0 without bias."),
+    }
+
     method: str
     rankers: tuple[str, ...]
     credits: Floats
@@ -58,18 +238,16 @@ class Bias(Framed):
         """Largest expected outcome of two rankers; 0 without bias."""
         return float(np.abs(self.outcomes).max())
 
-    def __repr__(self) -> str:
-        return f"Bias({self.method}: at most {self.largest:.6g} in favour of a ranker)"
+    def heading(self) -> list[str]:
+        return [f"{self.method}: at most {self.largest:.6g} in favour of a ranker"]
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a kind of clicks and pair of rankers."""
+    def _frame(self) -> pl.DataFrame:
         rows = [
             (clicks, self.rankers[a], self.rankers[b], own[a] - own[b], outcome[a, b])
             for clicks, own, outcome in zip(CLICKS, self.credits, self.outcomes, strict=True)
             for a, b in combinations(range(len(self.rankers)), 2)
         ]
-        names = ["clicks", "ranker", "other", "credit", "outcome"]
-        return pl.DataFrame(rows, schema=names, orient="row")
+        return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
 
 def bias(
@@ -144,23 +322,27 @@ def bias(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fidelity(Framed):
-    """Whether the ranker that is better for certain wins; made by :func:`fidelity`.
+class Fidelity(Result):
+    """Outcomes if one ranker is better for certain; made by :func:`fidelity`.
 
-    A case are two orders of the same documents and a set of relevant ones, of which the better
-    ranker has none lower and one higher. All relevant documents that are shown are clicked.
+    A case consists of two orders of the same documents and a set of relevant ones, of which the
+    better ranker has none lower and one higher. All relevant documents that are shown are clicked.
 
     Attributes
     ----------
     method
         The method of interleaving.
-    better, worse
-        The two orders of each case.
-    relevant
-        The relevant documents of each case.
-    outcomes
-        Expected outcome of each case: above 0 where the better ranker wins.
+    better, worse, relevant, outcomes
+        The columns of the table.
     """
+
+    name: ClassVar[str] = "fidelity"
+    columns: ClassVar[Columns] = {
+        "better": Column("Order of the better ranker.", key=True),
+        "worse": Column("Order of the worse ranker.", key=True),
+        "relevant": Column("Relevant documents.", key=True),
+        "outcome": Column("Expected outcome: above 0 if the better ranker wins."),
+    }
 
     method: str
     better: tuple[str, ...]
@@ -183,15 +365,17 @@ class Fidelity(Framed):
         """Cases that neither wins: the method does not see the difference."""
         return len(self.outcomes) - self.wins - self.losses
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
         cases = counted(len(self.outcomes), "case")
-        return (
-            f"Fidelity({self.method}: of {cases} the better ranker wins {self.wins},"
-            f" loses {self.losses} and ties {self.ties})"
-        )
+        return [
+            f"{self.method}: of {cases} the better ranker wins {self.wins},"
+            f" loses {self.losses} and ties {self.ties}"
+        ]
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a case."""
+    def facts(self) -> dict[str, Any]:
+        return {"method": self.method, "wins": self.wins, "losses": self.losses, "ties": self.ties}
+
+    def _frame(self) -> pl.DataFrame:
         return pl.DataFrame(
             {
                 "better": self.better,

@@ -2,16 +2,312 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.online.interleaving.credits_of_log import LogCredits, team_credits, units_of
+import numpy as np
+import polars as pl
+from scipy.special import bdtr, ndtri
+
+from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.errors import (
+    InputError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    quoted,
+)
+from cranfield.base.text import counted
+from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
-from cranfield.online.interleaving.outcomes_by_method import Lists, outcomes_by_method
-from cranfield.online.interleaving.preference import Preference
-from cranfield.online.interleaving.two_rankers import of_two, preference_from
+from cranfield.online.interleaving.preference import Preference, of_two, preference_from
 from cranfield.online.log.query_log import QueryLog
+
+SATISFIED = 30.0
+"""Seconds of dwell from which a click counts as satisfied."""
+
+UNITS = ("user", "session", "query", "impression")
+"""What may be counted and resampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogCredits:
+    """Credits of the interleaved pages of a log."""
+
+    rankers: tuple[str, ...]  # In order of UTF-8 bytes
+    values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
+    pages: Ints  # Row of each page in the log
+    notes: tuple[str, ...]  # What was left aside
+
+
+def click_weights(
+    log: QueryLog, clicks: str, pages: pl.DataFrame
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return what the click on each result of pages is worth: `page`, `rank`, `weight`; and notes.
+
+    `all` results that were clicked are worth 1, or only the `first` or `last` one of a page by
+    time, or those that satisfied (`sat`): a dwell of 30 seconds at least; else the name of a column
+    of clicks. A result that was clicked again is worth what its best click is.
+    """
+    log.require("clicks", purpose="a preference")
+    rows = log.clicks.filter(pl.col("rank").is_not_null())
+    rows = rows.join(pages, on="page", how="semi", maintain_order="left")
+    notes: list[str] = []
+    weight: pl.Expr = pl.lit(1.0)
+    if clicks in ("first", "last"):
+        # Clicks stand in order of time; without times in that of the source.
+        rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
+    elif clicks == "sat":
+        log.require("clicks", "dwell", purpose="satisfied clicks")
+        weight = (pl.col("dwell") >= SATISFIED).fill_null(False).cast(pl.Float64)
+        unknown = rows["dwell"].null_count()
+        if unknown:
+            notes.append(f"{counted(unknown, 'click')} of unknown dwell taken for not satisfied")
+    elif clicks != "all":
+        numeric = [name for name, kind in rows.schema.items() if kind.is_numeric()]
+        check_choice("clicks", clicks, ["all", "first", "last", "sat", *numeric[2:]])
+        weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
+        unknown = rows[clicks].null_count()
+        if unknown:
+            notes.append(f"{counted(unknown, 'click')} without {clicks} worth nothing")
+    best = rows.group_by("page", "rank", maintain_order=True).agg(weight.max().alias("weight"))
+    return best, notes
+
+
+def teams_of(log: QueryLog) -> tuple[str, ...]:
+    """Return the teams of a log, in order of UTF-8 bytes."""
+    if "method" not in log.pages.columns:
+        log.require("results", "team", purpose="a preference")
+    known = "team" in log.results.columns
+    names = log.results["team"].drop_nulls().unique() if known else pl.Series(dtype=pl.String)
+    if names.is_empty():
+        raise InputError(
+            "no result has a team: methods other than team draft need the lists (or runs) that were"
+            " interleaved",
+            source=log.source,
+        )
+    return tuple(sorted(names, key=str.encode))
+
+
+def interleaved_pages(log: QueryLog) -> pl.Series:
+    """Tell which pages are interleaved: those with a method or a team; all if none has either."""
+    pages = log.pages
+    known = pl.Series([False]).new_from_index(0, pages.height)
+    if "method" in pages.columns:
+        known |= pages["method"].is_not_null()
+    if "team" in log.results.columns:
+        owned = log.results.filter(pl.col("team").is_not_null())["page"]
+        known |= pl.int_range(pages.height, eager=True).is_in(owned.unique().implode())
+    return known if known.any() else ~known
+
+
+def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
+    """Give each ranker the clicks on the results of its team.
+
+    Of two rankers both take part in every interleaved page, with credit 0 where they own nothing
+    (Radlinski et al., 2008: the team with more clicks wins the impression). Of more, a ranker takes
+    part where it owns a result, as other pages may have interleaved other rankers.
+    """
+    names = teams_of(log)
+    owned = log.results.filter(pl.col("team").is_not_null())
+    weights, notes = click_weights(log, clicks, owned)
+    each = (
+        owned.join(weights, on=["page", "rank"], how="left")
+        .group_by("page", "team")
+        .agg(pl.col("weight").fill_null(0.0).sum())
+        .with_columns(team=pl.col("team").replace_strict(names, range(len(names))))
+    )
+    pages = interleaved_pages(log).arg_true().to_numpy()
+    values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
+    row = np.searchsorted(pages, each["page"].to_numpy())
+    values[row, each["team"].to_numpy()] = each["weight"].to_numpy()
+    without = log.pages.height - len(pages)
+    if without:
+        notes.append(f"{counted(without, 'page')} without teams left aside")
+    if "method" in log.pages.columns:
+        method = log.pages["method"].drop_nulls()
+        other = method.filter(~method.str.starts_with("TeamDraft")).unique().sort()
+        if len(other):
+            notes.append(
+                f"clicks are credited by team, though pages were interleaved by {', '.join(other)}:"
+                " the lists (or runs) are needed to compare them by that method"
+            )
+    return LogCredits(names, values, pages.astype(np.int64), tuple(notes))
+
+
+def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices, int, list[str]]:
+    """Return what a unit is, that of each page as a number, how many there are, and notes."""
+    chosen = log.pages[pages]
+    if unit is None:
+        for name in ("user", "session"):
+            known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
+            if known.n_unique() < len(known):
+                raise PolicyError(
+                    f"{name}s come again ({counted(known.n_unique(), name)},"
+                    f" {counted(len(known), 'page')}), so that pages are not independent: name the"
+                    f" unit, such as unit={name!r}, or unit='impression' if you know better"
+                )
+        unit = "impression"
+    check_choice("unit", unit, UNITS)
+    if unit == "impression":
+        return unit, np.arange(len(pages)), len(pages), []
+    log.require("pages", unit, purpose=f"a preference by {unit}")
+    labels = chosen[unit]
+    unknown = labels.null_count()
+    notes = (
+        [f"{counted(unknown, 'page')} without {unit}, each taken for one of its own"]
+        if unknown
+        else []
+    )
+    code = labels.rank("dense").to_numpy() - 1.0
+    own = np.isnan(code)
+    code[own] = labels.n_unique() + np.arange(own.sum())
+    known_units, place = np.unique(code, return_inverse=True)
+    return unit, place, len(known_units), notes
+
+
+EXACT = 2000
+"""Impressions that decide, up to which the power is computed exactly."""
+
+
+def impressions_needed(
+    outcome: float, decided: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
+) -> float:
+    r"""Return how many impressions the two-sided sign test takes to find a preference.
+
+    Parameters
+    ----------
+    outcome
+        Share of wins of the impressions that are no ties, from 0 to 1.
+    decided
+        Share of the impressions that are no ties, above 0 to 1.
+    power
+        Chance to find the preference.
+    alpha
+        Level of the test.
+
+    Returns
+    -------
+    float
+        Number of impressions, on average over how many are ties; infinite for an outcome of 1/2.
+
+    Notes
+    -----
+    The least number n of impressions that decide from which on the exact test has the power, by the
+    binomial distribution; above 2,000 that of its normal approximation,
+
+    .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
+
+    divided by the share that decides.
+
+    Examples
+    --------
+    >>> impressions_needed(0.6), impressions_needed(0.6, decided=0.5), impressions_needed(1.0)
+    (210.0, 420.0, 6.0)
+    """
+    check_share("power", power)
+    check_share("alpha", alpha)
+    if not (0 <= outcome <= 1 and 0 < decided <= 1):
+        raise PolicyError("an outcome and a share that decides lie between 0 and 1")
+    share = max(outcome, 1 - outcome)
+    if share == 0.5:
+        return np.inf
+    sides = ndtri(1 - alpha / 2) / 2 + ndtri(power) * np.sqrt(share * (1 - share))
+    about = (sides / (share - 0.5)) ** 2
+    if about <= EXACT:
+        number = np.arange(1, int(2 * about) + 100)
+        about = float(np.flatnonzero(_power(number, share, alpha) < power).max(initial=-1)) + 2
+    with np.errstate(over="ignore"):
+        return float(np.ceil(np.ceil(about) / decided))
+
+
+def _power(number: Indices, share: float, alpha: float) -> Floats:
+    """Return the power of the exact test of so many impressions that decide."""
+    # The most losses that are rejected: the chance of as few is at most half of alpha.
+    near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
+    count = near + np.arange(-3, 4)[:, None]
+    small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
+    most = np.where(small, count, -1.0).max(axis=0)
+    known = np.maximum(most, 0)
+    found = bdtr(known, number, 1 - share) + bdtr(known, number, share)
+    return np.asarray(np.where(most >= 0, found, 0.0))
+
+
+Lists = Mapping[str, Mapping[str, Sequence[str]]]
+"""By query, and by ranker: documents, the best first."""
+
+CLICKS = ("all", "first", "last", "sat")
+"""Clicks that methods can hear of; what a click is worth is up to them."""
+
+
+def outcomes_by_method(
+    log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
+) -> LogCredits:
+    """Compare two rankers on each page, as the method of its own or a given one does.
+
+    The values are credits of methods that credit teams; of others the outcome, and 0 for the second
+    ranker.
+    """
+    log.require("results", "doc", purpose="a preference by a method")
+    check_choice("clicks of a method", clicks, CLICKS)
+    if method is None:
+        log.require("pages", "method", purpose="a preference by the method of each page")
+    pages = log.pages.select("query", method="method" if method is None else pl.lit(method))
+    pages = pages.with_columns(page=pl.int_range(pl.len(), dtype=pl.Int64))
+    pages = pages.filter(interleaved_pages(log))
+    used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
+    if used.is_empty():
+        raise InputError("no page has both lists and a method", source=log.source)
+    weights, notes = click_weights(log, clicks, used)
+    shown = log.results.join(used, on="page", how="inner", maintain_order="left")
+    shown = shown.join(weights, on=["page", "rank"], how="left", maintain_order="left")
+    if "team" not in shown.columns:
+        shown = shown.with_columns(team=pl.lit(None, pl.String))
+    pair = tuple(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
+    if len(pair) != 2:
+        raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(pair))}")
+    values = np.zeros((log.pages.height, 2))
+    for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
+        missing = [name for name in pair if name not in lists[query]]
+        if missing:
+            raise PolicyError(f"no list of {quoted(missing[0])} for the query {quoted(query)}")
+        two = {name: lists[query][name] for name in pair}
+        page, found = _of_query(rows, two, str(of), log.source)
+        values[page] = found
+    # A page without results has no clicks: a tie.
+    kept = used["page"].to_numpy()
+    without = log.pages.height - len(kept)
+    if without:
+        notes.append(f"{counted(without, 'page')} without lists or a method left aside")
+    return LogCredits(pair, values[kept], kept, tuple(notes))
+
+
+def _of_query(
+    rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
+) -> tuple[Floats, Floats]:
+    """Return pages of a query, and credits or outcomes, shape (pages, 2)."""
+    length = int(rows["rank"].max())  # type: ignore[arg-type]
+    made = interleave(lists, method, length)
+    code = {doc: k for k, doc in enumerate(made.docs)}
+    known = rows["doc"].replace_strict(code, default=-1, return_dtype=pl.Int64).to_numpy()
+    if (known < 0).any():
+        doc = rows["doc"][int(np.argmax(known < 0))]
+        raise InputError("a page shows a document that no ranker has", source=source, doc=doc)
+    page, place = np.unique(rows["page"].to_numpy(), return_inverse=True)
+    rank = rows["rank"].to_numpy() - 1
+    teams = {name: k for k, name in enumerate(made.rankers)}
+    owner = rows["team"].replace_strict(teams, default=-1, return_dtype=pl.Int64).to_numpy()
+    shape = len(page), length
+    codes, owners = np.full(shape, -1, dtype=np.intp), np.full(shape, -1, dtype=np.intp)
+    clicked = np.zeros(shape, dtype=bool)
+    codes[place, rank], owners[place, rank] = known, owner
+    clicked[place, rank] = (rows["weight"].fill_null(0.0) > 0).to_numpy()
+    if made.method.by_team:
+        return page, made.credits(codes, clicked, owners)
+    found = made.outcomes(codes, clicked, owners)
+    return page, np.stack([found, np.zeros_like(found)], axis=1)
 
 
 def preference(
@@ -67,6 +363,7 @@ def preference(
     >>> found.names, found.wins, found.losses, found.ties
     (('control', 'treatment'), 211, 281, 216)
     """
+    check_several("names", names)
     if lists is not None:
         made = outcomes_by_method(log, lists, method, clicks, names)
     elif method is not None:
@@ -112,6 +409,7 @@ def preference_matrix(
     PolicyError, InputError
         As for :func:`preference`, and for rankers that are never in one page.
     """
+    check_several("names", names)
     made = team_credits(log, clicks)
     kind, code, number, notes = units_of(log, made.pages, unit)
     rankers = tuple(made.rankers if names is None else names)

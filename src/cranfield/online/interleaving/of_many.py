@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,23 +13,22 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.online.interleaving.preference import Preference
-from cranfield.online.interleaving.two_rankers import (
+from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.text import counted
+from cranfield.online.interleaving.preference import (
+    Preference,
     checked_credits,
     of_two,
     preference_from,
     unit_codes,
 )
+from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.of_pvalues import adjusted
-from cranfield.tabular import from_frame
-from cranfield.tabular.frames import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferenceMatrix(Framed):
-    """What impressions say of each pair of several rankers.
+class PreferenceMatrix(Result):
+    """Preferences between all pairs of several rankers.
 
     Attributes
     ----------
@@ -42,8 +41,24 @@ class PreferenceMatrix(Framed):
     correction
         Name of the correction.
     notes
-        What should be known.
+        Remarks on the data.
     """
+
+    name: ClassVar[str] = "pairs"
+    columns: ClassVar[Columns] = {
+        "first": Column("First ranker of the pair.", key=True),
+        "second": Column("Second ranker of the pair.", key=True),
+        "wins": Column("Number of impressions in which the first has more credit."),
+        "losses": Column("Number of impressions in which the second has more credit."),
+        "ties": Column("Number of the other impressions."),
+        "outcome": Column("wins / (wins + losses); null if there are only ties."),
+        "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
+        "low": Column("Lower bound of the confidence interval of Delta, without correction."),
+        "high": Column("Upper bound of that interval."),
+        "Delta p": Column("p-value that belongs to it, without correction.", pvalue=True),
+        "p": Column("p-value of the sign test, without correction.", pvalue=True),
+        "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
+    }
 
     rankers: tuple[str, ...]
     pairs: tuple[Preference, ...]
@@ -104,6 +119,7 @@ class PreferenceMatrix(Framed):
             A score of each ranker, such as its nDCG, the higher the better; or the rankers in
             order, the best first.
         """
+        check_several("reference", reference)
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
         missing = [name for name in self.rankers if name not in reference]
@@ -116,11 +132,7 @@ class PreferenceMatrix(Framed):
         size = len(self.rankers)
         return float(wrong.sum() / (size * (size - 1)))
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row per pair: counts, outcome, Delta, and p-values of the sign test.
-
-        `low`, `high` and `Delta p` belong together, as in :class:`Preference`, without correction.
-        """
+    def _frame(self) -> pl.DataFrame:
         rows = [
             (
                 *(*pair.names, pair.wins, pair.losses, pair.ties, pair.outcome),
@@ -128,22 +140,19 @@ class PreferenceMatrix(Framed):
             )
             for pair, corrected in zip(self.pairs, self.pvalues, strict=True)
         ]
-        names = ["first", "second", "wins", "losses", "ties", "outcome"]
-        names += ["Delta", "low", "high", "Delta p", "p", "corrected p"]
-        frame = pl.DataFrame(rows, schema=names, orient="row")
+        frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
-    def __str__(self) -> str:
-        table = from_frame(self.to_polars(), repr(self)).to_text().rstrip("\n")
+    def note_lines(self) -> list[str]:
         cycles = [f"note: a cycle: {' > '.join([*one, one[0]])}" for one in self.cycles()]
-        return "\n".join([table, *cycles, *(f"note: {note}" for note in self.notes)])
+        return [*cycles, *super().note_lines()]
 
-    def __repr__(self) -> str:
+    def heading(self) -> list[str]:
         unit = self.pairs[0].unit
-        return (
-            f"PreferenceMatrix({counted(len(self.rankers), 'ranker')},"
-            f" {counted(len(self.pairs), 'pair')} by {unit}, {self.correction})"
-        )
+        return [
+            f"{counted(len(self.rankers), 'ranker')},"
+            f" {counted(len(self.pairs), 'pair')} by {unit}, {self.correction}"
+        ]
 
 
 def _shortest_cycle(preferred: Bools, group: Indices) -> list[int]:
@@ -200,6 +209,7 @@ def preference_matrix_by_credits(
     >>> found.cycles(), found.error(["a", "c", "b"])
     ([], 0.3333333333333333)
     """
+    check_several("names", names)
     given = checked_credits(credits)
     code, number = unit_codes(units, len(given))
     kind = "impression" if units is None else unit

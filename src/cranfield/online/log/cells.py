@@ -1,15 +1,126 @@
-"""What a cell of a log may hold, turned into typed columns by expressions, whole or lazily."""
+"""Tables of logs, their cells turned into typed columns by expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from os import PathLike, fspath
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 
+from cranfield.base.errors import InputError, quoted
+from cranfield.sessions.reading import columns_of_mapping
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns, Table, csv_frame, fitted, parquet_frame, read_columns
+from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.text import decoded, json_lines, parsed_json
 from cranfield.sources.values import Cells, Kind, absent, plain
+
+Types = Mapping[str, Any]
+_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+_LONE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+)
+"""Half of a pair that stands for one character, which is no text."""
+
+_WRAPPED = re.compile(rb'\s*\{\s*"(?:(index|create)"\s*:\s*\{|_index"\s*:.*"_source")')
+"""The first line of a bulk file of OpenSearch, or of its hits."""
+_BULK = (
+    "an OpenSearch bulk file, with an action line above each record; write UBI queries by jq -c"
+    " 'select(.query_id and (.action_name|not))', UBI events by jq -c 'select(.action_name)'"
+)
+_HITS = "OpenSearch hits, with records inside _source; write the records by jq -c ._source"
+
+BOM = b"\xef\xbb\xbf"
+
+
+def is_blank(raw: bytes) -> bool:
+    """Tell whether a file has no text, but perhaps the mark with which text begins."""
+    return not raw.removeprefix(BOM).strip()
+
+
+def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
+    """Read objects, one a line, of which the other fields are left out.
+
+    types: of the fields, where values that are text hold anything; by default all fields, as text.
+    """
+    raw = raw.removeprefix(BOM)
+    if wrapped := _WRAPPED.match(raw):
+        found = _BULK if wrapped[1] else _HITS
+        raise InputError(f"expected {what}, one a line, got {found}", source=source)
+    if b"\\u" in raw and (lone := _LONE.search(raw)):
+        line = raw.count(b"\n", 0, lone.start()) + 1
+        raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
+    try:
+        if types is None:
+            types = _fields(raw)
+        frame = pl.read_ndjson(raw, schema=types)
+    except _ERRORS:
+        raise _bad_line(raw, source, what, types) from None
+    texts = frame.select(pl.col(pl.String).str.contains(r"^[\[{]"))
+    nested = [column.name for column in texts if column.any()]
+    if nested:
+        for record, line in zip(*json_lines(decoded(raw, source), source), strict=True):
+            name = next((one for one in nested if isinstance(record.get(one), (list, dict))), None)
+            if name is not None:
+                reason = f"expected text or a number in {quoted(name)}, got {quoted(record[name])}"
+                raise InputError(reason, source=source, line=line)
+    elif any(raw.count(f'"{name}"'.encode()) > frame.height for name in frame.columns):
+        # Perhaps an object has a name twice, which is refused: the reader takes the first.
+        json_lines(decoded(raw, source), source)
+    return frame
+
+
+def numbered_records(raw: bytes, source: str, what: str, types: Types) -> pl.DataFrame:
+    """Read objects as :func:`records` does, each with its `line`."""
+    frame = records(raw, source, what, types)
+    lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
+    return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
+
+
+def _fields(raw: bytes) -> Types:
+    """Tell the fields that some line has; plain values are text until they are needed."""
+    # Without reading: a number where another line says true or false is read as text later.
+    found = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
+    return {name: kind if kind.is_nested() else pl.String for name, kind in found.items()}
+
+
+def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
+    lines = raw.splitlines(keepends=True)
+    low, high = 0, len(lines)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            part = b"".join(lines[low:middle])
+            if part.strip():
+                pl.read_ndjson(part, schema=types, infer_schema_length=None)
+            low = middle
+        except _ERRORS:
+            high = middle
+    try:
+        parsed = parsed_json(lines[low].decode(), source, low + 1)
+    except UnicodeDecodeError:
+        return InputError("is not UTF-8 text", source=source, line=low + 1)
+    except InputError as error:
+        return error
+    reason = "is no object" if not isinstance(parsed, dict) else f"is no record of {what}"
+    return InputError(reason, source=source, line=low + 1)
+
+
+def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
+    """Number the lines of rows below a head; None where a row may not be a line."""
+    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    if lines == rows + head:
+        return range(head + 1, head + 1 + rows)
+    if head or rows > 1_000_000:
+        return None
+    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    return filled if len(filled) == rows else None
+
 
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
@@ -295,3 +406,171 @@ TIME = _cell(
     blank=("", "na"),
     stages=_time_of_text,
 )
+
+
+def _schema(
+    kind: str, *columns: Column, decisive: tuple[str, ...] = ("status", "count", "weight")
+) -> Schema:
+    return Schema(kind, columns, mapping=columns_of_mapping(kind), decisive=decisive)
+
+
+_OF_PAGES = (
+    optional("user", NAME),
+    optional("session", NAME),
+    optional("time", TIME),
+    optional("variant", NAME),
+    optional("found", NUMBER),
+    optional("method", NAME),
+)
+_OF_RESULTS = (
+    optional("team", NAME, "ranker"),
+    optional("propensity", PROPENSITY),
+    optional("grade", GRADE),
+)
+_QUERY = Column("query", ID)
+_DWELL = optional("dwell", SECONDS, called="dwell")
+_COUNTED = optional("clicks", TIMES)
+_CENSORED = optional("censored", FLAG)
+
+PAGES = _schema("table of pages", Column("id", ID, "page", called="page"), _QUERY, *_OF_PAGES)
+RESULTS = _schema(
+    "table of results",
+    Column("page", ID),
+    Column("doc", ID),
+    optional("rank", RANK),
+    *_OF_RESULTS,
+)
+CLICKS = _schema(
+    "table of clicks",
+    Column("page", ID),
+    optional("rank", RANK, "clicked rank"),
+    optional("doc", NAME),
+    optional("time", TIME, "time of click"),
+    optional("end", TIME, called="time"),
+    _COUNTED,
+    _DWELL,
+    _CENSORED,
+    decisive=("status", "count", "weight", "event"),
+)
+FLAT = _schema(
+    "table of shown results",
+    Column("page", ID),
+    _QUERY,
+    optional("doc", NAME),
+    optional("rank", RANK),
+    _COUNTED,
+    *_OF_PAGES,
+    *_OF_RESULTS,
+    optional("click_time", TIME, "clicked at"),
+    _DWELL,
+    _CENSORED,
+)
+
+
+SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
+
+_WHOLE = ("a whole number", lambda dtype: dtype.is_integer())
+_REAL = ("a number", lambda dtype: dtype.is_numeric())
+_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
+OF_DATABASES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
+    **dict.fromkeys(("propensity", "dwell"), _REAL),
+    **dict.fromkeys(("time", "end"), _TIME),
+    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
+}
+"""Types of the columns of databases that are not text."""
+
+
+def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
+    """Read a table of a log; rows know their lines where each is one line of a file.
+
+    empty: whether it may be without rows.
+    """
+    if empty and is_blank_file(data):
+        return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
+    columns = columns_of(data, schema)
+    return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
+
+
+def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
+    """Make a table of columns with the names of the schema, and perhaps the `line` of each row."""
+    lines = frame["line"].to_list() if "line" in frame.columns else None
+    return _made(frame.to_dict(), schema, source, lines, empty)
+
+
+def _made(
+    cells: Mapping[str, Cells],
+    schema: Schema,
+    source: str,
+    lines: Sequence[int] | None,
+    empty: bool,
+) -> Table:
+    if empty and not max(map(len, cells.values()), default=0):
+        frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
+        return Table(frame, source, tuple(cells))
+    return fitted(cells, schema, source, lines)
+
+
+def rows_of(table: Table, rows: pl.Series) -> Table:
+    """Take some rows of a table, by their places, with their lines."""
+    lines = None if table.lines is None else pl.Series(table.lines)[rows].to_list()
+    return replace(table, frame=table.frame[rows], lines=lines)
+
+
+def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
+    """Refuse a lazy table with a column of counts or weights, or of how often rows were clicked."""
+    names = table.collect_schema().names()
+    for k in _COUNTED.named_in(names) if schema is CLICKS else ():
+        reason = f"expected a row for each click, got a column {quoted(names[k])}"
+        raise InputError(reason, source=source)
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    Columns(source, names, cells).tell_unused(replace(schema, asked=True), [])
+
+
+def is_blank_file(data: Any) -> bool:
+    """Return True for a file of JSON lines without a line; an empty CSV file has a header."""
+    if not isinstance(data, (str, PathLike)):
+        return False
+    source = Source(fspath(data))
+    if FORMAT_OF_SUFFIX.get(source.suffix) != "jsonl":
+        return False
+    with source.open() as stream:
+        return is_blank(stream.read(4096))
+
+
+def columns_of(data: Any, schema: Schema) -> Columns:
+    """Read a table, and nothing yet of what its columns hold; one that is read stays as it is."""
+    if isinstance(data, Columns):
+        return data
+    if isinstance(data, pl.DataFrame):
+        return _of_polars(data, schema.kind)
+    if not isinstance(data, (str, PathLike)):
+        return read_columns(data, schema)
+    source = Source(fspath(data))
+    form = FORMAT_OF_SUFFIX.get(source.suffix, "")
+    if form not in {"csv", "tsv", "parquet", "jsonl"}:
+        return read_columns(data, schema)
+    raw, name = source.read(), source.name
+    if is_blank(raw):
+        raise schema.empty(name)
+    if form == "parquet":
+        return _of_polars(parquet_frame(raw, name), name)
+    if form == "jsonl":
+        frame = records(raw, name, f"a {schema.kind}")
+        if isinstance(kind := frame.schema.get("results"), pl.List) and kind.inner.is_nested():
+            # A page is a line, and its results are listed.
+            lines = pl.Series(lines_of_rows(raw, frame.height) or [None] * frame.height)
+            frame = frame.with_columns(lines.alias("(line)"))
+            frame = frame.explode("results", empty_as_null=True, keep_nulls=True).unnest("results")
+            return _of_polars(frame.drop("(line)"), name, frame["(line)"].to_list())
+    else:
+        frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
+    return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))
+
+
+def _of_polars(frame: pl.DataFrame, name: str, lines: Sequence[int] | None = None) -> Columns:
+    return Columns(name, frame.columns, lambda k: frame.get_columns()[k], lines)

@@ -1,20 +1,118 @@
-"""A query log: pages that users saw, results on them, and clicks."""
+"""A query log: pages that users saw, the results on them, clicks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.showing import Plotted
-from cranfield.base.words import counted
-from cranfield.online.log.writing import write_tables
+from cranfield.base.text import counted
+from cranfield.collection.files.writing import write_table
 from cranfield.tabular import frame_html
+
+FORMATS = ("csv", "parquet", "jsonl", "ubi")
+"""Formats in which logs are written."""
+
+_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+def write_tables(
+    pages: pl.DataFrame,
+    results: pl.DataFrame,
+    clicks: pl.DataFrame | None,
+    folder: str | PathLike[str],
+    form: str,
+) -> None:
+    """Write the tables of a log into a folder; `page` of results and clicks is a row of pages.
+
+    clicks: None where the log does not tell of any, so that it is read back without.
+    """
+    check_choice("format", form, FORMATS)
+    given = {"results": results if results.height or form == "ubi" else None, "clicks": clicks}
+    named = {
+        name: frame.with_columns(page=pages["id"].gather(frame["page"]))
+        for name, frame in given.items()
+        if frame is not None
+    }
+    if form == "ubi":
+        tables = _ubi(pages, **named)
+    else:
+        tables = {"pages": pages.rename({"id": "page"}), **named}
+    target = Path(fspath(folder))
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be made: {reason}", source=str(target)) from error
+    suffix = "jsonl" if form == "ubi" else form
+    times = [] if form == "parquet" else [pl.col(pl.Datetime).dt.strftime(_TIME)]
+    for name, table in tables.items():
+        write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
+
+
+def _ubi(
+    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
+) -> dict[str, pl.DataFrame]:
+    """Make queries, and events of clicks and of all that the list of found documents cannot say."""
+    hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
+    counted = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
+    plain = bool(hits.select(counted.all()).item()) and results.columns == ["page", "rank", "doc"]
+    queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
+    of_query = {
+        "query_id": "id",
+        "user_query": "query",
+        "client_id": "user",
+        "timestamp": "time",
+        "query_response_hit_ids": "doc",
+    }
+    inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
+    there = {new: old for new, old in inside.items() if old in pages.columns}
+    attributes = [pl.col(old).alias(new) for new, old in there.items()]
+    asked = queries.select(
+        *(pl.col(old).alias(new) for new, old in of_query.items() if old in queries.columns),
+        *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
+    ).with_columns(pl.col("query_response_hit_ids").fill_null([]))
+    events = [] if plain else [_events(results, "impression", pages)]
+    events += [] if clicks is None else [_events(clicks, "click", pages)]
+    if not events:
+        return {"ubi_queries": asked}
+    return {"ubi_queries": asked, "ubi_events": pl.concat(events, how="diagonal_relaxed")}
+
+
+def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
+    """Make an event of each result or click; what is no part of the standard is an attribute."""
+    own = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
+    given = [name for name in ("session", "time") if name in pages.columns]
+    rows = rows.join(
+        pages.select("id", *(pl.col(name).alias(f"page_{name}") for name in given)),
+        left_on="page",
+        right_on="id",
+        how="left",
+        maintain_order="left",
+    )
+    at = "time" if action == "click" else "page_time"
+    attributes = pl.struct(
+        pl.struct(object_id="doc").alias("object"),
+        pl.struct(ordinal="rank").alias("position"),
+        *own,
+    )
+    return rows.select(
+        pl.lit(action).alias("action_name"),
+        pl.col("page").alias("query_id"),
+        *([pl.col("page_session").alias("session_id")] if "session" in given else []),
+        *([pl.col(at).alias("timestamp")] if at in rows.columns else []),
+        attributes.alias("event_attributes"),
+    )
+
 
 PAGES: dict[str, pl.DataType] = {
     "id": pl.String(),
@@ -228,3 +326,86 @@ def made_log(
         source=source,
         tells_clicks=clicks is not None,
     )
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 366 * 86400.0
+
+
+def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
+    """Cut the pages of each user into sessions; a session that is there already is replaced.
+
+    A page starts a new session when it comes more than `timeout` after all that its user did
+    before: the pages, the clicks on them, and as far as it is known the reading of what was clicked
+    (Ferro and Sanderson's *Evaluation of IR Systems*, section 6.1; 30 minutes are usual: He and
+    Göker 2000).
+
+    Parameters
+    ----------
+    log
+        A log that knows the user and the time of its pages.
+    timeout
+        Such as `"30m"`, `"90s"`, `"1h"`, a number of seconds, or a timedelta; up to a year.
+
+    Returns
+    -------
+    QueryLog
+        The same log, in which `session` is the user and the number of the session, as in `u7-2`.
+        Pages of no user belong to no session.
+
+    Raises
+    ------
+    InputError
+        Without the user or the time of some page.
+    PolicyError
+        For a timeout that is none.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> pages = {"page": [1, 2, 3], "query": ["a", "b", "c"], "user": ["u", "u", "u"],
+    ...          "time": ["2026-03-02 10:00", "2026-03-02 10:20", "2026-03-02 11:00"]}
+    >>> cf.online.sessionise(cf.online.read_log(pages)).pages["session"].to_list()
+    ['u-1', 'u-1', 'u-2']
+    """
+    limit = round(_seconds(timeout) * 1e6)
+    log.require("pages", "user", "time", purpose="a session")
+    if log.pages["time"].null_count():
+        raise InputError("a session needs the time of every page", source=log.source)
+    pages = log.pages.select("user", "time", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    pages = pages.join(_last_click(log), on="page", how="left", maintain_order="left")
+    pages = pages.sort("user", "time", "page")
+    end = pl.max_horizontal("time", "left").cum_max().shift(1).over("user")
+    quiet = (pl.col("time") - end).dt.total_microseconds() > limit
+    pages = pages.with_columns(number=quiet.fill_null(True).cast(pl.Int64).cum_sum().over("user"))
+    named = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
+    kept = [name for name in log.pages.columns if name != "session"]
+    place = kept.index("user") + 1
+    columns = [*kept[:place], "session", *kept[place:]]
+    return replace(log, pages=log.pages.with_columns(named["session"]).select(columns))
+
+
+def _last_click(log: QueryLog) -> pl.DataFrame:
+    """Tell when the last click on each page was left, or made where that is not known."""
+    if "time" not in log.clicks.columns:
+        return pl.DataFrame(schema={"page": pl.Int64(), "left": pl.Datetime("us", "UTC")})
+    end = pl.col("time")
+    if "dwell" in log.clicks.columns:
+        read = (pl.col("dwell").fill_null(0).clip(0, _LONGEST) * 1e6).round().cast(pl.Int64)
+        end = end + pl.duration(microseconds=read)
+    return log.clicks.group_by("page").agg(end.max().alias("left"))
+
+
+def _seconds(timeout: Any) -> float:
+    if isinstance(timeout, timedelta):
+        seconds = timeout.total_seconds()
+    elif isinstance(timeout, str):
+        found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([smhd])\s*", timeout)
+        seconds = float(found[1]) * _UNITS[found[2]] if found else 0
+    elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
+        seconds = float(timeout)
+    else:
+        seconds = 0
+    if not 0 < seconds <= _LONGEST:
+        raise PolicyError(f"timeout {quoted(timeout)} is no time such as 30m, up to a year")
+    return seconds

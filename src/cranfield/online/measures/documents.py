@@ -4,46 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from cranfield.base.checks import numbers
-from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.words import counted
+from cranfield.base.errors import InputError, PolicyError, check_several, numbers
+from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
-from cranfield.online.measures.log_tables import LogTables, collected, tables_of
 from cranfield.online.measures.measuring import Log
-from cranfield.tabular import from_frame
-from cranfield.tabular.frames import Framed
-
-SHOWN = 20
-"""Rows that print."""
+from cranfield.online.measures.page_table import LogTables, collected, tables_of
+from cranfield.result import Column, Columns, TableResult
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExpectedClicks(Framed):
+class ExpectedClicks(TableResult):
     """Clicks on documents over those expected at their ranks; made by :func:`coec`.
 
     Attributes
     ----------
-    table
-        A row a query and document, in order of UTF-8 bytes: on how many pages it was `shown` and
-        `clicked`, how many clicks were `expected`, and `coec`, the ratio, null where none was
-        expected.
+    rows
+        The table, in order of UTF-8 bytes.
     rates
-        Share of the shown results that were clicked, by rank.
+        Proportion of the shown results that were clicked, by rank.
     """
 
-    table: pl.DataFrame
-    rates: dict[int, float]
+    name: ClassVar[str] = "clicks"
+    columns: ClassVar[Columns] = {
+        "query": Column("Query.", key=True),
+        "doc": Column("Document.", key=True),
+        "shown": Column("Number of pages that show it."),
+        "clicked": Column("Number of these on which it was clicked."),
+        "expected": Column("Number of clicks expected at its ranks."),
+        "coec": Column("clicked / expected; null if none is expected."),
+    }
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table."""
-        return self.table
+    rates: dict[int, float]
 
     def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, shown: int = 1) -> Qrels:
         """Return judgments by clicks: the grade is the number of cuts that COEC reaches.
@@ -62,22 +60,18 @@ class ExpectedClicks(Framed):
         InputError
             Where nothing was shown so often.
         """
+        check_several("cuts", cuts)
         limits = numbers(list(cuts), "cuts")
         if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
             raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
-        kept = self.table.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
+        kept = self.rows.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
         if kept.is_empty():
             raise InputError(f"no document was shown on {counted(shown, 'page')}")
         grade = np.searchsorted(limits, kept["coec"].to_numpy(), side="right")
         return read_qrels(kept.select(topic="query", doc="doc").with_columns(grade=grade))
 
-    def __str__(self) -> str:
-        beyond = self.table.height - SHOWN
-        more = f"\n{counted(beyond, 'more row')}" if beyond > 0 else ""
-        return from_frame(self.table[:SHOWN], "Clicks over expected clicks").to_text() + more
-
-    def __repr__(self) -> str:
-        return f"ExpectedClicks({counted(self.table.height, 'query-document pair')})"
+    def heading(self) -> list[str]:
+        return [f"clicks over expected clicks of {counted(len(self.rows), 'query-document pair')}"]
 
 
 def coec(log: Log) -> ExpectedClicks:
@@ -102,7 +96,7 @@ def coec(log: Log) -> ExpectedClicks:
     >>> pages = pl.DataFrame({"page": [0, 1], "query": "q"})
     >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2] * 2, "doc": list("abab")})
     >>> clicks = pl.DataFrame({"page": [0, 1, 1], "rank": [1, 1, 2]})
-    >>> coec({"pages": pages, "results": results, "clicks": clicks}).table.rows()
+    >>> coec({"pages": pages, "results": results, "clicks": clicks}).rows.rows()
     [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
     """
     tables = _with_documents(log, "COEC")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.checks import check_choice, numbers
-from cranfield.base.errors import InputError, MeasureError, PolicyError
-from cranfield.base.words import counted
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, numbers
+from cranfield.base.text import counted
 from cranfield.online.measures.measuring import Log, ready
 from cranfield.online.measures.online_measure import OnlineMeasure
+from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.of_pvalues import adjusted
-from cranfield.tabular import from_frame
-from cranfield.tabular.frames import Framed
 
 _HALF = 1e-9
 """How near to one half a share of survivors is taken for it, which rounding can miss."""
@@ -79,7 +78,7 @@ def curve(times: Floats, seen: Bools) -> Curve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Survival(Framed):
+class Survival(Result):
     """How long something lasts, by group; made by :func:`survival`.
 
     Attributes
@@ -90,20 +89,37 @@ class Survival(Framed):
         The variants; the name of the log where there are none.
     curves
         The Kaplan-Meier estimate of each.
-    table
-        A row a group: `number`, `censored`, `without` (not known at all), `median`, `mean` up to
-        the horizon and its standard `error`; beside them `seen_mean` and `seen_median` of what was
-        seen to end, which are too short where much is censored.
+    table, tests
+        The tables `survival` and `logrank`.
     horizon
-        Time up to which means go.
-    tests
-        A row a pair of groups: the `statistic` of the log-rank test (normal), its `pvalue`, and
-        that `adjusted` for all pairs.
+        Time up to which means are taken.
     correction
         How p-values are adjusted.
     outside
-        Values of no variant, which are left out.
+        Values of no variant, which are excluded.
     """
+
+    name: ClassVar[str] = "survival"
+    columns: ClassVar[Mapping[str, Columns]] = {
+        "survival": {
+            "*": Column("Group: the variant, or the log.", key=True),
+            "number": Column("Number of values, seen to end or censored."),
+            "censored": Column("Number of values that are only known to be at least so long."),
+            "without": Column("Number of values that are not known at all."),
+            "median": Column("Kaplan-Meier median; null if more than half of the values last."),
+            "mean": Column("Mean up to the horizon."),
+            "error": Column("Standard error of this mean."),
+            "seen_mean": Column("Mean of the values that were seen to end, which is too short."),
+            "seen_median": Column("Median of the values that were seen to end."),
+        },
+        "logrank": {
+            "first": Column("First group of the pair.", key=True),
+            "second": Column("Second group of the pair.", key=True),
+            "statistic": Column("Statistic of the log-rank test, about normal."),
+            "pvalue": Column("Its two-sided p-value.", pvalue=True),
+            "adjusted": Column("p-value after the correction.", pvalue=True),
+        },
+    }
 
     measure: str
     groups: tuple[str, ...]
@@ -114,21 +130,21 @@ class Survival(Framed):
     correction: str
     outside: int = 0
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table."""
-        return self.table
+    def frames(self) -> dict[str, pl.DataFrame]:
+        tests = {"logrank": self.tests} if self.tests.height else {}
+        return {"survival": self.table, **tests}
 
-    def __str__(self) -> str:
-        parts = [from_frame(self.table, f"{self.measure}, means up to {self.horizon:g}").to_text()]
-        if self.tests.height:
-            parts.append(from_frame(self.tests, f"Log-rank, {self.correction}").to_text())
-            parts.append(f"note: {INDEPENDENT}\n")
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Assumptions of the tests, and the number of values without a variant."""
+        notes = [INDEPENDENT] if self.tests.height else []
         if self.outside:
-            parts.append(f"note: {counted(self.outside, 'value')} of no variant left out\n")
-        return "\n".join(parts).rstrip("\n")
+            notes.append(f"{counted(self.outside, 'value')} of no variant excluded")
+        return tuple(notes)
 
-    def __repr__(self) -> str:
-        return f"Survival({self.measure}, {counted(len(self.groups), 'group')})"
+    def heading(self) -> list[str]:
+        tests = f"; log-rank tests, {self.correction}" if self.tests.height else ""
+        return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
 
 
 INDEPENDENT = "log-rank takes all values for independent; several of a user are not"

@@ -1,28 +1,371 @@
-"""What a new ranker would be worth, from clicks on what others showed."""
+"""What a new ranker would be worth, by the chance that each rank is looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.worth_of_documents import worth
-from cranfield.base.arrays import Floats
-from cranfield.base.checks import numbers
-from cranfield.base.errors import InputError, MeasureError, PolicyError
-from cranfield.base.words import counted
+from cranfield.assess.estimates.by_document import worth
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_choice,
+    check_share,
+    check_whole,
+    numbers,
+)
+from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.measures import Measure, parse_measure
+from cranfield.measures import parse_measure
+from cranfield.measures.base import Measure
+from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.limits_by_unit import LimitsBy, two_means
 from cranfield.online.off_policy.policy_value import check_clip, unit_codes
-from cranfield.online.off_policy.rank_propensities import RankPropensities
-from cranfield.online.off_policy.value_with_limits import PolicyValue, WeightSummary
+from cranfield.online.off_policy.value import SAME, LimitsBy, PolicyValue, WeightSummary, two_means
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import t_limits
+
+STEPS = 100
+"""Newton steps at most; a handful is usual."""
+
+SMALLEST = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
+"""Documents without a click in a cell, at least; the last one is as good as none."""
+
+
+class Harvest(NamedTuple):
+    """Rates of documents that were seen at two ranks, summed by query.
+
+    A row is a query, a rank and the other rank: `clicked` sums clicks over impressions there, each
+    document weighing the same, and `not_clicked` what is left to the number of documents.
+    """
+
+    query: Indices
+    rank: Indices
+    other: Indices
+    clicked: Floats
+    not_clicked: Floats
+    pairs: int
+
+
+def harvest(shown: pl.DataFrame) -> Harvest:
+    """Collect documents that a query shows at two ranks.
+
+    `shown` has query, doc, rank and whether it was clicked.
+    """
+    cells = shown.group_by("query", "doc", "rank").agg(pl.col("clicked").mean())
+    both = cells.join(cells.select("query", "doc", other="rank"), on=["query", "doc"])
+    both = both.filter(pl.col("rank") != pl.col("other"))
+    sums = both.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
+    sums = sums.sort("query", "rank", "other")
+    clicked = sums["clicked"].to_numpy()
+    return Harvest(
+        (sums["query"].rank("dense").cast(pl.Int64) - 1).to_numpy().astype(np.intp),
+        sums["rank"].to_numpy().astype(np.intp),
+        sums["other"].to_numpy().astype(np.intp),
+        clicked,
+        sums["number"].to_numpy() - clicked,
+        both.height // 2,
+    )
+
+
+def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
+    r"""Estimate examination by rank, relative to rank 1, and errors of the logarithms.
+
+    Clicks at rank k of documents seen at k and k' have chance :math:`x_k r_{kk'}` with r the same
+    at both, and the likelihood of all pairs is maximised (Agarwal et al., 2019, AllPairs). In
+    logarithms it is concave: Newton's method. Errors are those of a sandwich over queries. NaN for
+    ranks that no pairs link with rank 1, 0 for those without a click in any pair.
+    """
+    value, error = np.full(depth, np.nan), np.full(depth, np.nan)
+    clicks = np.bincount(found.rank, weights=found.clicked, minlength=depth + 1)
+    seen = np.bincount(found.rank, minlength=depth + 1) > 0
+    value[seen[1:] & (clicks[1:] == 0)] = 0.0
+    linked = _linked(found, clicks > 0, depth)
+    value[0], error[0] = 1.0, 0.0
+    used = linked[found.rank] & linked[found.other]
+    if not used.any():
+        return value, error
+    ranks = np.flatnonzero(linked)
+    ranks = ranks[ranks > 1]
+    low, high = np.minimum(found.rank, found.other), np.maximum(found.rank, found.other)
+    pair = low * (depth + 1) + high
+    of_pair = np.bincount(pair, weights=found.clicked * used, minlength=(depth + 1) ** 2)
+    # A pair without any click says that its documents are never clicked.
+    used &= of_pair[pair] > 0
+    kept, column = np.unique(pair[used], return_inverse=True)
+    cell, row = np.unique(pair[used] * (depth + 1) + found.rank[used], return_inverse=True)
+    design = np.zeros((cell.size, ranks.size + kept.size))
+    of_rank = np.full(depth + 1, -1)
+    of_rank[ranks] = np.arange(ranks.size)
+    place = of_rank[found.rank[used]]
+    design[row[place >= 0], place[place >= 0]] = 1
+    design[row, ranks.size + column] = 1
+    c, n = (
+        np.bincount(row, weights=part[used]).astype(np.float64)
+        for part in (found.clicked, found.not_clicked)
+    )
+    beta = _newton(design, c, n, ranks.size)
+    n = np.maximum(n, SMALLEST[-1])
+    odds, slope = _terms(design @ beta)
+    queries = int(found.query.max()) + 1
+    score = np.zeros((queries, cell.size))
+    np.add.at(
+        score,
+        (found.query[used], row),
+        found.clicked[used] - found.not_clicked[used] * odds[row],
+    )
+    inverse = np.linalg.pinv(design.T @ (design * (n * slope)[:, None]))
+    terms = score @ design @ inverse
+    value[ranks - 1] = np.exp(beta[: ranks.size])
+    if queries > 1:
+        variance = queries / (queries - 1) * np.square(terms).sum(axis=0)
+        error[ranks - 1] = np.sqrt(variance[: ranks.size])
+    return value, error
+
+
+def _terms(z: Floats) -> tuple[Floats, Floats]:
+    """Odds e^z / (1 - e^z) and their derivative."""
+    odds = np.exp(z) / -np.expm1(z)
+    return odds, odds * (1 + odds)
+
+
+def _newton(design: Floats, c: Floats, n: Floats, ranks: int) -> Floats:
+    """Maximise the sum of c z + n log(1 - e^z), where z = design beta is at most 0.
+
+    A cell that is always clicked has its maximum at z = 0, which is approached with ever smaller n.
+    """
+    beta = np.zeros(design.shape[1])
+    pairs = design[:, ranks:]
+    beta[ranks:] = np.log(np.clip((c @ pairs) / ((c + n) @ pairs), 1e-9, 0.95))
+    for smallest in SMALLEST if n.min() < SMALLEST[0] else SMALLEST[-1:]:
+        beta = _maximised(beta, design, c, np.maximum(n, smallest))
+    return beta
+
+
+def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
+    def worth(beta: Floats) -> float:
+        z = design @ beta
+        return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
+
+    now = worth(beta)
+    for _ in range(STEPS):
+        odds, slope = _terms(design @ beta)
+        curvature = design.T @ (design * (n * slope)[:, None])
+        step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
+        size = 1.0
+        while (after := worth(beta + size * step)) < now and size > 1e-12:
+            size /= 2
+        if after <= now:
+            break
+        beta, now = beta + size * step, after
+    return beta
+
+
+def _linked(found: Harvest, clicked: Bools, depth: int) -> Bools:
+    """Ranks with clicks that pairs link with rank 1, directly or by way of others."""
+    linked = np.zeros(depth + 1, dtype=bool)
+    linked[1] = clicked[1]
+    for _ in range(depth):
+        linked[found.other[linked[found.rank]]] = True
+        linked &= clicked
+    return linked
+
+
+METHODS = {
+    "swaps": "clicks on two documents that were shown in both orders, at rank 1 and at rank k",
+    "AllPairs": "documents that were seen at two ranks, all pairs of ranks together",
+    "EM": "the position-based model, by expectation maximisation",
+}
+"""Ways to estimate the chance to look at a rank."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankPropensities(Result):
+    """Probability to examine a rank, relative to rank 1; made by :func:`rank_propensities`.
+
+    Attributes
+    ----------
+    method
+        Method of estimation.
+    values, low, high
+        The propensities by rank from 1, and their confidence intervals; NaN if the log does not
+        determine them.
+    pairs
+        Pairs that it rests on: of two documents for `swaps`, of a document and two ranks for
+        `AllPairs`; 0 for `EM`.
+    queries
+        Queries of the log.
+    confidence
+        Of the intervals, each by itself.
+    notes
+        Remarks on the data.
+    """
+
+    name: ClassVar[str] = "propensities"
+    columns: ClassVar[Columns] = {
+        "rank": Column("Rank, from 1.", key=True),
+        "propensity": Column(
+            "Probability to examine the rank, relative to rank 1; null if the log does not"
+            " determine it."
+        ),
+        "low": Column("Lower bound of the confidence interval, each by itself."),
+        "high": Column("Upper bound of that interval."),
+    }
+
+    method: str
+    values: Floats
+    low: Floats
+    high: Floats
+    pairs: int
+    queries: int
+    confidence: float
+    notes: tuple[str, ...]
+
+    @property
+    def ranks(self) -> Ints:
+        """The ranks, from 1."""
+        return np.arange(1, self.values.size + 1)
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame(
+            {"rank": self.ranks, "propensity": self.values, "low": self.low, "high": self.high}
+        ).with_columns(pl.selectors.float().fill_nan(None))
+
+    def heading(self) -> list[str]:
+        known = int((~np.isnan(self.values)).sum())
+        rests = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
+        return [f"{self.method}, {counted(known, 'rank')}{rests}"]
+
+
+def rank_propensities(
+    log: QueryLog, method: str = "AllPairs", *, depth: int = 10, confidence: float = 0.95
+) -> RankPropensities:
+    r"""Estimate how likely users look at each rank, relative to rank 1, from what they clicked.
+
+    It is assumed that a click needs a look at the rank, with chance :math:`x_k`, and a document
+    that attracts, and that both are independent (the position-based model).
+
+    **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the
+    clicks at k by those at 1, where both orders weigh the same. That is an experiment if a coin
+    decided on the order (Joachims, Swaminathan and Schnabel, 2017, section 6).
+    **AllPairs**: intervention harvesting, without an experiment: what different rankers, or the
+    same one in time, showed at different ranks; maximum likelihood over all pairs of ranks (Agarwal
+    et al., 2019). It assumes that users and their needs do not differ between the rankers.
+    **EM**: examination of the position-based model as :func:`train` fits it, with its priors.
+
+    Parameters
+    ----------
+    log
+        Pages with all their results and clicks; several clicks on a result are one.
+    method
+        `swaps`, `AllPairs` or `EM`.
+    depth
+        Ranks, from 2.
+    confidence
+        Of the limits: by queries as the sample (for `swaps` by Student's t, from a ratio of
+        sums; for `AllPairs` a sandwich), of logarithms. `EM` has none.
+
+    Raises
+    ------
+    InputError
+        For a log without results, or in which nothing was seen at two ranks.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = rank_propensities(cf.online.simulated_log(), depth=5)
+    >>> found
+    RankPropensities(AllPairs, 5 ranks, ... pairs)
+    """
+    check_choice("method", method, METHODS)
+    check_whole("depth", depth, 2, 1000)
+    check_share("confidence", confidence)
+    log.require("results", purpose="a propensity of ranks")
+    queries = log.pages["query"].n_unique()
+    notes: list[str] = []
+    pairs = 0
+    if method == "EM":
+        frame = train(log, "PBM").parameters["examination"].filter(pl.col("rank") <= depth)
+        value, error = np.full(depth, np.nan), np.full(depth, np.nan)
+        value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
+        notes.append("EM has no limits")
+    else:
+        page = log.pages.select("query").with_row_index("page").cast({"page": pl.Int64})
+        shown = log.shown.filter(pl.col("rank") <= depth).join(page, on="page", how="left")
+        shown = shown.with_columns(clicked=(pl.col("clicks") > 0).cast(pl.Float64))
+        if method == "swaps":
+            value, error, pairs = _swaps(shown, depth)
+        else:
+            found = harvest(shown)
+            pairs = found.pairs
+            value, error = all_pairs(found, depth)
+        if not pairs:
+            raise InputError(
+                f"nothing was shown at two ranks, as {method} needs", source=log.source
+            )
+    same = (error <= SAME) & (np.arange(depth) > 0)
+    if same.any():
+        ranks = ", ".join(map(str, (np.flatnonzero(same) + 1).tolist()))
+        notes.append(f"rank {ranks}: the same in all queries: no interval can be computed")
+        error = np.where(same, np.nan, error)
+    if queries > 1:
+        low, high = np.exp(t_limits(_log(value), error, queries - 1, confidence))
+    else:
+        low = high = np.full(depth, np.nan)
+        notes.append("one query: there are no limits")
+    if np.isnan(value).any():
+        missing = (np.flatnonzero(np.isnan(value)) + 1).tolist()
+        notes.append(f"nothing links rank {', '.join(map(str, missing))} with rank 1")
+    return RankPropensities(
+        method, value, low, high, pairs, queries, float(confidence), tuple(notes)
+    )
+
+
+def _log(value: Floats) -> Floats:
+    return np.log(np.where(value > 0, value, np.nan))
+
+
+def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
+    """Clicks at rank k by those at rank 1, errors of the logarithms, and the number of swaps."""
+    columns = ["page", "query", "doc", "clicked"]
+    top = shown.filter(pl.col("rank") == 1).select(columns)
+    below = shown.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
+    rows = top.join(below, on="page").with_columns(
+        one=pl.min_horizontal("doc", "other"), two=pl.max_horizontal("doc", "other")
+    )
+    orders = rows.group_by("query", "rank", "one", "two", "doc").agg(
+        pl.col("clicked", "below").mean(), times=pl.len()
+    )
+    swap = ["query", "rank", "one", "two"]
+    both = orders.with_columns(
+        orders=pl.len().over(swap), times=pl.col("times").min().over(swap)
+    ).filter(pl.col("orders") == 2)
+    value, error = np.full(depth, np.nan), np.full(depth, np.nan)
+    value[0], error[0] = 1.0, 0.0
+    sums = both.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
+    for (rank,), part in sums.sort("rank", "query").group_by("rank", maintain_order=True):
+        clicks = part.select("below", "clicked").to_numpy()
+        if clicks[:, 1].any():
+            made = two_means(
+                np.tile(clicks[:, :1], 2),
+                np.tile(clicks[:, 1:], 2),
+                np.arange(len(clicks)),
+                len(clicks),
+                LimitsBy(),
+            )
+            value[int(rank) - 1] = made.estimate[0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                error[int(rank) - 1] = made.standard_error[0] / made.estimate[0]
+    return value, error, both.height // 2
 
 
 def run_value(

@@ -3,6 +3,6 @@
 A chart loads its module when it is first used: some draw results of studies, which are heavy.
 """
 
-from cranfield.base.border import attach_public
+import lazy_loader
 
-__getattr__, __dir__, __all__ = attach_public(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,22 +1,94 @@
-"""The data of the page: plain values, and arrays that are exact to the bit."""
+"""The data of the page, exact to the bit, with the picture beside the answer."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats, best_first, to_order
+from cranfield.base.errors import CranfieldError
+from cranfield.base.text import counted
+from cranfield.correlation import kendall_tau
+from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.measures import parse_measure
+from cranfield.reporting import summary
+from cranfield.reporting.charts.of_systems import boxes_of
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.drawn.picture_data import of_all, of_part, packed
-from cranfield.reporting.page.html import label
-from cranfield.reporting.verdicts import against, group_letters
+from cranfield.reporting.page.drawn import Drawn, drawn_intervals
+from cranfield.reporting.page.html import Html, el, joined, label
+from cranfield.reporting.summary import against, group_letters
+from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.pairs import ROUNDING
+from cranfield.significance.differences import ROUNDING
+
+RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""Ranks at which precision is shown, as far as the runs go."""
+
+BOX = ("low", "q1", "median", "q3", "high")
+
+
+def packed(values: NDArray[Any]) -> str:
+    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+
+
+def of_all(contents: Contents) -> dict[str, Any]:
+    """Return Kendall's tau of the measures, and precision by rank where there are runs."""
+    ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
+    return {
+        "tau": packed(tau_of(contents.parts)),
+        "ranks": ranks and {"at": ranks[0], "precision": packed(ranks[1])},
+    }
+
+
+def of_part(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
+    """Return topics from the easiest on, and the boxes of the systems, shape (5, systems)."""
+    scores = part.scores.over_shards()
+    by_topic = to_order(Averages(scores.values.T).mean())
+    order = best_first(by_topic, scores.lower_is_better)
+    row = {topic: k for k, topic in enumerate(topics)}
+    with np.errstate(invalid="ignore"):
+        boxes, _ = boxes_of(scores, scores.systems)
+    return {
+        "easiest": [row[scores.topics[k]] for k in order],
+        "boxes": packed(boxes.select(BOX).to_numpy().T),
+    }
+
+
+def tau_of(parts: tuple[Part, ...]) -> Floats:
+    """Return how well each two measures order the systems alike; NaN where scores are missing."""
+    values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
+    out = np.full((len(parts), len(parts)), np.nan)
+    for i, one in enumerate(values):
+        for j, other in enumerate(values[: i + 1]):
+            if len(one) > 1 and np.isfinite([one, other]).all():
+                out[i, j] = out[j, i] = kendall_tau(one, other)
+    return out
+
+
+def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
+    """Return ranks, and mean precision at each, shape (ranks, systems).
+
+    It is NaN from the rank on at which the longest ranking of a system has ended: what stands
+    there says how long runs are, and not how good they are.
+    """
+    judged = evaluation.judged
+    depth = judged.retrieved.max(axis=0, initial=0)
+    ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
+    if len(ranks) < 2:
+        return None
+    try:
+        found = score(judged, [parse_measure(f"P@{rank}") for rank in ranks])
+    except CranfieldError:
+        return None
+    values = np.stack([one.overall() for one in found.values()])
+    return ranks, np.where(np.array(ranks)[:, None] <= depth, values, np.nan)
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
@@ -178,3 +250,159 @@ def start(contents: Contents) -> tuple[int, int]:
     star = one.is_significant() & ((one.first == best) | (one.second == best))
     apart = {*one.first[star].tolist(), *one.second[star].tolist()} - {best}
     return best, next((k for k in order if k in apart), order[1])
+
+
+APART = 30.0
+"""Differences so many times as large as others have an axis of their own."""
+
+
+def answer_figure(part: Part) -> Html | None:
+    """Draw all systems by one measure; there is nothing to draw of a single one."""
+    if len(part.scores.systems) < 2:
+        return None
+    one = part.comparison
+    if one is None:
+        rows, said = _plain(part), "Means of all systems, without a test."
+    elif one.baselines:
+        rows, said = _drawn_against_baseline(one), _of_baseline(one)
+    else:
+        rows, said = _drawn_around_means(one), _of_means(one)
+    title = f"{label(part.name)}: {counted(len(rows.names), 'system')}, best first"
+    title += " (lower is better)" if part.scores.lower_is_better else ""
+    drawing, beyond = drawn_intervals(rows, title)
+    return _figure(title, drawing, f"{said} {beyond}".strip())
+
+
+def _figure(title: str, drawing: Html, said: str) -> Html:
+    box = el("div", drawing, class_="canvas tall", role="region", tabindex=0, aria_label=title)
+    caption = el("figcaption", el("span", title))
+    return el("figure", caption, box, el("p", said, class_="note"), class_="picture ranked")
+
+
+def _sure(one: PairwiseComparison) -> str:
+    return f"{100 * (1 - one.alpha):.4g}%"
+
+
+def _plain(part: Part) -> Drawn:
+    order = best_first(part.overall, part.scores.lower_is_better)
+    values = part.overall[order]
+    shown = [_number(value, places(part)) for value in values.tolist()]
+    names = [part.scores.systems[k] for k in order]
+    return Drawn(names, order.tolist(), values, values, values, shown, [False] * len(names))
+
+
+def _drawn_around_means(one: PairwiseComparison) -> Drawn:
+    order = one.order
+    best = int(order[0])
+    limits = one.around(best)
+    low, high = (one.means, one.means) if limits is None else limits
+    return Drawn(
+        names=[one.systems[k] for k in order],
+        keys=order.tolist(),
+        middle=one.means[order],
+        low=low[order],
+        high=high[order],
+        words=[_number(value, one.places) for value in one.means[order].tolist()],
+        top=_like_best(one)[order].tolist(),
+        band=None if limits is None else (float(low[best]), float(high[best])),
+    )
+
+
+def _like_best(one: PairwiseComparison) -> Bools:
+    if one.alternative != "two-sided":
+        return np.zeros(len(one.systems), dtype=np.bool_)
+    top = set(one.top_group)
+    return np.array([name in top for name in one.systems])
+
+
+def _of_means(one: PairwiseComparison) -> str:
+    limits = one.around(int(one.order[0]))
+    if limits is None:
+        return f"Dots: {one.mean_of} of each system. Blue: not found to differ from the best."
+    if one.half_widths is None:
+        return (
+            f"Bars: {_sure(one)} limits of the {one.difference_from} the best, around its"
+            f" {one.mean_of} ({one.interval_kind}). Blue: not found to differ from the best."
+        )
+    return "Systems whose bars do not overlap differ. Blue: not found to differ from the best."
+
+
+def _drawn_against_baseline(one: PairwiseComparison) -> Drawn:
+    base = one.systems.index(one.baselines[0])
+    chosen = np.flatnonzero(one.second == base)
+    columns = np.full((3, len(one.systems)), np.nan)
+    columns[:, one.first[chosen]] = one.difference[chosen], *(end[chosen] for end in one.interval)
+    order = one.order
+    middle, low, high = columns[:, order]
+    words = summary.against(one)
+    shown = [_signed(value, one.places) for value in middle.tolist()]
+    return Drawn(
+        names=[one.systems[k] for k in order],
+        keys=order.tolist(),
+        middle=middle,
+        low=low,
+        high=high,
+        words=["baseline" if k == base else shown[at] for at, k in enumerate(order.tolist())],
+        top=[words[k] == summary.BETTER for k in order],
+        zero=True,
+    )
+
+
+def _of_baseline(one: PairwiseComparison) -> str:
+    what = "Log ratio to" if one.mean_of == "geometric mean" else "Difference from"
+    return (
+        f"{what} {label(one.baselines[0])}, with its {_sure(one)} limits"
+        f" ({one.interval_of}, {one.interval_kind}). Blue: better than it."
+    )
+
+
+def two_systems_figure(contents: Contents) -> Html:
+    """Draw the difference of two systems with its limits, a row a measure."""
+    first, second = start(contents)
+    rows = [
+        (k, part.name, *_difference(part.comparison, first), part.comparison.places)
+        for k, part in enumerate(contents.parts)
+        if part.comparison is not None
+    ]
+    names = contents.systems
+    title = f"{label(names[first])} minus {label(names[second])}, by measure"
+    sizes = [max((abs(v) for v in row[2:5] if np.isfinite(v)), default=0.0) for row in rows]
+    alike = max(sizes) <= APART * min(sizes)
+    drawn = [_forest(some, title) for some in ([rows] if alike else [[row] for row in rows])]
+    pictures, beyond = zip(*drawn, strict=True)
+    sure = {_sure(part.comparison) for part in contents.parts if part.comparison is not None}
+    own = "" if alike else " Each has an axis of its own."
+    said = f"Lines: {', '.join(sorted(sure))} limits. Blue: found to differ.{own}"
+    return _figure(title, joined(*pictures), " ".join([said, *sorted({*beyond} - {""})]))
+
+
+def _difference(one: PairwiseComparison, first: int) -> tuple[float, float, float, bool]:
+    low, high = (float(end[0]) for end in one.interval)
+    value, found = float(one.difference[0]), bool(one.count())
+    return (value, low, high, found) if one.first[0] == first else (-value, -high, -low, found)
+
+
+def _forest(
+    rows: Iterable[tuple[int, str, float, float, float, bool, int]], title: str
+) -> tuple[Html, str]:
+    keys, names, middle, low, high, found, decimals = zip(*rows, strict=True)
+    made = Drawn(
+        names=names,
+        keys=keys,
+        middle=np.array(middle),
+        low=np.array(low),
+        high=np.array(high),
+        words=[_signed(value, p) for value, p in zip(middle, decimals, strict=True)],
+        top=found,
+        zero=True,
+        whole=True,
+    )
+    return drawn_intervals(made, title)
+
+
+def _number(value: float, places: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{places}f}"
+
+
+def _signed(value: float, places: int) -> str:
+    return "" if np.isnan(value) else f"{value:+.{places}f}".replace("-", "−")

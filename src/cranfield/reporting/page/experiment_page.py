@@ -7,17 +7,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from cranfield.base.words import capitalised, counted
-from cranfield.online.experiments.report import STOPPED, ExperimentReport
-from cranfield.online.experiments.sample_ratio import ALARM
-from cranfield.reporting.page.drawn.limits import drawn_limits, drawn_looks
-from cranfield.reporting.page.html import Html, el, joined, label, named
-from cranfield.reporting.page.sections import Rows, table
-from cranfield.reporting.page.settings import versions
-from cranfield.reporting.page.shell import page_of_parts
+from cranfield.base.text import capitalised, counted
+from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
+from cranfield.reporting.page.drawn import drawn_limits, drawn_looks
+from cranfield.reporting.page.html import Html, el, joined, label, named, page_of_parts
+from cranfield.reporting.page.sections import Rows, table, versions
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.tabular import between, from_frame, number
-from cranfield.tabular.content import as_cell
+from cranfield.tabular import as_cell, between, from_frame, number
 
 SOURCES = (
     "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",

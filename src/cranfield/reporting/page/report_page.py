@@ -1,4 +1,4 @@
-"""The report: one page of HTML that opens without a network and prints well."""
+"""The report: one page of HTML that opens without a network."""
 
 from __future__ import annotations
 
@@ -10,8 +10,228 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.whole_files import whole_file
+import numpy as np
+
+from cranfield.assess.judges.comparison import JudgeComparison
+from cranfield.assess.judges.kin import KinBias
+from cranfield.assess.judges.rankings import JudgeRankings
+from cranfield.base.arrays import best_first
+from cranfield.base.errors import PolicyError, check_several, quoted
+from cranfield.base.files import whole_file
+from cranfield.base.text import capitalised, counted
+from cranfield.reporting.page import sections
+from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.data import json_text, page_data
+from cranfield.reporting.page.html import (
+    Html,
+    asset,
+    el,
+    filled,
+    joined,
+    label,
+    named,
+    text,
+    whole_page,
+)
+from cranfield.reporting.page.sections import (
+    Rows,
+    answers,
+    evaluated,
+    measure_options,
+    of_measure,
+    scales,
+    settings,
+    systems,
+    table,
+    warned,
+)
+from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.models.assumptions import Assumptions
+from cranfield.tabular import Cell, Table, as_cell, shown_p
+
+
+def analysis(contents: Contents) -> Html:
+    return joined(*(of_measure(k, *_of(part)) for k, part in enumerate(contents.parts)))
+
+
+def _of(part: Part) -> list[object]:
+    title = el("h3", label(part.name))
+    one = part.comparison
+    if one is None:
+        return [title, el("p", f"Not compared: {part.refused}.")]
+    pieces: list[object] = [title, *(el("p", line) for line in sections.method(one))]
+    if one.anova is not None:
+        pieces.append(_anova(one.anova))
+    if part.assumptions is not None:
+        pieces += _assumptions(part.assumptions)
+    notes = [note for note in one.notes if not note.endswith(RESCALING)]
+    if notes:
+        pieces += [el("h4", "Notes"), el("ul", *(el("li", f"{capitalised(n)}.") for n in notes))]
+    pieces.append(_intervals(one))
+    return pieces
+
+
+def _anova(found: AnovaTable) -> Html:
+    head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
+    title = f"Analysis of variance: {found.model}"
+    [variance] = found.tables()
+    shown = table(title, head, [_texts(row) for row in variance.rows], left=(0, 7), name="narrow")
+    lines = [*found.notes, *found.heading()[1:]]
+    return joined(shown, *(el("p", f"{capitalised(line)}.") for line in lines))
+
+
+def _assumptions(found: Assumptions) -> list[object]:
+    rows: Rows = []
+    for one in found.checks:
+        rejected = "yes" if one.pvalue <= found.alpha else "no"
+        numbers = (f"{one.statistic:.4f}", shown_p(one.pvalue))
+        rows.append([one.assumption, one.test, *numbers, rejected])
+    head = ["assumption", "test", "statistic", "p", "rejected"]
+    return [
+        table("Checks of the assumptions", head, rows, left=(0, 1, 4),
+              name="narrow") if rows else None,
+        el("ul", *(el("li", note) for note in _notes(found))),
+    ]  # fmt: skip
+
+
+def _notes(found: Assumptions) -> list[str]:
+    if found.checks:
+        return found.notes
+    none = "None of the tests of the assumptions could be done."
+    return [none, *(note for note in found.notes if not note.startswith("No test speaks"))]
+
+
+def _intervals(one: PairwiseComparison) -> Html:
+    """Write the ranking with its intervals, or the pairs where these are what was asked."""
+    shown = one.as_table()
+    if one.shows_pairs:
+        head = [*_texts(shown.head)[:-1], "differs"]
+        rows: Rows = [[named(a), named(b), *rest[:-1], "yes" if rest[-1] else "no"]
+                      for a, b, *rest in map(_texts, shown.rows)]  # fmt: skip
+        made = table("Pairs", head, rows, left=(0, 1, 8), name="tall")
+        title = "All pairs in numbers"
+    else:
+        head = _texts(shown.head)
+        rows = [[named(name), *rest] for name, *rest in map(_texts, shown.rows)]
+        left = (0, len(head) - 1) if head[-1] == "groups" else (0,)
+        made = table("Means, intervals and groups", head, rows, left=left, name="narrow tall")
+        title = "Intervals and groups of all systems in numbers"
+    return el("details", el("summary", title), made)
+
+
+def _texts(cells: Iterable[str | Cell]) -> list[str]:
+    return [as_cell(one).text for one in cells]
+
+
+KINDS = (JudgeComparison, JudgeRankings, KinBias)
+
+
+def read_judged(given: Any) -> tuple[Any, ...]:
+    """Take what was found of judges, one result or several."""
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    found = () if given is None else tuple(given) if several else (given,)
+    for one in found:
+        if not isinstance(one, KINDS):
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise PolicyError(f"judges are results of cranfield.assess ({kinds}), not {one!r:.60}")
+    return found
+
+
+def judges_link(contents: Contents) -> Html:
+    """Make the entry of the menu."""
+    if not contents.judges:
+        return Html("")
+    return Html(f"{el('li', el('a', 'Judges', href='#judges'))}\n")
+
+
+def judges(contents: Contents) -> Html:
+    if not contents.judges:
+        return Html("")
+    pieces: list[object] = []
+    notes: dict[str, None] = {}
+    for found in contents.judges:
+        if isinstance(found, JudgeComparison):
+            pieces.append(el("p", _best(found), class_="lead"))
+        for each in found.tables():
+            pieces += _table(each)
+        notes |= dict.fromkeys(found.notes)
+    pieces += [el("p", f"Note: {note}.", class_="small") for note in notes]
+    head = el("h2", "Judges beside people", id="h-judges")
+    section = el("section", head, *pieces, id="judges", aria_labelledby="h-judges")
+    return Html(f"{section}\n")
+
+
+def _best(found: JudgeComparison) -> str:
+    alpha = found.values[:, found.statistics.index("alpha")]
+    best = int(best_first(alpha)[0])
+    of = f"{counted(len(found.judges), 'judge')} on {counted(len(found.topics), 'topic')}"
+    if np.isnan(alpha[best]):
+        return f"Of {of}, none has a defined agreement with people."
+    place = found.statistics.index("alpha")
+    low, high = found.low[best, place], found.high[best, place]
+    limits = "" if np.isnan(low) else f" ({100 * found.confidence:g}%: {low:.3f} to {high:.3f})"
+    return (
+        f"Of {of}, {label(found.judges[best])} agrees best with people: Krippendorff's alpha"
+        f" {alpha[best]:.3f}{limits}."
+    )
+
+
+def _table(shown: Table) -> list[object]:
+    texts = [[as_cell(cell).text for cell in row] for row in shown.rows]
+    rows: list[list[object]] = [[named(name), *rest] for name, *rest in texts]
+    head = [as_cell(one).text for one in shown.head]
+    made = table(shown.title, head, rows, left=shown.left, name="tall")
+    return [made, *(el("p", f"{capitalised(note)}.", class_="small") for note in shown.notes)]
+
+
+SCRIPTS = (
+    "numbers.js",
+    "systems.js",
+    "pair.js",
+    "kit.js",
+    "keeping.js",
+    "ranked.js",
+    "map.js",
+    "matrix.js",
+    "boxes.js",
+    "ranks.js",
+    "tau.js",
+    "topics.js",
+    "page.js",
+)
+"""The parts of the script, in order; together they are one function."""
+
+
+def page(contents: Contents) -> str:
+    """Write the page, which needs no other file and no network, and forbids scripts of others."""
+    code = script()
+    pieces = {
+        "title": text(contents.title),
+        "counts": text(sections.counts(contents)),
+        "warned": warned(contents),
+        "script": Html(code),
+        "options": measure_options(contents),
+        "evaluated": evaluated(contents),
+        "answers": answers(contents),
+        "systems": systems(contents),
+        "analysis": analysis(contents),
+        "scales": scales(contents),
+        "judges": judges(contents),
+        "judges_link": judges_link(contents),
+        "settings": settings(contents),
+        "data": Html(json_text(page_data(contents))),
+    }
+    body = filled("page.html", pieces)
+    return whole_page(
+        contents.title, body, style=asset("page.css") + asset("pictures.css"), scripts=[code]
+    )
+
+
+def script() -> str:
+    parts = "\n".join(asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
 
 TITLE = "Evaluation report"
 
@@ -104,11 +324,10 @@ def report(
     >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
     '<!doctype html>'
     """
-    from cranfield.reporting.page.build import page
+    check_several("inputs", inputs)
     from cranfield.reporting.page.contents import collect
     from cranfield.reporting.page.experiment_page import experiment_page
-    from cranfield.reporting.page.judges import read_judged
-    from cranfield.reporting.page.settings import hashed
+    from cranfield.reporting.page.sections import hashed
 
     target = _named(path, "the page")
     if (suffix := Path(target).suffix.lower()) in OTHER:

@@ -1,20 +1,222 @@
-"""The sections of the page that say what was evaluated, and what was found."""
+"""The sections of the page that say what was evaluated, with the answer in plain words."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
+import numpy
 import numpy as np
+import polars
+import scipy
 
 from cranfield.base.arrays import best, best_first
-from cranfield.base.words import counted
-from cranfield.reporting.page import words
-from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import places
-from cranfield.reporting.page.figures import answer_figure, two_systems_figure
+from cranfield.base.errors import InputError
+from cranfield.base.text import capitalised, counted, plain
+from cranfield.base.version import __version__
+from cranfield.collection.policies import ABOUT_NUMBERS, CHOICES
+from cranfield.reporting import summary
+from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
+from cranfield.reporting.page.data import answer_figure, places, two_systems_figure
 from cranfield.reporting.page.html import Html, el, joined, label, named
-from cranfield.reporting.verdicts import against, group_letters
+from cranfield.reporting.summary import (
+    against,
+    group_letters,
+    lead,
+    listed,
+    shared_lines,
+    test_sentence,
+)
+from cranfield.scales.meaningful import MEANINGFUL, Meaning
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.sources.archives import is_url, shown
+from cranfield.tabular import shown_p
+
+
+def facts(contents: Contents) -> list[tuple[str, str]]:
+    """Return what was evaluated: a word and a number with what it counts, in order."""
+    return [(f"{noun}s", f"{number:,}") for noun, number in _numbers(contents)]
+
+
+def counts(contents: Contents) -> str:
+    return ", ".join(counted(number, noun) for noun, number in _numbers(contents))
+
+
+def _numbers(contents: Contents) -> list[tuple[str, int]]:
+    found = [
+        ("system", len(contents.systems)),
+        ("topic", len(contents.topics)),
+        ("measure", len(contents.parts)),
+    ]
+    if contents.evaluation is not None:
+        found.insert(2, ("judgment", contents.evaluation.judged.judgments.topic.size))
+    return found
+
+
+def coverage_lines(contents: Contents) -> list[str]:
+    if contents.evaluation is None:
+        return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
+    rows = contents.evaluation.coverage.systems
+    shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
+    worst = int(np.argmax(shares))
+    base = contents.evaluation.judged.recall_base()
+    lines = [
+        f"Relevant documents by topic: {int(base.min())} to {int(base.max())}, on average"
+        f" {float(base.mean()):.1f}."
+    ]
+    if max(shares) > 0:
+        condensed = contents.evaluation.judged.policies.unjudged == "condensed"
+        unjudged = "they are removed" if condensed else "they count as not relevant"
+        most = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
+        lines.append(
+            f"Of the documents in the top 10, {float(np.mean(shares)):.1%} are unjudged on average"
+            f"{most if len(rows) > 1 else ''}; {unjudged}."
+        )
+    else:
+        lines.append("All documents in the top 10 are judged.")
+    tied = [row for row in rows if row.tied]
+    if tied:
+        most_tied = max(tied, key=lambda row: row.tied)
+        of = f"{most_tied.tied:,} of {most_tied.retrieved:,}"
+        lines.append(
+            f"{counted(len(tied), 'system')} {'has' if len(tied) == 1 else 'have'} documents that"
+            " share their score with another of the same topic, most"
+            f" {label(most_tied.system)} ({of}); the policy"
+            f" for ties is {contents.evaluation.judged.policies.ties}."
+        )
+    else:
+        lines.append("No two documents of a ranking share their score.")
+    return lines
+
+
+def warnings_of(contents: Contents) -> list[str]:
+    """Return what a reader should know before anything else."""
+    parts = contents.parts
+    notes = [] if contents.evaluation is None else contents.evaluation.notes
+    failed = [one for one in parts if one.refused and one.refused != NO_QUALITY]
+    notes += [f"{label(one.name)} is not compared: {one.refused}" for one in failed]
+    own, common = shared_lines({label(one.name): one.policy for one in parts if one.meaning})
+    return [*notes, *common, *(f"{name}: {note}" for name, some in own.items() for note in some)]
+
+
+def answer_against(one: PairwiseComparison) -> str:
+    """Head what is said of the first baseline; its name is there where it is not the only one."""
+    if len(one.baselines) > 1:
+        return joined("against ", named(one.baselines[0]))
+    return "against the baseline"
+
+
+def answer(part: Part) -> list[str]:
+    """Return the answer by one measure: what was found, how sure that is, and what it means."""
+    if part.meaning is None:
+        return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
+    one = part.meaning.comparison
+    policy = [f"{capitalised(note)}." for note in part.policy]
+    return [lead(one, label(part.name)), test_sentence(one), *policy, *meant(part.meaning)]
+
+
+def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
+    """Return the answer by each measure, and lines that hold for all that were compared."""
+    every = [answer(part) for part in contents.parts]
+    compared = {
+        part.name: lines[2:]
+        for part, lines in zip(contents.parts, every, strict=True)
+        if part.comparison is not None
+    }
+    own, common = shared_lines(compared)
+    found = [
+        [*lines[:2], *own[part.name]] if part.name in own else lines
+        for part, lines in zip(contents.parts, every, strict=True)
+    ]
+    return found, [capitalised(line) for line in common]
+
+
+def _best_of(part: Part) -> str:
+    values = part.overall
+    if np.isnan(values).all():
+        return f"No system has a score on {label(part.name)}."
+    order = best_first(values, part.scores.lower_is_better)
+    names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
+    shown = f"{values[order[0]]:.{places(part)}f}"
+    if len(part.scores.systems) == 1:
+        return f"{label(names[0])} scores {shown} on {label(part.name)}."
+    of = counted(len(values), "system")
+    return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
+
+
+def meant(said: Meaning) -> list[str]:
+    """Say whether the comparison is meaningful, and what holds on any scale."""
+    return [verdict_sentence(said), *(f"{capitalised(line)}." for line in said.lines()[1:])]
+
+
+def verdict_sentence(said: Meaning) -> str:
+    """Say whether the comparison is meaningful, and why."""
+    word, _, reason = said.first_line.partition(": ")
+    if said.verdict == MEANINGFUL:
+        return f"This is meaningful: {reason}."
+    if word == "unknown":
+        return f"Whether this is meaningful is unknown: {reason}."
+    return f"This is not invariant under changes of the scale: {reason}."
+
+
+def method(one: PairwiseComparison) -> list[str]:
+    """Say what was done, as the heading of a comparison does, without its notes."""
+    lines = one.heading()
+    lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
+    return [f"{capitalised(line)}." for line in lines]
+
+
+def row_of(part: Part) -> list[str]:
+    """Return the answer as cells of a table: best, its mean, top group, pairs, order kept."""
+    one = part.comparison
+    if one is None or part.meaning is None:
+        return ["", "", "not compared", ""]
+    best = int(one.order[0])
+    more = int((one.means == one.means[best]).sum()) - 1
+    named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
+    pairs = f"{one.count():,} of {len(one):,}"
+    holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
+    if one.baselines:
+        words = summary.against(one)
+        top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
+    elif one.alternative == "two-sided":
+        top = f"{len(one.top_group):,} of {len(one.systems):,}"
+    else:
+        top = ""
+    return [named, top, pairs, holds]
+
+
+def _better(part: Part) -> str:
+    return row_of(part)[0] or "not compared"
+
+
+def _differ(part: Part) -> str:
+    one = part.comparison
+    return (
+        ""
+        if one is None
+        else f"{'yes' if one.count() else 'no'}, p = {shown_p(one.adjusted_pvalues[0])}"
+    )
+
+
+def _stays(part: Part) -> str:
+    if part.meaning is None:
+        return ""
+    return "yes" if part.meaning.dominance.holds[0] else "no"
+
+
+OF_TWO: dict[str, Callable[[Any], object]] = {
+    "best": _better,
+    "differ": _differ,
+    "order of means holds on any scale": _stays,
+}
+"""Columns of the answer on two systems."""
+
 
 Rows = list[list[object]]
 SAID = 2
@@ -69,20 +271,20 @@ def measure_options(contents: Contents) -> Html:
 
 def warned(contents: Contents) -> Html:
     """Point to the warnings from the head of the page."""
-    notes = len(words.warnings_of(contents))
+    notes = len(warnings_of(contents))
     if not notes:
         return Html("")
     return joined("; ", el("a", counted(notes, "warning"), href="#evaluated"))
 
 
 def evaluated(contents: Contents) -> Html:
-    notes = words.warnings_of(contents)
+    notes = warnings_of(contents)
     warned = None
     if notes:
         title = el("h3", "Read this first")
         warned = el("div", title, el("ul", *(el("li", note) for note in notes)), class_="warning")
-    facts = [el("div", el("dt", name), el("dd", number)) for name, number in words.facts(contents)]
-    lines = [el("p", line) for line in words.coverage_lines(contents)]
+    told = [el("div", el("dt", name), el("dd", number)) for name, number in facts(contents)]
+    lines = [el("p", line) for line in coverage_lines(contents)]
     columns: Columns = {
         "what it tells": lambda part: _info(part, "summary"),
         "range": _range,
@@ -92,7 +294,7 @@ def evaluated(contents: Contents) -> Html:
         "source": lambda part: _info(part, "source"),
     }
     measures = by_measure("Measures", contents.parts, columns, left=range(5), name="prose")
-    return joined(warned, el("dl", *facts, class_="facts"), *lines, measures)
+    return joined(warned, el("dl", *told, class_="facts"), *lines, measures)
 
 
 def _info(part: Part, name: str) -> str:
@@ -112,7 +314,7 @@ def _range(part: Part) -> str:
 
 def answers(contents: Contents) -> Html:
     parts = contents.parts
-    said, common = words.answers_of(contents)
+    said, common = answers_of(contents)
     two = len(contents.systems) == 2 and any(part.comparison for part in parts)
     each = [_answer(k, part, lines, alone=not two)
             for k, (part, lines) in enumerate(zip(parts, said, strict=True))]  # fmt: skip
@@ -125,11 +327,11 @@ def answers(contents: Contents) -> Html:
     if len(parts) == 1:
         return joined(*each)
     if two:
-        return joined(*each, by_measure("By measure", parts, words.OF_TWO, left=(0, 1, 2, 3)))
-    heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
+        return joined(*each, by_measure("By measure", parts, OF_TWO, left=(0, 1, 2, 3)))
+    heads = [answer_against(one) for part in parts if (one := part.comparison) and one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
     head += ["pairs that differ", "of them, order of means holds on any scale"]
-    rows: Rows = [[named(part.name), *words.row_of(part)] for part in parts]
+    rows: Rows = [[named(part.name), *row_of(part)] for part in parts]
     return joined(*each, table("By measure", head, rows, left=(0, 1)))
 
 
@@ -194,7 +396,7 @@ def _grouped(part: Part) -> tuple[str, list[str]]:
         for name in one.baselines:
             at = one.systems.index(name)
             found[at] = found[at] or "baseline"
-        return words.against(one), found
+        return answer_against(one), found
     letters = group_letters(one)
     return ("", nothing) if letters is None else ("groups", letters)
 
@@ -254,3 +456,105 @@ def _scale_sentence(parts: tuple[Part, ...]) -> str:
         " one. Whether that forbids them is debated; which differences keep their order however the"
         " scale is spaced is not, and each pair above says so."
     )
+
+
+NO_FILE = "not a file"
+"""What stands in place of the hash of standard input, of an id of ir_datasets, or of a URL."""
+
+
+def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
+    """Return name and SHA-256 of files; None for what is no file here."""
+    found: list[tuple[str, str | None]] = []
+    for path in paths:
+        name = fspath(path)
+        if name == "-" or name.startswith("irds:") or is_url(name):
+            found.append(("standard input" if name == "-" else shown(name), None))
+            continue
+        try:
+            with Path(name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot be read: {reason.lower()}", source=name) from error
+        found.append((Path(name).name, digest))
+    return tuple(found)
+
+
+def versions() -> dict[str, str]:
+    return {
+        "cranfield": __version__,
+        "Python": platform.python_version(),
+        "NumPy": numpy.__version__,
+        "SciPy": scipy.__version__,
+        "polars": polars.__version__,
+    }
+
+
+def settings(contents: Contents) -> Html:
+    pieces: list[object] = []
+    if contents.command:
+        command = el("pre", el("code", contents.command), tabindex=0)
+        pieces += [el("p", "The command that makes this page again:"), command]
+    if contents.date:
+        pieces.append(el("p", f"Date: {contents.date}"))
+    pieces += [_policies(contents), _tests(contents)]
+    made: Rows = [[name, version] for name, version in versions().items()]
+    pieces.append(table("Versions", ["program", "version"], made, left=(0, 1), name="narrow"))
+    if contents.inputs:
+        rows: Rows = [
+            [named(name), el("code", digest) if digest else NO_FILE]
+            for name, digest in contents.inputs
+        ]
+        pieces.append(
+            table("Input files", ["name", "SHA-256"], rows, left=(0, 1), name="tall hashes")
+        )
+    return joined(*pieces)
+
+
+_READ = {
+    "duplicates": "which of a document that is twice in one topic is kept",
+    "skipped runs": "they could not be read",
+}
+"""What is said of runs that were not read as usual."""
+
+
+def _policies(contents: Contents) -> Html | None:
+    if contents.evaluation is None:
+        return None
+    chosen = contents.evaluation.judged.policies.describe()
+    rows: Rows = [
+        [
+            name,
+            "all" if value is None else str(value),
+            ABOUT_NUMBERS.get(name) or CHOICES[name][str(value)],
+        ]
+        for name, value in chosen.items()
+        if value is not None or name == "depth"
+    ]
+    if contents.evaluation.compat is not None:
+        rows.append(["compat", contents.evaluation.compat, "policies and roundings start from it"])
+    for name, value in contents.evaluation.judged.annotations.settings.items():
+        said = "; ".join(value) if isinstance(value, list) else str(value)
+        rows.append([name, said, _READ.get(name, "")])
+    head = ["policy", "value", "what it does"]
+    return table("How rankings were judged", head, rows, left=(0, 1, 2), name="prose")
+
+
+def _number_or_none(number: int | None, form: str) -> str:
+    return "none" if number is None else f"{number:{form}}"
+
+
+def _tests(contents: Contents) -> Html | None:
+    missing = contents.options.get("missing", "by default")
+    columns: Columns = {
+        "test": lambda part: part.comparison.info.title,
+        "correction": lambda part: CORRECTIONS[part.comparison.correction].title,
+        "alternative": lambda part: part.comparison.alternative,
+        "alpha": lambda part: f"{part.comparison.alpha:g}",
+        "missing scores": lambda _: missing,
+        "random samples": lambda part: _number_or_none(part.comparison.resamples, ","),
+        "seed": lambda part: _number_or_none(part.comparison.seed, "d"),
+    }
+    parts = [part for part in contents.parts if part.comparison is not None]
+    look: dict[str, Any] = {"left": (0, 1, 2, 3, 5), "name": "prose"}
+    return by_measure("How systems were compared", parts, columns, **look) if parts else None

@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
 from cranfield.measures import Measure
-from cranfield.scales.forms.exact_numbers import (
+from cranfield.scales.forms.form import (
     ONE,
     UNITY,
+    Additive,
+    Form,
     Number,
+    Stateful,
     Terms,
     approximate,
     precisions,
@@ -31,9 +34,8 @@ from cranfield.scales.forms.exact_numbers import (
     scaled,
     terms,
 )
-from cranfield.scales.forms.form import Additive, Form, Stateful
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.forms.walk import Walk
+from cranfield.scales.forms.stateful import Walk
 from cranfield.scales.runs import score_runs
 
 FITS = 2**62

@@ -1,39 +1,543 @@
-"""Which form the values of each measure have."""
+"""Which form the values of each measure have.
+
+With C relevant documents of gain cg so far, and cg* that of the ideal ranking of the topic, the
+blended ratio at rank r is (C + beta cg) / (r + beta cg*(r)). So the order of runs depends on the
+ideal ranking, not only the unit of values as for AP.
+
+Utility is what is found over the ranks that are read, sum V g / sum V. It has a form where sum V is
+the same for all runs (P, RBP, INSQ, SDCG), or where the run is over once something is found: NERR
+with gains of 0 and 1. `ETU`, the sum of V g alone, has one for all these and for graded NERR.
+INST and the user of AP have none: what they do at a rank depends on too much else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from cranfield.base.errors import PolicyError
 from cranfield.measures.base import Measure
+from cranfield.measures.declared import fraction_of
+from cranfield.measures.gains import Discount, Gain
 from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
-from cranfield.measures.users import (
-    browsing,
-    clicks,
-    expected_reciprocal_rank,
-    rank_biased,
-    satisfied,
-    wanted_gain,
+from cranfield.measures.ranked.dcg import nDCG
+from cranfield.measures.ranked.ntcir import (
+    ExpectedBlendedRatio,
+    NormalisedCumulativeUtility,
+    OMeasure,
+    PPlusMeasure,
+    QMeasure,
+    RMeasure,
 )
-from cranfield.measures.users.expectation import ETU, EU
-from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
-from cranfield.scales.forms import additive, blended, of_clicks, of_users, stateful
-from cranfield.scales.forms.form import Form, Setting
+from cranfield.measures.ranked.precision import (
+    GeneralisedPrecision,
+    OfCounts,
+    RPrecision,
+    summed_over,
+)
+from cranfield.measures.users import browsing, clicks, effort, stopping
+from cranfield.measures.users.clicks import Chain, Effort
+from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
+from cranfield.measures.users.expectation import ETU, EU, Expectation
+from cranfield.measures.users.model import LAST, StaticModel, UserModel
+from cranfield.measures.users.stopping import (
+    NERR8,
+    NERR9,
+    NERR10,
+    NERR11,
+    RankBiasedPrecision,
+    SatisfiedModel,
+)
+from cranfield.measures.users.users_of_measures import First, Satisfied, Top
+from cranfield.scales.forms import stateful
+from cranfield.scales.forms.form import (
+    ONE,
+    ZERO,
+    Additive,
+    Form,
+    Row,
+    Setting,
+    Stateful,
+    Step,
+    Terms,
+    exactly,
+    rational,
+    root,
+    row_of,
+    terms,
+    upto,
+)
+from cranfield.scales.forms.stateful import ByCount, Cascade, FirstFound
 from cranfield.scales.runs import pool
+
+
+def of_counts(measure: OfCounts, setting: Setting) -> Form:
+    """A sum where each relevant document adds the same; but for SetAP, which is a square."""
+    depth, relevant = setting.depth(measure), setting.relevant(measure)
+    sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
+    scores = row_of(exactly(measure).share(upto(depth), *sizes))
+    steps = [more - fewer for fewer, more in pairwise(scores)]
+    first = abs(steps[0])
+    below = rational(1 / first if first else 0)
+    signs = tuple(step / first if first else ONE for step in steps)
+    if len(set(signs)) > 1:
+        shape = ByCount(setting.length, setting.grades, depth, relevant, signs)
+        return Form(shape, below, scores[0])
+    row = tuple(signs[0] * yes for yes in relevant)
+    return Form(Additive.rational(setting.rows(row, depth)), below, scores[0])
+
+
+def r_precision(measure: RPrecision, setting: Setting) -> Form:
+    cutoff = int(measure.ranks(np.array(setting.recall_base(measure))))
+    row = tuple(Fraction(yes) for yes in setting.relevant(measure))
+    return Form(Additive.rational(setting.rows(row, cutoff)), rational(cutoff))
+
+
+def of_gains(measure: Any, setting: Setting) -> Form:
+    """Generalised precision and recall."""
+    if isinstance(measure, GeneralisedPrecision):
+        worth = setting.gains(measure.gains, setting.highest(measure))
+        below = max(worth) * (measure.cutoff or 1)
+    else:
+        worth = setting.gains(measure.gains)
+        below = sum(setting.best(worth), ZERO)
+    # The divisor of a form is positive.
+    sign = -1 if below < 0 else 1
+    row = tuple(sign * gain for gain in worth[: setting.grades + 1])
+    rows = setting.rows(row, setting.depth(measure))
+    return Form(Additive.rational(rows), rational(abs(below)))
+
+
+def rank_biased_form(measure: RankBiasedPrecision, setting: Setting) -> Form:
+    exact, depth = exactly(measure), setting.depth(measure)
+    gains = setting.unit_gains(measure)
+    weights = [(1 - exact.p) * exact.seen(rank) for rank in range(1, depth + 1)]
+    rows = [tuple(gain * weight for gain in gains) for weight in weights]
+    nothing = [(ZERO,) * len(gains)] * (setting.length - depth)
+    return Form(Additive.rational([*rows, *nothing]))
+
+
+def discounted(measure: Any, setting: Setting) -> Form:
+    """DCG and nDCG."""
+    gains, depth = setting.gains(measure.gains), setting.depth(measure)
+    bases, rows = [], []
+    for rank in range(1, setting.length + 1):
+        base, factor = inverse(measure.discount, rank) if rank <= depth else (ONE, ZERO)
+        bases.append(base)
+        rows.append(tuple(gain * factor for gain in gains))
+    return Form(Additive(tuple(bases), tuple(rows)), _divisor(measure, setting, gains))
+
+
+def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
+    # Gains are summed over ln x instead of ln x / ln b: DCG is that over 1 / ln b, and nDCG over
+    # the same sum of the ideal ranking.
+    if not isinstance(measure, nDCG):
+        base, power = root(fraction_of(measure.discount.base))
+        return terms({base: Fraction(1, power)})
+    below: dict[Fraction, Fraction] = {}
+    cut = measure.cutoff if measure.ideal == "cut" else None
+    for rank, gain in enumerate(setting.best(gains)[:cut], 1):
+        base, factor = inverse(measure.discount, rank)
+        below[base] = below.get(base, ZERO) + gain * factor
+    return terms(below)
+
+
+def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
+    """One over the discount at a rank, but for the logarithm of its base: factor / ln(base)."""
+    base, power = root(discount.argument(rank))
+    return base, Fraction(1, power)
+
+
+Found = tuple[int, Fraction]
+"""C and cg: how many relevant documents were found so far, and their gain."""
+
+NOTHING: Found = (0, ZERO)
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Blended ratios, by the law of a measure with fractions for numbers.
+
+    For each grade there is whether it is relevant, and its gain, 0 if it is not; for each rank cg*,
+    the gain of the ideal ranking so far. Ranks count down to a depth.
+    """
+
+    measure: Any
+    relevant: tuple[bool, ...]
+    gains: Row
+    depth: int
+    ideal: Row
+
+    @classmethod
+    def of(cls, measure: Any, setting: Setting) -> Ratios:
+        relevant = setting.relevant(measure)
+        worth = setting.gains(measure.gains)
+        # Gains that weigh nothing would tell states apart that are the same.
+        weighed = [yes and measure.beta > 0 for yes in relevant]
+        gains = tuple(gain * yes for gain, yes in zip(worth, weighed, strict=True))
+        best = [*setting.best(gains), *[ZERO] * setting.length][: setting.length]
+        ideal = tuple(accumulate(best))
+        return cls(exactly(measure), relevant, gains, setting.depth(measure), ideal)
+
+    def counts(self, rank: int, grade: int) -> bool:
+        return self.relevant[grade] and rank <= self.depth
+
+    def after(self, found: Found, grade: int) -> Found:
+        return found[0] + 1, found[1] + self.gains[grade]
+
+    def at(self, rank: int, found: Found) -> Fraction:
+        ratio: Fraction = self.measure.blended(*found, rank, self.ideal[rank - 1])
+        return ratio
+
+
+@dataclass(frozen=True)
+class RatioSum(Stateful):
+    """Q and NCU: a sum of weighed ratios; the state is what was found so far.
+
+    `by_grade` and `by_seen` are weights of a grade, and of the relevant document number 1, 2, ...
+    """
+
+    ratios: Ratios
+    by_grade: Row
+    by_seen: Row
+
+    @property
+    def start(self) -> Hashable:
+        return NOTHING
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        if not self.ratios.counts(rank, grade):
+            return Step(ZERO, state)
+        found = self.ratios.after(state, grade)
+        weight = self.by_grade[grade] * self.by_seen[found[0] - 1]
+        return Step(weight * self.ratios.at(rank, found), found)
+
+
+def q_measure(measure: QMeasure, setting: Setting) -> Form:
+    ones = (ONE,) * (setting.grades + 1), (ONE,) * setting.length
+    shape = RatioSum(setting.length, setting.grades, Ratios.of(measure, setting), *ones)
+    return Form(shape, rational(int(summed_over(measure, setting.recall_base(measure)))))
+
+
+def cumulative_utility(measure: NormalisedCumulativeUtility, setting: Setting) -> Form:
+    by_grade, by_seen = (ONE,) * (setting.grades + 1), (ONE,) * setting.length
+    if measure.stopping == "graded":
+        by_grade = setting.gains(measure.stops or measure.gains)
+        relevant = setting.relevant(measure)
+        whole = sum((by_grade[grade] for grade in setting.judgments if relevant[grade]), ZERO)
+    else:
+        chance, base = exactly(measure).chance, setting.recall_base(measure)
+        by_seen = tuple(chance(seen) for seen in range(1, setting.length + 1))
+        whole = sum((chance(seen) for seen in range(1, base + 1)), ZERO)
+    # Precision is the ratio without gains.
+    useful = measure(beta=0) if measure.utility == "P" else measure
+    ratios = Ratios.of(useful, setting)
+    return Form(
+        RatioSum(setting.length, setting.grades, ratios, by_grade, by_seen), rational(whole)
+    )
+
+
+@dataclass(frozen=True)
+class RatioCascade(Stateful):
+    """EBR: the state is what was found, and the chance that the user still reads."""
+
+    ratios: Ratios
+    stops: Row
+
+    @property
+    def start(self) -> Hashable:
+        return (NOTHING, ONE)
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """The ratio at a relevant document, by the chance to stop there."""
+        if not self.ratios.counts(rank, grade):
+            return Step(ZERO, state)
+        found, reading = self.ratios.after(state[0], grade), state[1]
+        stop = self.stops[grade]
+        return Step(reading * stop * self.ratios.at(rank, found), (found, reading * (1 - stop)))
+
+
+def expected_ratio(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
+    ratios, stops = Ratios.of(measure, setting), setting.stops(measure)
+    return Form(RatioCascade(setting.length, setting.grades, ratios, stops))
+
+
+def r_measure(measure: RMeasure, setting: Setting) -> Form:
+    """The sum of C + beta cg, which is the ratio at rank 1 where nothing is ideal."""
+    ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
+    law = ratios.measure.blended
+    pairs = zip(ratios.relevant, ratios.gains, strict=True)
+    row = tuple(law(int(yes), gain, ONE, ZERO) for yes, gain in pairs)
+    gained = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
+    below = 1 / law(ONE, ZERO, base, gained) if base else ZERO
+    return Form(Additive.rational(setting.rows(row, base)), rational(below))
+
+
+def o_measure(measure: OMeasure, setting: Setting) -> Form:
+    ratios = Ratios.of(measure, setting)
+    worth = tuple(
+        tuple(
+            ratios.at(rank, ratios.after(NOTHING, grade)) if ratios.counts(rank, grade) else None
+            for grade in range(setting.grades + 1)
+        )
+        for rank in range(1, setting.length + 1)
+    )
+    return Form(FirstFound(setting.length, setting.grades, worth))
+
+
+@dataclass(frozen=True)
+class RatioAtBest(Stateful):
+    """P-measure: the ratio at the first document of the highest grade so far.
+
+    A higher grade takes the place of what was found before: what it contributes is the difference.
+    The state is the highest grade, the ratio there, and what was found so far.
+    """
+
+    ratios: Ratios
+
+    @property
+    def start(self) -> Hashable:
+        return (-1, ZERO, NOTHING)
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        best, value, before = state
+        if not self.ratios.counts(rank, grade) or best == self.grades:
+            return Step(ZERO, state)
+        found = self.ratios.after(before, grade)
+        if grade <= best:
+            return Step(ZERO, (best, value, found))
+        ratio = self.ratios.at(rank, found)
+        # Nothing is above the highest grade, so that the rest does not matter.
+        last = grade == self.grades
+        return Step(ratio - value, (grade, ZERO, NOTHING) if last else (grade, ratio, found))
+
+
+def p_measure(measure: Any, setting: Setting) -> Form | None:
+    # P+ is a mean of all ratios so far, whose sum nearly every run has to itself: only where all
+    # relevant documents are of one grade it has a form, and is P-measure.
+    if isinstance(measure, PPlusMeasure) and max(measure.rel, 0) < setting.grades:
+        return None
+    return Form(RatioAtBest(setting.length, setting.grades, Ratios.of(measure, setting)))
+
+
+FEW = 2_000
+"""Ranks over which weights are added up as fractions; beyond, as floats."""
+
+MOST_DIGITS_AT = 200
+"""Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
+
+
+class Told(NamedTuple):
+    """What of a user model is told.
+
+    `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
+    read, where that is not the model's own; `deepest` the last whose gains count.
+    """
+
+    total: bool
+    depth: int | None
+    deepest: int
+
+
+def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
+    """For a rank the chance that it is read, as a base and a factor of 1 / ln(base)."""
+    if isinstance(model, ScaledDCG):
+        # Over ln 2, which `_divisor` brings back where the sum of all V does not cancel it.
+        return lambda rank: inverse(model.discount, rank)
+    exact = exactly(model)
+    return lambda rank: (ONE, exact.seen(Fraction(rank)))
+
+
+def _user_divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Terms, float]:
+    """What sum V g is divided by, and a factor of what cannot be said in fractions."""
+    if told.total:
+        return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
+    if end is None and isinstance(model, RankBiasedPrecision):
+        return rational(exactly(model).endless()), 1.0
+    if end is None or end > FEW:
+        return rational(1), 1.0 / model.read_to(end)
+    sums: dict[Fraction, Fraction] = {}
+    for base, factor in map(_viewed(model), range(1, end + 1)):
+        sums[base] = sums.get(base, ZERO) + factor
+    return terms(sums), 1.0
+
+
+def _static(model: StaticModel, setting: Setting, told: Told) -> Form:
+    end, view = model.ranks(told.depth), _viewed(model)
+    deepest = told.deepest if end is None else min(told.deepest, end)
+    gains = setting.unit_gains(model)
+    bases, rows = [], []
+    for rank in range(1, setting.length + 1):
+        base, factor = view(rank) if rank <= deepest else (ONE, ZERO)
+        bases.append(base)
+        rows.append(tuple(gain * factor for gain in gains))
+    below, factor_of_all = _user_divisor(model, end, told)
+    return Form(Additive(tuple(bases), tuple(rows)), below, factor=factor_of_all)
+
+
+def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | None:
+    end = min(setting.length, model.ranks(told.depth) or LAST)
+    seen = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
+    gains = setting.stops(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
+    deepest, size = min(end, told.deepest), (setting.length, setting.grades)
+    if told.total:
+        going_on = tuple(after / here for here, after in pairwise(seen))
+        return Form(Cascade(*size, gains, (ONE,) * deepest, going_on))
+    if not set(gains) <= {ZERO, ONE}:
+        return None
+    if end > MOST_DIGITS_AT and set(seen) != {ONE}:
+        raise PolicyError(
+            f"the chances to read {end} ranks have too many digits for an exact image of {model};"
+            f" up to length {MOST_DIGITS_AT} it is feasible"
+        )
+    # Whoever finds something stops there: V of the rank over the sum of V so far.
+    worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]
+    rows = tuple(tuple(value if gain else None for gain in gains) for value in worth)
+    return Form(FirstFound(*size, rows))
+
+
+@dataclass(frozen=True)
+class Player(Stateful):
+    """A Bejeweled player; the state is what was found, or None after the stop.
+
+    The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
+    down to a depth, and reading ends at `end`. `total` is as for :class:`Told`.
+    """
+
+    model: Any
+    gains: Row
+    depth: int
+    end: int
+    total: bool
+
+    @property
+    def start(self) -> Hashable:
+        return ZERO
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """What was found, at the rank where the player stops; at the last one, where it will be."""
+        if state is None:
+            return Step(ZERO, None)
+        gain = self.gains[grade] if rank <= self.depth else ZERO
+        found = state + gain
+        if self.stops(rank, state, gain):
+            return Step(self.value(found, rank), None)
+        if rank < self.length:
+            return Step(ZERO, found)
+        while not self.stops(rank, found, ZERO) or rank == self.length:
+            rank += 1
+        return Step(self.value(found, rank), None)
+
+    def stops(self, rank: int, before: Fraction, gain: Fraction) -> bool:
+        enough, most = self.model.limits(rank, before)
+        return bool(rank >= self.end or before + gain >= enough or rank >= most)
+
+    def value(self, found: Fraction, rank: int) -> Fraction:
+        return found if self.total else found / rank
+
+
+_LIMITS = ("T", "K", "hb", "hc", "median")
+
+
+def _player(model: Any, setting: Setting, told: Told) -> Form | None:
+    """The form of a player whose numbers floats hold.
+
+    A player stops by comparing sums; with gains such as 1/3 floats compare others.
+    """
+    if model.unit is not None:
+        return None
+    exact, gains = exactly(model), setting.unit_gains(model)
+    limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
+    if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
+        return None
+    end = model.ranks(told.depth) or LAST
+    size = setting.length, setting.grades
+    return Form(Player(*size, exact, gains, told.deepest, end, told.total))
+
+
+_MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
+    **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static),
+    **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
+    **dict.fromkeys((BPM, BPMDynamic), _player),
+}
+"""How the form of each user model is made."""
+
+
+def of_model(model: UserModel, setting: Setting) -> Form | None:
+    """EU, of a model that is a measure itself."""
+    return _MODELS[type(model)](model, setting, Told(False, None, setting.depth(model)))
+
+
+def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
+    """EU and ETU; of costs and depths, low is good, and they have no form."""
+    maker = _MODELS.get(type(measure.model))
+    if maker is None or not isinstance(measure, (EU, ETU)):
+        return None
+    # The cutoff is the measure's; its user model may not know of it.
+    told = Told(isinstance(measure, ETU), measure.depth, setting.depth(measure))
+    return maker(measure.model, setting, told)
+
+
+@dataclass(frozen=True)
+class Chained(Stateful):
+    """What a grade adds at a rank, of users who come there; the state is the chance to come there.
+
+    `worth` and `going_on` have for each rank that counts what grades add, and the chance to go on.
+    """
+
+    worth: tuple[Row, ...]
+    going_on: tuple[Row, ...]
+
+    @property
+    def start(self) -> Fraction:
+        return ONE
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        if rank > len(self.worth):
+            return Step(ZERO, ONE)
+        return Step(state * self.worth[rank - 1][grade], state * self.going_on[rank - 1][grade])
+
+
+def chained(measure: Chain, setting: Setting) -> Form:
+    """uM, rrM, EBU, and those of DCM and CCM; a sum where all go on whatever they see."""
+    exact, grades = exactly(measure), upto(setting.grades)
+    nothing = np.full(grades.size, ZERO)
+
+    def of(chances: Gain | None) -> Any:
+        return nothing if chances is None else chances.named(grades) + nothing
+
+    worth, going_on = [], []
+    for rank in range(1, setting.depth(measure) + 1):
+        if isinstance(measure, Effort):
+            gains = (exact.satisfying(of, rank) + nothing) / Fraction(rank)
+        else:
+            gains = np.array(setting.unit_gains(measure), dtype=object)
+        worth.append(row_of(exact.share(rank) * of(exact.clicks) * gains))
+        going_on.append(row_of(exact.going_on(of, rank) + nothing))
+    if all(chance == 1 for row in going_on for chance in row):
+        empty = [(ZERO,) * grades.size] * (setting.length - len(worth))
+        return Form(Additive.rational([*worth, *empty]))
+    return Form(Chained(setting.length, setting.grades, tuple(worth), tuple(going_on)))
+
 
 Maker = Callable[[Any, Setting], Form | None]
 
 _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
-    additive.of_counts: (
+    of_counts: (
         *(precision.Precision, precision.Recall, precision.RelativePrecision),
         *(sets.NumRelevantRetrieved, sets.SetPrecision, sets.SetRecall),
         *(sets.SetRelativePrecision, sets.SetAveragePrecision, sets.FMeasure, sets.EMeasure),
         sets.Utility,
     ),
-    additive.r_precision: (precision.RPrecision,),
-    additive.of_gains: (precision.GeneralisedPrecision, precision.GeneralisedRecall),
-    additive.rank_biased: (rank_biased.RankBiasedPrecision,),
-    additive.discounted: (dcg.DCG, dcg.nDCG),
+    r_precision: (precision.RPrecision,),
+    of_gains: (precision.GeneralisedPrecision, precision.GeneralisedRecall),
+    rank_biased_form: (stopping.RankBiasedPrecision,),
+    discounted: (dcg.DCG, dcg.nDCG),
     stateful.first_found: (
         *(precision.ReciprocalRank, precision.Success, precision.WeightedReciprocalRank),
     ),
@@ -43,26 +547,26 @@ _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
     stateful.mean_gains: (average_precision.KishidaAveragePrecision,),
     stateful.shared_grades: (average_precision.GradedAveragePrecision,),
     stateful.cascade: (
-        expected_reciprocal_rank.ExpectedReciprocalRank,
-        expected_reciprocal_rank.NormalisedExpectedReciprocalRank,
-        expected_reciprocal_rank.IntentwiseRankBiasedUtility,
+        stopping.ExpectedReciprocalRank,
+        stopping.NormalisedExpectedReciprocalRank,
+        stopping.IntentwiseRankBiasedUtility,
     ),
-    of_clicks.chained: (
+    chained: (
         *(clicks.ClickUtility, clicks.ClickEffort, browsing.ExpectedBrowsingUtility),
         *(browsing.DependentUtility, browsing.DependentEffort),
         *(browsing.ChainUtility, browsing.ChainEffort),
     ),
-    blended.q_measure: (ntcir.QMeasure,),
-    blended.cumulative_utility: (ntcir.NormalisedCumulativeUtility,),
-    blended.expected_ratio: (ntcir.ExpectedBlendedRatio,),
-    blended.r_measure: (ntcir.RMeasure,),
-    blended.o_measure: (ntcir.OMeasure,),
-    blended.p_measure: (ntcir.PMeasure, ntcir.PPlusMeasure),
-    of_users.of_model: (
-        *(INSQ, ScaledDCG, wanted_gain.BPM, wanted_gain.BPMDynamic),
-        *(satisfied.NERR8, satisfied.NERR9, satisfied.NERR10, satisfied.NERR11),
+    q_measure: (ntcir.QMeasure,),
+    cumulative_utility: (ntcir.NormalisedCumulativeUtility,),
+    expected_ratio: (ntcir.ExpectedBlendedRatio,),
+    r_measure: (ntcir.RMeasure,),
+    o_measure: (ntcir.OMeasure,),
+    p_measure: (ntcir.PMeasure, ntcir.PPlusMeasure),
+    of_model: (
+        *(INSQ, ScaledDCG, effort.BPM, effort.BPMDynamic),
+        *(stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11),
     ),
-    of_users.of_expectation: (EU, ETU),
+    of_expectation: (EU, ETU),
 }
 
 FORMS: dict[type[Measure], Maker] = {

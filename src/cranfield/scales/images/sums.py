@@ -1,6 +1,6 @@
 """Images of additive measures: sums of independent parts, counted without listing them.
 
-The parts (`independent_parts.py`) are joined to two sides, a long sorted *inner* and a
+The parts (`forms/stateful.py`) are joined to two sides, a long sorted *inner* and a
 shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly
 all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair of the
 same sums as x is x; any other differs from x, and integers of as many digits as it takes tell in
@@ -8,31 +8,250 @@ which direction.
 
 Runs of length 1000 have some 2^960 values of DCG. The rank of one of them is a number that nobody
 needs to the last digit; its share of the image, rank by size, is what an interval-scaled measure
-is: a distribution function (`distribution/limits.py`), known within a stated error.
+is: a distribution function (`scales/distribution.py`), known within a stated error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from math import gcd, lcm
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate
+from math import gcd, lcm, prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
-from cranfield.scales.forms.exact_numbers import approximate, precisions, scaled
-from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, total_sums
-from cranfield.scales.images.counting import count_pairs
-from cranfield.scales.images.lexicographic import Lexicographic
-from cranfield.scales.images.representation import LARGEST, MOST_VALUES, Gaps, check_runs
-from cranfield.scales.images.sides import Sides, out_of_reach, sides, split_sides
+from cranfield.base.text import counted
+from cranfield.scales.forms.form import approximate, precisions, scaled
+from cranfield.scales.forms.stateful import Exact, Part, total_runs, total_sums
+from cranfield.scales.images.representation import (
+    LARGEST,
+    MOST_VALUES,
+    Gaps,
+    check_runs,
+    count_pairs,
+)
 
 if TYPE_CHECKING:
-    from cranfield.scales.distribution.limits import SumDistribution
+    from cranfield.scales.distribution import SumDistribution
+
+
+MOST_CELLS = 2**23
+MARGIN = 1 + 2.0**-20
+"""Irrational weights have to outweigh by this much, so that floats can tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicographic:
+    """Parts of which each one's smallest gap is above the range of all later ones together.
+
+    Sums then compare like words, by the first part in which they differ: a rank is a number in a
+    mixed radix. RBP is such a sum for p < 1 / (grades + 1), and p = 1/2 with binary gains; a
+    single part always is.
+    """
+
+    parts: tuple[Part, ...]
+    order: tuple[int, ...]
+    """Parts by falling weight."""
+    limit: int | None
+    counts_runs: bool
+    """Whether runs can be counted, too: not when there is a limit and a sum of a part does not tell
+    the number of relevant documents."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:
+        """Arrange the parts, if that can be done."""
+        cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
+        if cells > MOST_CELLS:
+            return None
+        order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
+        active = [parts[i] for i in order if parts[i].keys.size > 1]
+        if len({part.base for part in active}) <= 1:
+            spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
+            gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
+            behind = [Fraction(0), *accumulate(reversed(spans))][-2::-1]
+            fits = all(gap > rest for gap, rest in zip(gaps, behind, strict=True))
+        else:
+            floats = [float(np.ptp(part.values)) for part in active]
+            steps = [float(np.diff(part.values).min()) for part in active]
+            after = [0.0, *accumulate(reversed(floats))][-2::-1]
+            fits = all(step > rest * MARGIN for step, rest in zip(steps, after, strict=True))
+        single = limit is None or all(part.key.size == part.keys.size for part in parts)
+        return cls(tuple(parts), tuple(order), limit, single) if fits else None
+
+    def below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+        """Weight of the sums below each query, and of those that equal it."""
+        room = np.full(len(digits), self.limit or 0)
+        total = np.zeros(len(digits), dtype=object)
+        same = np.ones(len(digits), dtype=object)
+        for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
+            column = digits[:, index]
+            # What agrees so far may have been reached in several ways.
+            total = total + same * before[column, room]
+            same = same * weight[column]
+            if self.limit is not None:
+                room = room - self.parts[index].least[column]
+        return total.astype(np.int64), same.astype(np.int64)
+
+    def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
+        """For each part the weight of all that is lower in it, by index and room that is left."""
+        rooms = np.arange((self.limit or 0) + 1)
+        rest = np.ones(rooms.size, dtype=object)
+        tables = []
+        for index in reversed(self.order):
+            part = self.parts[index]
+            weight = np.ones(part.keys.size, dtype=object)
+            if by_runs:
+                weight = part.key_runs.astype(object)
+            needs = part.least if self.limit is not None else np.zeros(part.keys.size, np.int64)
+            left = rooms[None, :] - needs[:, None]
+            ways = np.where(left >= 0, rest[np.maximum(left, 0)], 0) * weight[:, None]
+            upto = np.cumsum(ways, axis=0)
+            tables.append((upto - ways, weight))
+            rest = upto[-1]
+        return tables[::-1]
+
+
+SHORTEST = 2**12
+"""Sums of the inner side, if there are so many."""
+QUERIES = 2**12
+"""Runs for which the time to make the inner side is meant to be worth while."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """All sums of some parts, ascending.
+
+    A sum is made of an entry of each part. Its `code` is the number that the entries spell, of
+    which there are `shape`; `keys` tell for each part the sum that an entry stands for.
+    """
+
+    parts: tuple[int, ...]
+    values: Floats
+    code: Ints
+    shape: tuple[int, ...]
+    keys: tuple[Ints, ...]
+    count: Ints
+    """For each sum the relevant documents that it needs."""
+    weight: Ints
+    """For each sum its number of runs."""
+
+    def digits(self, at: Ints) -> list[Ints]:
+        """For each part the index of the sum that some of the sums are made of."""
+        if not self.parts:
+            return []
+        entries = np.unravel_index(self.code[at], self.shape)
+        return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
+
+    def where(self, kept: NDArray[np.bool_]) -> Side:
+        return replace(
+            self,
+            values=self.values[kept],
+            code=self.code[kept],
+            count=self.count[kept],
+            weight=self.weight[kept],
+        )
+
+
+class Sides(NamedTuple):
+    """A long side to search in, and a short one."""
+
+    inner: Side
+    outer: Side
+
+    def digits(self, inner: Ints, outer: Ints) -> Ints:
+        """Index of the sum of each part, for pairs of an inner and an outer sum."""
+        columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
+        columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
+        return np.stack([columns[part] for part in range(len(columns))], axis=1)
+
+    def within(self, limit: int | None) -> Iterator[Sides]:
+        """Split the sides so that each pair stays within a limit of relevant documents."""
+        inner, outer = self
+        if limit is None:
+            yield self
+            return
+        left = np.minimum(limit - outer.count, int(inner.count.max()))
+        for room in np.unique(left[left >= 0]):
+            yield Sides(inner.where(inner.count <= room), outer.where(left == room))
+
+
+class Split(NamedTuple):
+    """Which parts make the inner side, and which the outer, with `searches` sums."""
+
+    inner: list[int]
+    outer: list[int]
+    searches: int
+
+
+def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
+    """Decide which parts make which side; refuse an outer side that would be too long.
+
+    With `by_runs` sums are weighted by their number of runs; `memory` is what the inner side may
+    take, roughly, in bytes.
+    """
+    by_count = by_runs and limit is not None
+    lengths = [part.key.size if by_count else part.keys.size for part in parts]
+    # Bytes that an entry of the inner side takes while it is made, and to spare.
+    each = 60 + 36 * by_runs + 36 * (limit is not None)
+    room = max(SHORTEST, memory // each)
+    best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
+    inner: list[int] = []
+    size = 1
+    for index in sorted(range(len(parts)), key=lambda part: -lengths[part]):
+        if size * lengths[index] <= best or not inner:
+            inner.append(index)
+            size *= lengths[index]
+    outer = [index for index in range(len(parts)) if index not in inner]
+    searches = prod(lengths[index] for index in outer)
+    if searches > room:
+        raise out_of_reach(prod(lengths))
+    return Split(inner, outer, searches)
+
+
+@lru_cache(maxsize=1)
+def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
+    """Join parts to an inner and an outer side; as :func:`split_sides`."""
+    inner, outer, _ = split_sides(parts, limit, by_runs, memory)
+    make = partial(_side, parts, with_counts=limit is not None, by_runs=by_runs)
+    return Sides(make(inner), make(outer))
+
+
+def _side(parts: tuple[Part, ...], chosen: list[int], *, with_counts: bool, by_runs: bool) -> Side:
+    values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
+    shape, keys = [], []
+    for index in chosen:
+        part = parts[index]
+        if by_runs and with_counts:
+            key, counts, runs = part.key, part.count, part.runs
+        else:
+            key = np.arange(part.keys.size)
+            counts = part.least
+            runs = part.key_runs
+        values = (values[:, None] + part.values[key][None, :]).ravel()
+        if with_counts:
+            count = (count[:, None] + counts[None, :]).ravel()
+        if by_runs:
+            weight = (weight[:, None] * runs.astype(np.int64)[None, :]).ravel()
+        shape.append(key.size)
+        keys.append(key)
+    order = np.argsort(values)
+    count = count[order] if with_counts else np.broadcast_to(count, order.shape)
+    weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
+    return Side(tuple(chosen), values[order], order, tuple(shape), tuple(keys), count, weight)
+
+
+def out_of_reach(size: int) -> PolicyError:
+    return PolicyError(
+        f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly;"
+        " up to about 2^45 is feasible: shorter runs, or fewer grades"
+    )
+
 
 UNIT = 2.0**-52
 COUNTED = 2**44
@@ -81,7 +300,7 @@ class Sums:
     def distribution(self) -> SumDistribution:
         """The distribution of the values; it takes some seconds to find."""
         # SciPy's transforms are loaded when they are needed.
-        from cranfield.scales.distribution.limits import distribution_of_sums
+        from cranfield.scales.distribution import distribution_of_sums
 
         parts = [part.values for part in self.parts if part.values.size > 1]
         return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)

@@ -1,32 +1,178 @@
-"""What was found of pairs of systems, and questions that it answers."""
+"""What a comparison found of pairs of systems."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from numbers import Real
 from typing import Any
-from warnings import warn
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.checks import check_share, numbers
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, check_share, numbers, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
-from cranfield.significance.comparison.groups import groups_of, letters_of
-from cranfield.significance.comparison.headings import heading_of
-from cranfield.significance.comparison.rank_sets import RankSets
+from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.declaration import TestInfo
+from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
+from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.models.kruskal_friedman import Omnibus
-from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
-from cranfield.significance.tests.catalogue import find_test
-from cranfield.significance.tests.declaration import TestInfo
-from cranfield.significance.topic_statistic import LOG_RATIO
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import LOG_RATIO
+from cranfield.tabular import shown_p
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Cover the systems by groups: two of them share a group exactly when they do not differ.
+
+    Groups are made from the best system to the worst, as `order` has them, and list their systems
+    so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no
+    cover with fewer groups. They are cliques of the graph of systems that do not differ, made
+    greedily until every edge lies in one: a compact letter display (Piepho 2004; Gramm et al.
+    2007).
+    """
+    alike = ~different[np.ix_(order, order)]
+    np.fill_diagonal(alike, True)
+    left = np.triu(alike)
+    groups: list[NDArray[np.bool_]] = []
+    for first in range(len(order)):
+        while left[first].any():
+            member = np.zeros(len(order), dtype=bool)
+            # Begin with a pair that no group holds yet; it may be a system with itself.
+            member[[first, int(np.flatnonzero(left[first])[0])]] = True
+            fits = alike[member].all(axis=0)
+            candidates = np.flatnonzero(fits & ~member)
+            after, before = candidates[candidates > first], candidates[candidates < first]
+            for candidate in (*after, *before[::-1]):
+                if alike[candidate][member].all():
+                    member[candidate] = True
+            left[np.ix_(member, member)] = False
+            groups.append(member)
+    return [order[np.flatnonzero(member)] for member in _needed(groups)]
+
+
+def _needed(groups: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
+    """Leave out groups that are part of another."""
+    kept: list[NDArray[np.bool_]] = []
+    for k, one in enumerate(groups):
+        within = any(
+            (one <= other).all() and (j < k or not (other <= one).all())
+            for j, other in enumerate(groups)
+            if j != k
+        )
+        if not within:
+            kept.append(one)
+    return kept
+
+
+def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
+    """Name the groups of each system, `a` to `z`, then `aa`; with commas where there are more."""
+    names = [letter(k) for k in range(len(groups))]
+    held: list[list[str]] = [[] for _ in range(systems)]
+    for name, group in zip(names, groups, strict=True):
+        for system in group:
+            held[system].append(name)
+    between = "" if len(groups) <= len(ALPHABET) else ","
+    return [between.join(some) for some in held]
+
+
+def letter(k: int) -> str:
+    """Return the name of the k-th group: `a` is 0, `z` 25, `aa` 26."""
+    name = ""
+    k += 1
+    while k:
+        k, rest = divmod(k - 1, len(ALPHABET))
+        name = ALPHABET[rest] + name
+    return name
+
+
+def place_of(name: str) -> int:
+    """Return which group has that name; the inverse of :func:`letter`."""
+    place = 0
+    for character in name:
+        place = place * len(ALPHABET) + ALPHABET.index(character) + 1
+    return place - 1
+
+
+def shortened(letters: str) -> str:
+    """Write neighbouring letters as a range where there are many groups: `a-c` for `a,b,c`."""
+    names = letters.split(",")
+    if len(names) < 3:
+        return letters
+    places = [place_of(name) for name in names]
+    parts, start = [], 0
+    for k in range(1, len(names) + 1):
+        if k == len(names) or places[k] != places[k - 1] + 1:
+            long = k - start > 2
+            parts += [f"{names[start]}-{names[k - 1]}"] if long else names[start:k]
+            start = k
+    return ",".join(parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnePair:
+    """Two systems of a comparison, such as `comparison["bm25", "dense"]`.
+
+    Attributes
+    ----------
+    first, second
+        The systems, in the order that was asked for.
+    """
+
+    first: str
+    second: str
+    _within: ComparedPairs
+    _place: int
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self._within.systems[self._within.first[self._place]] == self.first else -1
+
+    @property
+    def difference(self) -> float:
+        """The mean of the first minus that of the second, or the log ratio of geometric means."""
+        return self._sign * float(self._within.difference[self._place])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Confidence limits, of what the comparison calls `interval_of`.
+
+        NaN where they would contradict the decision.
+        """
+        low, high = sorted(self._sign * float(ends[self._place]) for ends in self._within.interval)
+        return low, high
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value after the correction; one-sided, it is of the order of the comparison."""
+        return float(self._within.adjusted_pvalues[self._place])
+
+    @property
+    def effect(self) -> float:
+        """The effect size, as the test defines it."""
+        return self._sign * float(self._within.effect[self._place])
+
+    @property
+    def significant(self) -> bool:
+        """Whether the systems differ significantly."""
+        return bool(self._within.is_significant()[self._place])
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        limits = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
+        return (
+            f"OnePair({quoted(self.first)} {self._within.between_names} {quoted(self.second)}:"
+            f" {self.difference:.4g},{limits} p = {shown_p(self.pvalue)})"
+        )
+
 
 MEANS = ("mean difference", "difference of means", "difference of medians")
 """What limits are limits of, where they can be drawn around means."""
@@ -163,16 +309,6 @@ class ComparedPairs:
         return out
 
     @property
-    def pvalues(self) -> Floats:
-        """The old name of :attr:`pvalue_matrix`; what else is of pairs, goes by pair."""
-        warn(
-            "pvalues is called pvalue_matrix; by pair, as all else, they are adjusted_pvalues",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        return self.pvalue_matrix
-
-    @property
     def pvalue_matrix(self) -> Floats:
         """Adjusted p-values, system by system; NaN where nothing was compared.
 
@@ -206,7 +342,7 @@ class ComparedPairs:
 
     def significant(self, alpha: float | None = None) -> pl.DataFrame:
         """Return the table of the pairs that differ, those with the smallest p-value first."""
-        return self.to_polars(alpha).filter("significant").sort("p")
+        return self.pairs_at(alpha).filter("significant").sort("p")
 
     @property
     def order(self) -> Indices:
@@ -345,8 +481,14 @@ class ComparedPairs:
             columns["groups"] = list(self.groups().values())
         return pl.DataFrame(columns)
 
-    def to_polars(self, alpha: float | None = None) -> pl.DataFrame:
-        """Return a table with a row a pair; limits and significance at `alpha`, if it is given."""
+    def pairs_at(self, alpha: float | None = None) -> pl.DataFrame:
+        """Return a data frame of pairs, with intervals and decisions at a significance level.
+
+        Parameters
+        ----------
+        alpha
+            The level; by default that of the comparison.
+        """
         low, high = self.interval if alpha is None else self.interval_at(alpha)
         names = pl.Series(self.systems, dtype=pl.String)
         return pl.DataFrame(

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.escape import plain
-from cranfield.base.words import counted
+from cranfield.base.text import counted, plain
+from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.compared_pairs import LINEAR, ComparedPairs
-from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.outcome import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
-from cranfield.tabular import Table
-from cranfield.tabular.frames import Framed
-from cranfield.tabular.text import grid
+from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 
 VERDICTS = (
     "superior",
@@ -36,8 +33,8 @@ STEPS = 52
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equivalence(Framed):
-    """Which systems are practically as good as each other, or at least no worse.
+class Equivalence(Result):
+    """Tests of equivalence and non-inferiority of pairs of systems within a margin.
 
     Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha when both
     differences beyond the margin, below and above, are rejected at alpha, which is when the
@@ -78,6 +75,30 @@ class Equivalence(Framed):
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
     """
+
+    columns: ClassVar[Columns] = {
+        "first": Column("First system of the pair.", key=True),
+        "second": Column("Second system of the pair.", key=True),
+        "difference": Column("Mean of the first minus that of the second, as in the comparison."),
+        "low": Column("Lower bound of the confidence interval that is compared with the margin."),
+        "high": Column("Upper bound of that interval."),
+        "margin": Column("Margin, in the unit of the difference."),
+        "p difference": Column(
+            "Adjusted p-value of the comparison that the two differ at all.", pvalue=True
+        ),
+        "p equivalence": Column(
+            "p-value of the two one-sided tests that they differ by less than the margin.",
+            pvalue=True,
+        ),
+        "p non-inferiority": Column(
+            "p-value that the first is not worse by the margin or more.", pvalue=True
+        ),
+        "p non-superiority": Column(
+            "p-value that the first is not better by the margin or more.", pvalue=True, read=False
+        ),
+        "ruled out": Column("Smallest difference, in either direction, that is ruled out."),
+        "verdict": Column("Verdict on the pair, such as equivalent; see `count`."),
+    }
 
     comparison: ComparedPairs
     margin: Floats
@@ -185,8 +206,7 @@ class Equivalence(Framed):
         counts = Counter(self.verdicts)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a pair."""
+    def _frame(self) -> pl.DataFrame:
         found = self.comparison
         low, high = self.interval
         not_worse, not_better = self.pvalues
@@ -207,7 +227,7 @@ class Equivalence(Framed):
             }
         )
 
-    def facts(self) -> list[str]:
+    def heading(self) -> list[str]:
         """Return what was asked and found, in a few lines."""
         found = self.comparison
         start = f"{plain(found.measure)}: " if found.measure else ""
@@ -230,31 +250,6 @@ class Equivalence(Framed):
                 " taken as known"
             )
         return lines
-
-    def table(self, places: int | None = None) -> Table:
-        """Return the table that is shown, a row a pair."""
-        places = 4 if places is None else places
-        frame = self.to_polars()
-        p = ("p difference", "p equivalence", "p non-inferiority")
-        shown = ("difference", "low", "high", "margin", *p, "ruled out")
-        head = ["first", "second", *shown, "verdict"]
-        rows = [
-            [
-                row["first"],
-                row["second"],
-                *(shown_p(row[k]) if k in p else f"{row[k]:.{places}f}" for k in shown),
-                row["verdict"],
-            ]
-            for row in frame.iter_rows(named=True)
-        ]
-        title, *notes = self.facts()
-        return Table(title, head, rows, (0, 1, len(head) - 1), notes)
-
-    def __str__(self) -> str:
-        return "\n".join(self.facts()) + "\n\n" + grid(self.table())
-
-    def __repr__(self) -> str:
-        return f"Equivalence({'; '.join(self.facts()[:2])})"
 
 
 def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.checks import check_share, check_whole
-from cranfield.base.escape import plain
-from cranfield.base.words import counted
-from cranfield.tabular.frames import Framed, from_frame
-from cranfield.tabular.table import Table
+from cranfield.base.errors import check_share, check_whole
+from cranfield.base.text import counted
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.corrections.catalogue import Correction
+from cranfield.significance.declaration import TestInfo
+
+
+def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
+    """Name the test and the correction."""
+    whole = correction.baseline_heading if baseline else correction.heading
+    if whole:
+        return whole.format(error=info.error)
+    return f"{info.title} with {correction.title}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankSets(Framed):
-    """Which ranks systems may have; made by :func:`rank_sets` or by `found.rank_sets()`.
+class RankSets(Result):
+    """Confidence sets of the ranks of systems; made by :func:`rank_sets` or by a comparison.
+
+    Rows are ordered by rank, the best system first. The columns `own from` and `own to` are absent
+    where :attr:`own_pvalues` is None.
 
     Attributes
     ----------
@@ -47,8 +58,18 @@ class RankSets(Framed):
     resamples, seed
         Of random samples; None where there are none.
     notes
-        What a reader should be told.
+        Notes on the comparison.
     """
+
+    columns: ClassVar[Columns] = {
+        "rank": Column("Observed rank: 1 plus the number of systems with a better mean."),
+        "system": Column("System.", key=True),
+        "*": Column("Statistic that systems are ordered by, under its name, such as mean."),
+        "from": Column("Best rank in the confidence set, all sets together."),
+        "to": Column("Worst rank in it."),
+        "own from": Column("Best rank in the confidence set of this system alone."),
+        "own to": Column("Worst rank in it."),
+    }
 
     measure: str
     systems: tuple[str, ...]
@@ -114,12 +135,7 @@ class RankSets(Framed):
         """The systems from the best to the worst mean."""
         return best_first(self.means, self.lower_is_better)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the leaderboard: one row a system, the best first.
-
-        `from` and `to` are the best and the worst rank, all sets together; `own from` and `own to`
-        are of each system alone, where they are known.
-        """
+    def _frame(self) -> pl.DataFrame:
         columns: dict[str, Any] = {
             "rank": self.rank,
             "system": pl.Series(self.systems, dtype=pl.String),
@@ -130,30 +146,16 @@ class RankSets(Framed):
             columns["own from"], columns["own to"] = self.own_interval
         return pl.DataFrame(columns)[self.order]
 
-    def table(self) -> Table:
-        """Return the leaderboard as it is shown."""
-        start = f"{plain(self.measure)}: " if self.measure else ""
-        size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
-        level = f"{1 - self.alpha:.4g}"
-        winners = self.among_best()
-        notes = [
-            size,
-            f"from, to: {level} confidence sets of ranks, all systems together"
-            + ("" if self.own_pvalues is None else "; own: each system alone"),
-            f"{counted(len(winners), 'system')} may be the best",
+    def heading(self) -> list[str]:
+        """Return lines on the method, the confidence level and the number of possible winners."""
+        start = f"{self.measure}: " if self.measure else ""
+        alone = "" if self.own_pvalues is None else "; own: each system alone"
+        lines = [
+            f"{start}ranks by {self.method}",
+            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
+            f"from, to: {1 - self.alpha:.4g} confidence sets of ranks, all systems together{alone}",
+            f"{counted(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:
-            notes.append(f"{self.resamples:,} random samples, seed {self.seed}")
-        shown = from_frame(self.to_polars(), f"{start}ranks by {self.method}")
-        return replace(shown, notes=notes, remarks=self.notes)
-
-    def to_text(self) -> str:
-        """Write the leaderboard."""
-        return str(self.table())
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
-        return f"RankSets({size}, alpha={self.alpha:g})"
+            lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
+        return lines

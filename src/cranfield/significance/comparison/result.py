@@ -1,29 +1,203 @@
-"""The result of a comparison, in words and tables."""
+"""The result of a comparison, in words or tables."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
+from scipy.special import bdtrc
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, PolicyError, quoted
-from cranfield.base.escape import plain
-from cranfield.base.showing import Plotted, Told
-from cranfield.base.words import counted
-from cranfield.scores.labels import place_of
-from cranfield.significance.comparison.compared_pairs import ComparedPairs
+from cranfield.base.scale_types import a_scale
+from cranfield.base.showing import WithProse
+from cranfield.base.text import counted, plain
+from cranfield.result import Column, Columns, Result
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import place_of
+from cranfield.significance.comparison.compared_pairs import ComparedPairs, OnePair, shortened
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
-from cranfield.significance.comparison.groups import shortened
-from cranfield.significance.comparison.headings import heading_of
-from cranfield.significance.comparison.one_pair import OnePair
-from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.models.anova_table import shown_p
-from cranfield.tabular.content import Cell
-from cranfield.tabular.frames import Framed
-from cranfield.tabular.table import SHOWN, Table
-from cranfield.tabular.text import grid
+from cranfield.significance.comparison.rank_sets import heading_of
+from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
+from cranfield.significance.declaration import TestInfo
+from cranfield.significance.differences import Corrected, Outcome, Pairs
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.means import with_exchange_tests
+from cranfield.significance.prepare import clusters_told
+from cranfield.significance.registry import Options
+from cranfield.tabular import Cell, Table, shown_p
+
+ENOUGH = 12
+"""Topics below which a bootstrap over topics has little power."""
+
+RESCALING = "results may not survive a rescaling"
+"""The end of the note on a measure whose scale is lower than the test assumes."""
+
+FEW = 10
+"""Topics below which two systems are also compared by exact sign flips."""
+
+UNEQUAL = 1.5
+"""Ratio of standard deviations of differences to their common estimate that calls for a note."""
+
+CLEAR, BY_CHANCE = 0.001, 0.1
+"""P-values of paired t-tests that are counted as clear, and the largest probability that chance
+gives as many of them for their number to be reported."""
+
+
+def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+    """Return what the measure and the test imply for each other."""
+    name = scores.measure or "the measure"
+    notes = clusters_told(scores)
+    notes.extend(scores.direction_notes())
+    if options.threshold:
+        notes.append(f"differences of at most {options.threshold:g} count as ties")
+    if info.of_two and len(scores.systems) == 2 and options.two_sided:
+        notes.append(info.of_two)
+    if info.of_pairs and len(scores.systems) > 2:
+        notes.append(info.of_pairs)
+    if scores.scale_source == "user":
+        notes.append(f"scale declared by the user: {scores.scale}")
+    if scores.scale is not None and scores.scale < info.scale:
+        notes.append(
+            f"{name} is declared {scores.scale}, but this test assumes {a_scale(info.scale)};"
+            f" {RESCALING}"
+        )
+    return notes
+
+
+def beyond_assumptions(
+    pairs: Pairs, info: TestInfo, correction: Correction, *, hopeless: bool
+) -> list[str]:
+    """Return what is known to violate the assumptions of the test or the correction.
+
+    Tukey's and Dunnett's tests take one error for all pairs, and the randomised Tukey HSD
+    exchanges the scores of all systems: pairs that vary more than others are then called
+    significantly different too often (docs/calibration.md). Where it is `hopeless`, since no
+    difference can be significant, it is not said that only large ones are.
+    """
+    sampled = correction.resamples_topics or info.name == "bootstrap"
+    if sampled and pairs.topics < ENOUGH:
+        return (
+            []
+            if hopeless
+            else [
+                f"{counted(pairs.topics, 'topic')} are few for resampling topics, which needs about"
+                f" {ENOUGH}: only large differences become significant"
+            ]
+        )
+    if correction.symmetric and len(pairs) > 1:
+        return [
+            f"{correction.name} assumes differences that are symmetric around their mean, which"
+            f" those of nearly equal runs seldom are; {RECOMMENDED} does not"
+        ]
+    sensitive = correction.one_variance and info.one_variance
+    if not sensitive or pairs.systems < 3 or not pairs.paired:
+        return []
+    centred = pairs.values - pairs.values.mean(axis=0)
+    products = centred.T @ centred
+    squares = np.diag(products)
+    of_pairs = squares[:, None] + squares - 2 * products
+    between = np.triu_indices(pairs.systems, 1)
+    common = of_pairs[between].mean()
+    largest = of_pairs[pairs.first, pairs.second].max()
+    if common <= 0 or largest <= UNEQUAL**2 * common:
+        return []
+    return [
+        f"some differences vary up to {np.sqrt(largest / common):.1f} times as much as this test"
+        " assumes of all, and are called significant too often; the correction"
+        f" {RECOMMENDED} allows for it"
+    ]
+
+
+def pooled_against_paired(
+    pairs: Pairs, correction: Correction, corrected: Corrected, options: Options
+) -> list[str]:
+    """Return how many pairs a paired t-test separates clearly, and a pooled error does not.
+
+    A system and its variant may differ by little on nearly every topic. Where all pairs share one
+    error such a difference is not significant, but the paired t-test of the pair alone sees it.
+    """
+    if not correction.pooled or pairs.systems < 3:
+        return []
+    test = find_test("t")
+    # A constant difference has the p-value of the pair compared on its own, by exact sign flips.
+    own = with_exchange_tests(test.run(pairs, Options()), pairs, test.info, Options())
+    raw = own.pvalue
+    total, not_significant = len(pairs), corrected.pvalue > options.alpha
+    missed = int(((raw < CLEAR) & not_significant).sum())
+    if not missed:
+        return []
+    # Either there are many of them, or one would be significant by Bonferroni's correction.
+    clearest = raw[not_significant].min() * total <= options.alpha
+    if bdtrc(missed - 1, total, CLEAR) > BY_CHANCE and not clearest:
+        return []
+    return [
+        f"{missed:,} of {counted(total, 'pair')} {'has' if missed == 1 else 'have'} p < {CLEAR:g}"
+        f" in an unadjusted two-sided paired t-test but {'is' if missed == 1 else 'are'} not"
+        f" significant here, where all pairs share one error term (about {total * CLEAR:.2g}"
+        f" {'is' if total * CLEAR == 1 else 'are'} expected by chance); compare them on their own"
+    ]
+
+
+def sign_flips_of_few(
+    pairs: Pairs, info: TestInfo, corrected: Corrected, options: Options
+) -> list[str]:
+    """Return the exact p-value of sign flips for one pair on few topics, if it is another one."""
+    if info.name != "bootstrap" or len(pairs) != 1 or pairs.topics >= FEW:
+        return []
+    exact = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
+    pvalue = float(find_test("randomisation").run(pairs, exact).pvalue[0])
+    if pvalue == corrected.pvalue[0]:
+        return []
+    smallest = 0.5 ** (pairs.topics - options.two_sided)
+    return [
+        f"exact sign flips (the randomisation test) give p = {pvalue:.4g};"
+        f" with {counted(pairs.topics, 'topic')} they cannot give less than {smallest:.4g}"
+    ]
+
+
+def out_of_reach(
+    info: TestInfo,
+    outcome: Outcome,
+    correction: Correction,
+    corrected: Corrected,
+    options: Options,
+) -> list[str]:
+    """Return that no difference could have become significant, however large, where that is so."""
+    raw, details = outcome.pvalue, outcome.details
+    if not raw.size or corrected.pvalue.min() <= options.alpha:
+        return []
+    smallest = corrected.smallest_pvalue
+    if smallest is None and outcome.smallest_pvalues is not None:
+        smallest = float(outcome.smallest_pvalues.min())
+    if smallest is not None and smallest > options.alpha:
+        few = counted(int(outcome.n.max()), "topic")
+        return [
+            f"no difference can be significant at {options.alpha:g} with {few}: no p-value can be"
+            f" below {smallest:.2g}"
+        ]
+    if "resamples" in details or correction.random:
+        least, by = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
+        cure = "draw more, or choose another correction"
+    elif details.get("exact") or details.get("exact pairs") or info.always_exact:
+        topics = int(outcome.n.max())
+        if topics == 0:
+            return ["no topic has different scores: there is nothing to test"]
+        least = 0.5 ** (topics - options.two_sided)
+        by, cure = counted(topics, "difference"), "use more topics, or choose another correction"
+    else:
+        return []
+    together = raw.size if correction.multiplies else 1
+    at_floor = raw.min() <= least * 1.5
+    by_rank = correction.bounds == "share of errors"
+    if least * together <= options.alpha and not (at_floor and by_rank):
+        return []
+    return [
+        f"{by} cannot give a p-value below {least:.2g}, too large for"
+        f" {counted(raw.size, 'pair')} with this correction: {cure}"
+    ]
+
 
 MOST_ROWS = 60
 """Rows that are printed of a long table."""
@@ -31,8 +205,8 @@ MOST_ROWS = 60
 Rows = list[list[str | Cell]]
 
 
-class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
-    """Which systems differ, by how much, and how sure that is.
+class PairwiseComparison(ComparedPairs, Result, WithProse):
+    """Comparisons of pairs of systems: differences, confidence intervals and p-values.
 
     Attributes
     ----------
@@ -98,7 +272,31 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
     bm25   dense      -0.1500  -0.2419  -0.0581  -5.1962  0.0138  -2.5981  *
+    <BLANKLINE>
+    * p is at most 0.05
     """
+
+    name: ClassVar[str] = "pairs"
+    columns: ClassVar[Columns] = {
+        "first": Column("First system of the pair.", key=True),
+        "second": Column("Second system of the pair.", key=True),
+        "difference": Column(
+            "Mean of the first minus that of the second; of geometric means the logarithm of their"
+            " ratio."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval; NaN where it would contradict the decision."
+        ),
+        "high": Column("Upper bound of that interval."),
+        "statistic": Column("Test statistic, as the test defines it."),
+        "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
+        "p": Column("Adjusted p-value.", pvalue=True),
+        "effect": Column("Effect size, as the test defines it."),
+        "n": Column("Number of observations that count."),
+        "zeros": Column("Number of topics without a difference."),
+        "ties": Column("Number of differences or scores that share their rank."),
+        "significant": Column("Whether the adjusted p-value is at most alpha."),
+    }
 
     @property
     def title(self) -> str:
@@ -182,11 +380,14 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
         """
         return equivalence(self, margin)
 
-    def heading(self) -> list[str]:
-        """Return what was done and found, in a few lines."""
-        return [*self.facts(), *(f"note: {note}" for note in self.notes)]
+    def _frame(self) -> pl.DataFrame:
+        return self.pairs_at()
 
-    def facts(self) -> list[str]:
+    def __repr__(self) -> str:
+        # How many pairs differ is the first question of everybody who compares systems.
+        return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
+
+    def heading(self) -> list[str]:
         """Return what was done and found, without the notes."""
         start = f"{plain(self.measure)}: " if self.measure else ""
         line = (
@@ -223,24 +424,28 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
             )
         return lines
 
-    def table(self, places: int | None = None) -> Table:
-        """Return the table that is shown: the ranking with groups, or the pairs with a baseline.
+    def tables(self, *, places: int | None = None) -> list[Table]:
+        """Return the table for reading: the ranking with groups, or the pairs with a baseline.
 
-        `places` are decimals; by default four, or more where all means are small.
+        Parameters
+        ----------
+        places
+            Decimals; by default four, or more where all means are small.
         """
         places = self.places if places is None else places
-        title, *notes = self.facts()
         if self.shows_pairs:
-            head, rows = self._pair_rows(places)
-            return Table(title, head, rows, (0, 1, 8), [*notes, "* differs"], self.notes)
+            head, pairs = self._pair_rows(places)
+            star = [f"* p is at most {self.alpha:g}"] if self.count() else []
+            return [Table("", head, pairs, (0, 1, 8), star)]
         names, rows = self._ranking_rows(places)
         left = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
+        legend = []
         if "ranks" in names:
             level = f"{1 - self.alpha:.4g}"
-            notes.append(f"ranks: {level} confidence sets, all together, if directions are right")
+            legend.append(f"ranks: {level} confidence sets, all together, if directions are right")
         if "groups" in names:
-            notes.append("systems that share a letter do not differ")
-        return Table(title, names, rows, left, notes, self.notes)
+            legend.append("systems that share a letter do not differ significantly")
+        return [Table("", names, rows, left, legend)]
 
     def _ranking_rows(self, places: int) -> tuple[list[str], Rows]:
         """Return head and cells of the ranking; the highest mean, and equal ones, are bold."""
@@ -283,29 +488,6 @@ class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
             for k in range(len(self))
         ]
         return head, rows
-
-    def to_latex(self, places: int | None = None, **how: Any) -> str:
-        """Return that table for booktabs; other options as for :meth:`Table.to_latex`."""
-        return self.table(places).to_latex(**how)
-
-    def to_text(self, limit: int | None = MOST_ROWS) -> str:
-        """Write the heading, and the ranking or the pairs; `anova` has its own table."""
-        parts = ["\n".join(self.heading())]
-        table = self.table()
-        more = 0 if limit is None else len(table.rows) - int(limit)
-        parts.append(grid(replace(table, rows=table.rows[:limit])))
-        if more > 0:
-            parts[-1] += f"\n… {more:,} more"
-        return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html(limit=SHOWN)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        return f"PairwiseComparison({'; '.join(self.heading()[:2])})"
 
 
 def decimals(means: Floats) -> int:

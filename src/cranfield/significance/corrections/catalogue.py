@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cranfield.significance.registry import Declaration, find, loaded
 
 if TYPE_CHECKING:
-    from cranfield.significance.options import Options
-    from cranfield.significance.outcome import Corrected, Outcome
-    from cranfield.significance.pairs import Pairs
+    from cranfield.significance.differences import Corrected, Outcome, Pairs
+    from cranfield.significance.registry import Options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ _DECLARED = (
         "most alpha for any error among them",
         assumes="errors are independent and normal, with one variance for all systems",
         source="Tukey (1949a)",
-        function="corrections.tukey_dunnett:tukey",
+        function="corrections.studentised:tukey",
         families=("anova", "ranks"),
         all_pairs=True,
         one_variance=True,
@@ -90,7 +89,7 @@ _DECLARED = (
         assumes="where systems do not differ, their scores on a topic can be exchanged: all have "
         "one variance",
         source="Carterette (2012)",
-        function="corrections.randomised:randomised_tukey",
+        function="corrections.resampled:randomised_tukey",
         families=("randomisation",),
         paired=True,
         all_pairs=True,
@@ -103,7 +102,7 @@ _DECLARED = (
         does="Dunnett's test: all systems against one baseline",
         assumes="errors are independent and normal, with one variance for all systems",
         source="Dunnett (1955)",
-        function="corrections.tukey_dunnett:dunnett",
+        function="corrections.studentised:dunnett",
         families=("anova",),
         one_baseline=True,
         equal_counts=True,
@@ -117,7 +116,7 @@ _DECLARED = (
         "systems may differ in variance and depend on each other",
         assumes="differences are symmetric around their mean, of all pairs jointly",
         source="Westfall and Young (1993)",
-        function="corrections.randomised:max_t",
+        function="corrections.resampled:max_t",
         families=("t", "randomisation"),
         paired=True,
         symmetric=True,
@@ -136,7 +135,7 @@ _DECLARED = (
         assumes="topics are a random sample, a dozen at least",
         source="Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)",
         baseline_source="Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)",
-        function="corrections.bootstrap_tukey:bootstrap_tukey",
+        function="corrections.resampled:bootstrap_tukey",
         families=("anova",),
         resamples_topics=True,
         random=True,
@@ -151,7 +150,7 @@ _DECLARED = (
         "pairs, each with its own variance; a few nearly equal runs make it find little",
         assumes="topics are a random sample, a dozen at least",
         source="Romano and Wolf (2005)",
-        function="corrections.bootstrap_max_t:bootstrap_max_t",
+        function="corrections.resampled:bootstrap_max_t",
         families=("t", "bootstrap"),
         resamples_topics=True,
         random=True,
@@ -163,7 +162,7 @@ _DECLARED = (
         "difference of all pairs, not divided by an error",
         assumes="topics are a random sample, a dozen at least",
         source="Westfall and Young (1993)",
-        function="tests.bootstrap_median:bootstrap_max",
+        function="pairwise.bootstrap:bootstrap_max",
         families=("medians",),
         resamples_topics=True,
         random=True,

@@ -7,18 +7,24 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.border.given import Numbers
-from cranfield.base.checks import check_choice, numbers
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, check_choice, numbers
 from cranfield.significance.corrections.catalogue import find_correction
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import BONFERRONI, Corrected, Interval, Level, Limits, Outcome
-from cranfield.significance.pairs import Pairs
+from cranfield.significance.differences import (
+    BONFERRONI,
+    Corrected,
+    Interval,
+    Level,
+    Limits,
+    Outcome,
+    Pairs,
+)
+from cranfield.significance.registry import Options
 
 
-def adjusted(pvalues: Numbers, correction: str = "holm") -> Floats:
+def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     """Correct p-values that are looked at together, by a correction that needs nothing else.
 
     Parameters

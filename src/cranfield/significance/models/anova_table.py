@@ -4,18 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
-from cranfield.base.showing import Plotted
-from cranfield.significance.models.sphericity import Sphericity
-from cranfield.tabular import Cell, Table
-from cranfield.tabular.frames import Framed
-from cranfield.tabular.text import grid
+from cranfield.result import Column, Columns, Result
+from cranfield.tabular import Cell, Table, shown_p
+
+
+@dataclass(frozen=True)
+class Sphericity:
+    r"""How far scores are from what the F of all systems takes for granted, and its p without it.
+
+    That F assumes that the differences of all pairs of systems have one variance (sphericity).
+    With eigenvalues lambda of the covariance of m systems over n topics, centred by row and column,
+
+    .. math:: \hat\varepsilon = \frac{(\sum \lambda)^2}{(m - 1) \sum \lambda^2}, \quad
+        \tilde\varepsilon = \min\left(1, \frac{n (m - 1) \hat\varepsilon - 2}
+        {(m - 1) (n - 1 - (m - 1) \hat\varepsilon)}\right)
+
+    Both degrees of freedom are multiplied by it. Source: Greenhouse and Geisser (1959); Huynh and
+    Feldt (1976), to which Lecoutre's correction (1991) changes nothing where all topics are one
+    group.
+
+    Attributes
+    ----------
+    greenhouse_geisser, huynh_feldt
+        The two estimates, above 0 and up to 1, which is sphericity. The first is never above
+        (n - 1) / (m - 1): with fewer topics than systems it is too low, and its p too high.
+    p_greenhouse_geisser, p_huynh_feldt
+        P-value of the F of all systems by each.
+    """
+
+    greenhouse_geisser: float
+    huynh_feldt: float
+    p_greenhouse_geisser: float
+    p_huynh_feldt: float
+
+
+def sphericity(values: Floats, f: float) -> Sphericity | None:
+    """Correct the F of systems; values have shape (topics, systems) and no gaps.
+
+    There is nothing to correct for two systems, and nothing to go by where no differences vary.
+    """
+    topics, systems = values.shape
+    rest = values - values.mean(axis=1, keepdims=True)
+    rest -= rest.mean(axis=0)
+    if systems < 3 or np.isnan(f) or not rest.any():
+        return None
+    gg, hf = epsilons(rest)
+    df = np.array([gg, hf]) * (systems - 1.0)
+    p = fdtrc(df, df * (topics - 1), f) if np.isfinite(f) else np.zeros(2)
+    return Sphericity(gg, hf, float(p[0]), float(p[1]))
+
+
+def epsilons(rest: Floats) -> tuple[float, float]:
+    """Return both estimates from scores without the effects of topics and systems.
+
+    The sums over eigenvalues are a trace and a norm, of the smaller of the two products.
+    """
+    topics, systems = rest.shape
+    rest = rest / np.abs(rest).max()
+    product = rest @ rest.T if topics < systems else rest.T @ rest
+    most = systems - 1.0
+    gg = float(np.trace(product) ** 2 / (most * (product**2).sum()))
+    above, below = topics * most * gg - 2, most * (topics - 1 - most * gg)
+    # Equal eigenvalues, as many as there can be: nothing speaks against sphericity; of two topics
+    # there is one only, which says nothing.
+    hf = above / below if below > 1e-9 * most * topics else 1.0 if topics > 2 else gg
+    return gg, min(1.0, max(gg, hf))
+
 
 HEAD = (
     *("Source", "SS", "DF", "MS"),
@@ -30,9 +91,9 @@ SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 """From which omega squared on an effect is called so (Rutherford, 2011)."""
 
 
-@dataclass(frozen=True, eq=False)
-class AnovaTable(Framed, Plotted):
-    """Where the variance of scores comes from.
+@dataclass(frozen=True, eq=False, repr=False)
+class AnovaTable(Result):
+    """Table of an analysis of variance.
 
     Attributes
     ----------
@@ -41,8 +102,7 @@ class AnovaTable(Framed, Plotted):
     sources
         Names of the factors, then `Error` and `Total`.
     ss, df, ms, f, p, omega2
-        Sum of squares, degrees of freedom, mean square, F, p-value and the estimated strength of
-        association omega squared of each source; NaN where there is none.
+        The columns below, by source; NaN where they do not apply.
     means
         Marginal means of the levels of each main factor.
     effects
@@ -58,9 +118,22 @@ class AnovaTable(Framed, Plotted):
         None where the model does not compare systems topic by topic.
     components
         Estimated variance of each random effect, and of the error; empty where none is random.
-    remarks
-        What else is to be known of this table, in sentences without a full stop.
+    notes
+        Notes on how F was computed.
     """
+
+    name: ClassVar[str] = "anova"
+    columns: ClassVar[Columns] = {
+        "source": Column("Factor or interaction, then Error and Total.", key=True),
+        "SS": Column("Sum of squares."),
+        "DF": Column("Degrees of freedom.", decimals=0),
+        "MS": Column("Mean square: SS divided by DF; null for Total."),
+        "F": Column("F statistic; null for Error and Total."),
+        "p": Column("p-value of F; null where F is.", pvalue=True),
+        "omega2": Column(
+            "Estimated strength of association omega squared, from 0 to 1; null where F is."
+        ),
+    }
 
     model: str
     sources: tuple[str, ...]
@@ -77,7 +150,7 @@ class AnovaTable(Framed, Plotted):
     values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     sphericity: Sphericity | None = None
     components: Mapping[str, float] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def residuals(self) -> Floats:
@@ -128,32 +201,30 @@ class AnovaTable(Framed, Plotted):
             omega2=np.where(every, omega2, self.omega2),
         )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What stands under the table."""
-        lines = list(self.remarks)
+    def heading(self) -> list[str]:
+        """Return the model, estimated variances, and the corrected p-value of the systems."""
+        lines = [f"Analysis of variance, {self.model}"]
         if self.components:
-            parts = (f"{name.lower()} {one:.4g}" for name, one in self.components.items())
+            parts = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
             lines.append(f"estimated variances: {', '.join(parts)}")
         if self.sphericity is not None:
-            of = self.sphericity
+            epsilon = self.sphericity
             lines.append(
-                f"corrected p of System: {shown_p(of.p_greenhouse_geisser)} (Greenhouse-Geisser"
-                f" epsilon {of.greenhouse_geisser:.4f}), {shown_p(of.p_huynh_feldt)} (Huynh-Feldt"
-                f" {of.huynh_feldt:.4f})"
+                f"corrected p of System: {shown_p(epsilon.p_greenhouse_geisser)}"
+                f" (Greenhouse-Geisser epsilon {epsilon.greenhouse_geisser:.4f}),"
+                f" {shown_p(epsilon.p_huynh_feldt)} (Huynh-Feldt {epsilon.huynh_feldt:.4f})"
             )
-        return tuple(lines)
+        return lines
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table with a row a source."""
+    def _frame(self) -> pl.DataFrame:
         columns = {"SS": self.ss, "DF": self.df, "MS": self.ms, "F": self.f, "p": self.p}
         columns["omega2"] = self.omega2
         table = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
         return pl.DataFrame({"source": self.sources, **table})
 
-    def rows(self) -> list[list[str]]:
-        """Return what is shown of each source."""
-        rows: list[list[str]] = []
+    def tables(self) -> list[Table]:
+        """Return the table for reading, with the size of each effect in words."""
+        rows = []
         for k, source in enumerate(self.sources):
             known = not np.isnan(self.f[k])
             rows.append(
@@ -168,37 +239,7 @@ class AnovaTable(Framed, Plotted):
                     self.size(source) if known else "",
                 ]
             )
-        return rows
-
-    def table(self) -> Table:
-        """Return the table as it is shown."""
-        title = f"Analysis of variance, {self.model}"
-        return Table(title, HEAD, self.rows(), (0, 7), self.notes)
-
-    def to_latex(self, **how: Any) -> str:
-        """Return the table in LaTeX, for booktabs; options as for :meth:`Table.to_latex`."""
-        return self.table().to_latex(**how)
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html()
-
-    def __str__(self) -> str:
-        return "\n".join([grid(self.table()), *self.notes])
-
-
-def shown_p(p: float) -> str:
-    """Write a p-value; one too small for four decimals keeps its size.
-
-    Examples
-    --------
-    >>> shown_p(0.04321), shown_p(3.2e-12), shown_p(0.0)
-    ('0.0432', '3e-12', '<1e-300')
-    """
-    if np.isnan(p):
-        return "-"
-    if p >= 0.0001:
-        return f"{p:.4f}"
-    return f"{p:.0e}" if p > 1e-300 else "<1e-300"
+        return [Table("", HEAD, rows, (0, 7))]
 
 
 def made_table(

@@ -1,32 +1,117 @@
-"""Do scores meet what the analysis of variance assumes, and does it matter?"""
+"""Do scores meet what the analysis of variance assumes?"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import astuple, dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
+from scipy.special import fdtrc, ndtri
 
 from cranfield.base.arrays import Floats
-from cranfield.base.border.given import Numbers
-from cranfield.base.checks import check_share
-from cranfield.base.errors import CranfieldError
-from cranfield.base.words import counted
-from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.models.residual_tests import (
-    ADDITIVE,
-    EQUAL,
-    NORMAL,
-    Check,
-    additivity_test,
-    normal_medians,
-    normality_test,
-    variance_tests,
-)
-from cranfield.significance.pairs import ROUNDING
-from cranfield.tabular import text_table
-from cranfield.tabular.frames import Framed
+from cranfield.base.errors import CranfieldError, check_share
+from cranfield.base.text import counted
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import ROUNDING
+
+NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"
+
+MOST_SHAPIRO = 5000
+"""The p-value of Shapiro and Wilk's test is known up to so many residuals."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A test of one assumption; a small p-value speaks against it."""
+
+    assumption: str
+    test: str
+    statistic: float
+    pvalue: float
+
+
+def normality_test(flat: Floats) -> Check:
+    """Do Shapiro and Wilk's test, or with many residuals D'Agostino and Pearson's."""
+    from scipy import stats
+
+    if flat.size <= MOST_SHAPIRO:
+        found = stats.shapiro(flat)
+        return Check(NORMAL, "Shapiro-Wilk", float(found.statistic), float(found.pvalue))
+    found = stats.normaltest(flat)
+    return Check(NORMAL, "D'Agostino-Pearson", float(found.statistic), float(found.pvalue))
+
+
+def variance_tests(
+    columns: list[Floats], e: Floats, skipped: list[str]
+) -> tuple[Check | None, Check | None]:
+    """Do Brown and Forsythe's test and Bartlett's, of each system; reasons not to are told."""
+    from scipy import stats
+
+    if len(columns) < 2 or min(column.size for column in columns) < 3:
+        skipped.append("tests of equal variances, which need two systems with three residuals each")
+        return None, None
+    size = np.abs(e).max()
+    if len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * size:
+        # Residuals of two systems and their topics are each other's negatives.
+        skipped.append("tests of equal variances, which two systems on the same topics cannot fail")
+        return None, None
+    varied = [np.ptp(column) > 0 for column in columns]
+    if not any(varied):
+        skipped.append("tests of equal variances, as no system's residuals vary")
+        return None, None
+    found = stats.levene(*columns, center="median")
+    middle = Check(EQUAL, "Brown-Forsythe", float(found.statistic), float(found.pvalue))
+    if not all(varied):
+        skipped.append("Bartlett's test, as the residuals of a system are all equal")
+        return middle, None
+    found = stats.bartlett(*columns)
+    # Of equal variances the statistic is 0, or by rounding less, which has no p-value.
+    p = 1.0 if np.isnan(found.pvalue) else float(found.pvalue)
+    return middle, Check(EQUAL, "Bartlett", float(found.statistic), p)
+
+
+def additivity_test(e: Floats, fitted: Floats | None, skipped: list[str]) -> Check | None:
+    """Do Tukey's test of non-additivity, where the model is additive; reasons not to are told."""
+    name = "Tukey's test of non-additivity"
+    if fitted is None:
+        skipped.append(f"{name}, which needs the fitted values")
+        return None
+    if np.isnan(e).any() or np.isnan(fitted).any():
+        skipped.append(f"{name}, which needs a score of every system for every topic")
+        return None
+    a = fitted.mean(axis=1) - fitted.mean()
+    b = fitted.mean(axis=0) - fitted.mean()
+    error = (e.shape[0] - 1) * (e.shape[1] - 1) - 1
+    near = 1e-9 * max(np.abs(fitted).max(), np.abs(e).max())
+    if np.abs(fitted - fitted.mean() - a[:, None] - b).max() > near:
+        skipped.append(f"{name}, as the fitted values are not sums of topic and system effects")
+        return None
+    if error < 1 or np.abs(a).max() <= near or np.abs(b).max() <= near:
+        skipped.append(
+            f"{name}, which needs effects of topics and of systems, three of one of them"
+        )
+        return None
+    left = (e**2).sum()
+    if left == 0:
+        skipped.append(f"{name}, as the model leaves nothing over")
+        return None
+    explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
+    with np.errstate(divide="ignore"):
+        f = explained / (max(left - explained, 0.0) / error)
+    pvalue = 0.0 if np.isinf(f) else float(fdtrc(1, error, f))
+    return Check(ADDITIVE, name, float(f), pvalue)
+
+
+def normal_medians(n: int) -> Floats:
+    """Return the medians of the order statistics of a standard normal sample (Filliben, 1975)."""
+    positions = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
+    positions[-1] = 0.5 ** (1 / n)
+    positions[0] = 1 - positions[-1]
+    return np.asarray(ndtri(positions))
+
 
 ENOUGH_TOPICS = 20
 """From so many topics on a test of means hardly depends on normality (Mendenhall and Sincich)."""
@@ -36,8 +121,8 @@ LARGEST = 1e300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assumptions(Framed):
-    """What residuals say of the assumptions of the analysis of variance.
+class Assumptions(Result):
+    """Tests of the assumptions of an analysis of variance, by its residuals.
 
     Attributes
     ----------
@@ -63,6 +148,14 @@ class Assumptions(Framed):
     skipped
         Tests that were not done, each with the reason.
     """
+
+    columns: ClassVar[Columns] = {
+        "assumption": Column("Assumption that is tested.", key=True),
+        "test": Column("Name of the test.", key=True),
+        "statistic": Column("Test statistic."),
+        "p": Column("p-value; a small one speaks against the assumption.", pvalue=True),
+        "rejected": Column("Whether the p-value is at most alpha."),
+    }
 
     normality: Check | None
     brown_forsythe: Check | None
@@ -91,6 +184,7 @@ class Assumptions(Framed):
         counting = (one for one in self.checks if one is not self.bartlett)
         return tuple(one.assumption for one in counting if one.pvalue <= self.alpha)
 
+    @property
     def notes(self) -> list[str]:
         """Say in plain words what was found, and whether it matters.
 
@@ -116,7 +210,7 @@ class Assumptions(Framed):
                 "The systems differ in variance. "
                 + (
                     "The F-test of all systems then calls equal ones different too often: read its"
-                    " corrected p, under the table. For pairs use the correction bootstrap-tukey,"
+                    " corrected p, above its table. For pairs use the correction bootstrap-tukey,"
                     " which allows for it, or the test t, which takes each pair's own variance."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
@@ -136,38 +230,19 @@ class Assumptions(Framed):
         )
         return lines + [f"Not done: {reason}." for reason in self.skipped]
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a test."""
+    def _frame(self) -> pl.DataFrame:
         rows = [(*astuple(one), one.pvalue <= self.alpha) for one in self.checks]
-        names = ("assumption", "test", "statistic", "p", "rejected")
         kinds = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Boolean)
-        return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")
+        return pl.DataFrame(rows, dict(zip(self.columns, kinds, strict=True)), orient="row")
 
-    def __str__(self) -> str:
-        rows = [
-            [
-                one.assumption,
-                one.test,
-                f"{one.statistic:.4f}",
-                shown_p(one.pvalue),
-                "*" if one.pvalue <= self.alpha else "",
-            ]
-            for one in self.checks
-        ]
-        table = text_table(["assumption", "test", "statistic", "p", ""], rows, left=(0, 1, 4))
-        head = (
-            f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')};"
-            f" alpha {float(self.alpha):g}"
-        )
-        return "\n\n".join([head, table, "\n".join(self.notes())])
-
-    def __repr__(self) -> str:
-        found = ", ".join(self.violated) or "none"
-        return f"Assumptions({counted(len(self.checks), 'test')}; violated: {found})"
+    def heading(self) -> list[str]:
+        """Return one line: sizes, alpha, and the assumptions that are rejected."""
+        sizes = f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')}"
+        return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
 
 
 def check_assumptions(
-    residuals: Numbers, fitted: Numbers | None = None, *, alpha: float = 0.05
+    residuals: ArrayLike, fitted: ArrayLike | None = None, *, alpha: float = 0.05
 ) -> Assumptions:
     r"""Check the residuals of an analysis of variance.
 
@@ -206,8 +281,8 @@ def check_assumptions(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[:4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> table = cf.compare(scores).anova
-    >>> check_assumptions(table.residuals, table.fitted)
-    Assumptions(4 tests; violated: normal errors, equal variances, additive effects)
+    >>> check_assumptions(table.residuals, table.fitted)  # doctest: +ELLIPSIS
+    Assumptions(50 topics, 4 systems; alpha 0.05; rejected: normal errors, equal variances, ...)
     """
     e, predicted = _arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
@@ -254,7 +329,7 @@ def check_assumptions(
 
 
 def _arrays(
-    residuals: Numbers, fitted: Numbers | None, alpha: float
+    residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
     check_share("alpha", alpha)
     e = np.asarray(residuals, dtype=np.float64)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from cranfield.base.scale_types import Scale
-from cranfield.significance.tests.declaration import TestInfo
+from cranfield.significance.declaration import TestInfo
 
 OWN_EFFECT = "Cohen's d of the differences of the pair: their mean by their standard deviation"
 POOLED_EFFECT = "mean difference by the standard deviation of the error of all systems"
@@ -162,7 +162,7 @@ OF_ALL = (
     _by_ranks(
         name="kruskal-wallis",
         aliases=("kruskal",),
-        function="models.kruskal_friedman:kruskal_wallis_test",
+        function="models.anova:kruskal_wallis_test",
         title="Kruskal-Wallis test",
         asks="Do scores of some systems tend to be higher than those of others, whatever their "
         "topics?",
@@ -180,7 +180,7 @@ OF_ALL = (
     ),
     _by_ranks(
         name="friedman",
-        function="models.kruskal_friedman:friedman_test",
+        function="models.anova:friedman_test",
         title="Friedman test",
         asks="Do some systems tend to rank above others, topic by topic?",
         null="On each topic, every order of the systems is as likely.",
@@ -204,7 +204,7 @@ OF_ALL = (
     TestInfo(
         name="bootstrap-anova",
         aliases=("banova",),
-        function="models.bootstrap_anova:bootstrap_anova_test",
+        function="models.random_topics:bootstrap_anova_test",
         title="Bootstrap ANOVA",
         family="bootstrap",
         asks="If the residuals of the model fell otherwise on the scores, and two systems did not "

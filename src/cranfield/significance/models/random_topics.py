@@ -1,4 +1,4 @@
-"""Systems on topics that are a sample of all topics: a mixed model of scores by shard.
+"""Topics as a sample of all topics: a mixed model, the bootstrap ANOVA.
 
 A score is the sum of a fixed effect of the system and of random effects: of the topic, of topic and
 system, of topic and shard, and of the error. All systems have the same cells (topic, shard), so the
@@ -8,22 +8,182 @@ system is above them. Both are one-way models of cells in random topics.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
-from cranfield.significance.models.anova import three_way, two_way_model
-from cranfield.significance.models.anova_table import AnovaTable, made_table, shown_p
-from cranfield.significance.models.anova_with_gaps import known_cells
-from cranfield.significance.models.by_model import by_model
-from cranfield.significance.models.fitted_model import Model
-from cranfield.significance.models.random_groups import GroupsFit, RandomGroups
-from cranfield.significance.models.sphericity import sphericity
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import ROUNDING, Pairs
+from cranfield.base.parallel import in_threads
+from cranfield.base.streams import stream
+from cranfield.significance.differences import ROUNDING, Level, Limits, Model, Outcome, Pairs, ratio
+from cranfield.significance.models.anova import (
+    by_model,
+    factorial,
+    known_cells,
+    three_way,
+    two_way,
+    two_way_model,
+)
+from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import (
+    DRAWN,
+    RELATIVE,
+    as_integers,
+    bootstrap_t_limits,
+    count_reaching,
+    monte_carlo,
+)
+from cranfield.tabular import shown_p
+
+RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
+"""Variances between groups, by that within, near one of which is the likeliest."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupsFit:
+    """The estimated mean, its variance with degrees of freedom, and the two variances behind it.
+
+    All variances are of one column; that within is NaN where no group has two observations.
+    """
+
+    mean: Floats
+    variance: float
+    df: float
+    between: float
+    within: float
+
+
+@dataclass(frozen=True, eq=False)
+class RandomGroups:
+    r"""Observations in groups, by column: a mean, a random effect of the group, and an error.
+
+    .. math:: y_{ti} = \mu + u_t + e_{ti}, \quad u_t \sim N(0, \sigma_u^2), \quad
+        e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
+
+    Columns have means of their own and share both variances. They are a rotation of so many
+    independent `copies` of this model: as many as there are, or one less where rows add up to 0.
+
+    `means`, shape (groups, columns), and `counts` are of the groups, `group` says which one a row
+    is of, and `centre` is the mean of all rows; `between` and `within` are sums of squares.
+    """
+
+    means: Floats
+    counts: Floats
+    group: NDArray[np.intp]
+    centre: Floats
+    apart: Floats
+    between: float
+    within: float
+    copies: int
+
+    @classmethod
+    def of(cls, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> RandomGroups:
+        """Sum up rows by group; what is not above `least` is rounding."""
+        _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
+        counts = numbers.astype(np.float64)
+        sums = np.zeros((counts.size, rows.shape[1]))
+        np.add.at(sums, group, rows)
+        means, centre = sums / counts[:, None], rows.mean(axis=0)
+        apart, rest = means - centre, rows - means[group]
+        for part in (apart, rest):
+            part[np.abs(part) <= least] = 0.0
+        between = float((counts[:, None] * apart**2).sum())
+        return cls(means, counts, group, centre, apart, between, float((rest**2).sum()), copies)
+
+    def fit(self) -> GroupsFit:
+        """Estimate by restricted maximum likelihood.
+
+        In groups of one size the variance of the mean is that between groups, with the degrees of
+        freedom of so many groups, whether or not that is more than what is due to the error. In
+        others it is the estimate, with degrees of freedom by Satterthwaite from the observed
+        information, as lmerTest has them; a variance of 0 between groups then counts as known.
+        """
+        n, groups = self.counts, self.counts.size
+        total, df = float(n.sum()), self.copies * (groups - 1.0)
+        products = self.apart @ self.apart.T
+        ratio = self._likeliest(products)
+        if np.isinf(ratio):
+            weights = np.ones(groups)
+            between = _spread(products, weights[None, :])[0].item() / df
+            within = 0.0 if total > groups else np.nan
+            variance = between / groups
+        else:
+            weights = n / (1 + n * ratio)
+            left = self.within + _spread(products, weights[None, :])[0].item()
+            within = left / (self.copies * (total - 1))
+            between, variance = ratio * within, within / float(weights.sum())
+        if (n == n[0]).all():
+            variance = self.between / df / total
+        elif ratio == 0:
+            df = self.copies * (total - 1)
+        elif np.isfinite(ratio):
+            df = self._satterthwaite(weights, products / within, self.within / within)
+        mean = self.centre + weights @ self.apart / weights.sum()
+        return GroupsFit(mean, variance, df, between, within)
+
+    def _likeliest(self, products: Floats) -> float:
+        """Return the variance between groups by that within where the likelihood is largest."""
+        if self.within == 0:
+            return np.inf
+        if not self.apart.any():
+            return 0.0
+        deviance, _ = self._profile(RATIOS, products)
+        best = int(deviance.argmin())
+        if best == RATIOS.size - 1:
+            return np.inf
+        low, high = RATIOS[max(best - 1, 0)], RATIOS[best + 1]
+
+        def slope(ratio: float) -> float:
+            return float(self._profile(np.array([ratio]), products)[1][0])
+
+        if slope(low) < 0 < slope(high):
+            return float(brentq(slope, low, high, xtol=1e-300, rtol=1e-14))
+        return float(RATIOS[best])
+
+    def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
+        """Return -2 log likelihood, but for a constant, and its slope, at the best variance."""
+        n, total = self.counts, self.counts.sum()
+        weights = n / (1 + n * ratios[:, None])
+        spread, squares = _spread(products, weights)
+        together = weights.sum(axis=1)
+        left = self.within + spread
+        deviance = (total - 1) * np.log(left) - np.log(weights).sum(axis=1) + np.log(together)
+        falls = -(weights**2 * squares).sum(axis=1)
+        slope = (total - 1) * falls / left + together - (weights**2).sum(axis=1) / together
+        return deviance, slope
+
+    def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
+        """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the unit is that within."""
+        n, p, w, sum_w = self.counts, self.copies, weights, weights.sum()
+        share = w / sum_w
+        centred = products - (products @ share)[:, None]
+        centred = centred - share @ centred
+        # How weights change with both variances, and the deviance with weights.
+        change = -np.stack([w**2, w**2 / n])
+        slope = p * (1 / sum_w - 1 / w) + np.diag(centred)
+        curve = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
+        bend = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
+        information = change @ curve @ change.T + bend[[[0, 1], [1, 2]]]
+        information[1, 1] += 2 * within - p * (n.sum() - n.size)
+        gradient = -change.sum(axis=1) / sum_w**2
+        covariance = 2 * np.linalg.inv(information)
+        return float(2 / sum_w**2 / (gradient @ covariance @ gradient))
+
+
+def _spread(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted sums of squares around weighted means, and the squares, by set of weights.
+
+    `products` are those of the rows, with each other; weights have shape (sets, rows).
+    """
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    to_mean = shares @ products
+    squares = np.diag(products) - 2 * to_mean + (to_mean * shares).sum(axis=1, keepdims=True)
+    return (weights * squares).sum(axis=1), squares
 
 
 def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
@@ -109,7 +269,7 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     table = replace(
         table,
         components=_components(common_fit, fit, systems),
-        remarks=(f"F of System by {by}, of the others by Error",),
+        notes=(f"F of System by {by}, of the others by Error",),
         sphericity=sphericity(apart.means, f) if balanced else None,
     )
     error = groups * fit.variance
@@ -130,3 +290,126 @@ def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, 
         "Topic:Shard": max(0.0, common.within - apart.within / systems),
         "Error": apart.within,
     }
+
+
+def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
+    """Compare systems by resampling the residuals of a model of all."""
+    data = pairs.scores
+    if data.ndim == 3 and data.shape[2] < 2:
+        raise CranfieldError("bootstrap ANOVA of scores by shard needs two shards at least")
+    by_shard = data if data.ndim == 3 else data[:, :, None]
+    table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
+    means = table.means["System"]
+    difference = pairs.differences_of(means)
+    refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
+    error = np.sqrt(table.ms_error)
+    t = ratio(difference, np.full(len(pairs), error))
+
+    def count(part: tuple[slice, Pairs]) -> Indices:
+        where, block = part
+        found = refits.studentised(block, error)
+        return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
+
+    blocks = list(pairs.slices(options.resamples, 2**17))
+    extreme = np.concatenate(in_threads(count, blocks, options.jobs))
+    none = np.zeros(len(pairs), dtype=np.intp)
+    return Outcome(
+        statistic=difference,
+        pvalue=monte_carlo(extreme, options.resamples),
+        effect=t,
+        interval=partial(refit_limits, pairs, difference, error, refits, options),
+        n=np.full(len(pairs), data.shape[0]),
+        zeros=none,
+        ties=none,
+        details={"resamples": options.resamples, "seed": options.seed},
+        table=table,
+        notes=only_these_topics(table, data) if data.ndim == 3 else (),
+    )
+
+
+def with_interaction(values: Floats) -> AnovaTable:
+    """Analyse scores by topic, system and their interaction; shards are replicates."""
+    return factorial(values, "Topic", "System", "Topic:System")
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """The model fitted to residuals drawn anew.
+
+    `effects` are means of each system's drawn residuals, shape (systems, resamples); `errors` the
+    roots of the mean square of the error of each fit, shape (resamples,).
+    """
+
+    effects: Floats
+    errors: Floats
+
+    @classmethod
+    def drawn(cls, residuals: Floats, options: Options) -> Refits:
+        """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
+        topics, systems, shards = residuals.shape
+        flat = residuals.ravel()
+        # Twice the number, so that differences are exact too; the squares in a unit of their own.
+        integers, unit = as_integers(flat, 2 * flat.size)
+        squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        effects = np.empty((systems, options.resamples))
+        errors = np.empty(options.resamples)
+        parts = list(row_slices(options.resamples, flat.size, DRAWN))
+
+        def draw(part: int) -> None:
+            random = stream(options.seed, part)
+            some = parts[part]
+            shape = (some.stop - some.start, systems, topics, shards)
+            drawn = random.integers(0, flat.size, size=shape)
+            values = integers[drawn]
+            of_systems = values.sum(axis=(2, 3))
+            total = squares[drawn].sum(axis=(1, 2, 3)) * square_unit
+            if shards > 1:
+                # Each topic and system has a mean of its own.
+                explained = exact_squares(values.sum(axis=3), unit) / shards
+                df = topics * systems * (shards - 1)
+            else:
+                explained = (
+                    exact_squares(values.sum(axis=(1, 3)), unit) / systems
+                    + exact_squares(of_systems, unit) / topics
+                    - exact_squares(of_systems.sum(axis=1, keepdims=True), unit) / flat.size
+                )
+                df = (topics - 1) * (systems - 1)
+            effects[:, some] = of_systems.T * (unit / (topics * shards))
+            errors[some] = np.sqrt(np.maximum(total - explained, 0.0) / df)
+
+        in_threads(draw, range(len(parts)), options.jobs)
+        return cls(effects, errors)
+
+    def studentised(self, pairs: Pairs, error: float) -> Floats:
+        """Return the differences of effects by the error of their fit, shape (pairs, resamples).
+
+        Where the model leaves no error, residuals are rounding, and there is nothing to resample.
+        """
+        if error == 0:
+            return np.zeros((len(pairs), self.errors.size))
+        found = self.effects[pairs.first]
+        found -= self.effects[pairs.second]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found /= self.errors
+        found[np.isnan(found)] = 0.0
+        return np.asarray(found)
+
+
+def exact_squares(sums: Floats, unit: float) -> Floats:
+    """Return the sum of the squares of each row, the same in whatever order they are added."""
+    squares = (sums.reshape(len(sums), -1) * unit) ** 2
+    integers, square_unit = as_integers(squares, squares.shape[1])
+    return np.asarray(integers.sum(axis=1) * square_unit)
+
+
+def refit_limits(
+    pairs: Pairs,
+    difference: Floats,
+    error: float,
+    refits: Refits,
+    options: Options,
+    level: Level,
+) -> Limits:
+    errors = np.full(len(pairs), error)
+    resampled = partial(refits.studentised, error=error)
+    return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)

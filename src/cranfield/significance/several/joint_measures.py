@@ -5,36 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.showing import Told
-from cranfield.base.words import counted
+from cranfield.base.showing import WithProse
+from cranfield.base.text import counted
+from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.missing import filled
-from cranfield.significance.comparison.headings import heading_of
-from cranfield.significance.comparison.notes import notes_on
-from cranfield.significance.corrections.bootstrap_max_t import CentredPairs, step_down
-from cranfield.significance.corrections.bootstrap_tukey import (
+from cranfield.scores.averages import filled
+from cranfield.significance.comparison.rank_sets import heading_of
+from cranfield.significance.comparison.result import notes_on
+from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, find_correction
+from cranfield.significance.corrections.resampled import (
+    CentredPairs,
     PooledErrors,
     maxima,
     pvalues_of,
     simultaneous_limits,
+    step_down,
 )
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, find_correction
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits
-from cranfield.significance.pairs import Pairs, against, all_pairs
-from cranfield.significance.prepare import as_scores, baseline_indices, prepared
-from cranfield.significance.tests.catalogue import find_test
-from cranfield.significance.topic_statistic import statistic_of, transformed
-from cranfield.tabular.frames import Framed
-from cranfield.tabular.table import Table
-from cranfield.tabular.text import grid
+from cranfield.significance.differences import Limits, Pairs, against, all_pairs
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import (
+    as_scores,
+    baseline_indices,
+    prepared,
+    statistic_of,
+    transformed,
+)
+from cranfield.significance.registry import Options
+from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
 """How a table shows that the first system of a pair is better, is worse, or neither is found."""
@@ -44,8 +48,8 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointComparison(Framed, Told):
-    """Pairs of systems by several measures; made by :func:`compare_measures`.
+class JointComparison(Result, WithProse):
+    """Comparisons of pairs of systems by several measures; made by :func:`compare_measures`.
 
     Attributes
     ----------
@@ -79,6 +83,25 @@ class JointComparison(Framed, Told):
     notes
         What a reader should be told.
     """
+
+    columns: ClassVar[Columns] = {
+        "first": Column("First system of the pair.", key=True),
+        "second": Column("Second system of the pair.", key=True),
+        "measure": Column("Measure.", key=True),
+        "difference": Column(
+            "Statistic of the first minus that of the second; of geometric means the logarithm of"
+            " their ratio."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval, simultaneous for all pairs and measures; null"
+            " where it would contradict the decision."
+        ),
+        "high": Column("Upper bound of that interval."),
+        "p": Column("p-value, adjusted for all pairs and measures together.", pvalue=True),
+        "verdict": Column(
+            "1 if the first is significantly better, -1 if significantly worse, else 0."
+        ),
+    }
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
@@ -118,8 +141,7 @@ class JointComparison(Framed, Told):
             worse=pl.Series((verdicts < 0).sum(axis=1)),
         )
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row a pair and measure."""
+    def _frame(self) -> pl.DataFrame:
         places = np.tile(np.arange(len(self.measures)), len(self))
         low, high = self.interval
         return self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))].with_columns(
@@ -137,7 +159,7 @@ class JointComparison(Framed, Told):
             {"first": names.gather(self.first), "second": names.gather(self.second)}
         )
 
-    def facts(self) -> list[str]:
+    def heading(self) -> list[str]:
         """Return what was done and found, without the notes."""
         verdicts = self.verdicts
         better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
@@ -153,30 +175,14 @@ class JointComparison(Framed, Told):
             f"{self.resamples:,} random samples, seed {self.seed}",
         ]
 
-    def table(self) -> Table:
-        """Return the table that is shown: a row a pair, a column a measure, with marks."""
-        title, *notes = self.facts()
-        notes.append("+ the first is better, - it is worse, . neither is found")
+    def tables(self) -> list[Table]:
+        """Return the table for reading: a row a pair, a column a measure, with marks."""
         rows = [
-            [*names, *(MARKS[one] for one in marks)]
-            for names, marks in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
+            [*names, *(MARKS[verdict] for verdict in verdicts)]
+            for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
         ]
-        return Table(title, ["first", "second", *self.measures], rows, (0, 1), notes, self.notes)
-
-    def to_text(self, limit: int | None = None) -> str:
-        """Write what was found, and the rows of the table, or the first ones."""
-        table = self.table()
-        heading = [table.title, *table.notes, *(f"note: {note}" for note in self.notes), ""]
-        text = "\n".join([*heading, grid(replace(table, rows=table.rows[:limit]))])
-        more = 0 if limit is None else len(table.rows) - int(limit)
-        return text if more <= 0 else f"{text}\n… {more:,} more"
-
-    def __str__(self) -> str:
-        return self.to_text(MOST_ROWS)
-
-    def __repr__(self) -> str:
-        number = counted(len(self.measures), "measure")
-        return f"JointComparison({counted(len(self), 'pair')}, {number}, alpha={self.alpha:g})"
+        legend = "+ the first is significantly better, - significantly worse, . neither"
+        return [Table("", ["first", "second", *self.measures], rows, (0, 1), [legend])]
 
 
 def compare_measures(

@@ -1,31 +1,174 @@
-"""Several collections: the difference of two systems over all of them, and how much it varies."""
+"""Several collections: the difference of two systems over all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats
-from cranfield.base.checks import check_choice
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.escape import plain
-from cranfield.base.words import counted
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
+from cranfield.base.text import counted, plain, some_of
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
-from cranfield.significance.difference_by_error import p_of, ratio, spread, t_limits
-from cranfield.significance.effects.standardised import bias_correction
-from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome
-from cranfield.significance.pairs import Pairs
-from cranfield.significance.several.common_pairs import CommonPairs, common_pairs
+from cranfield.significance.declaration import TestInfo
+from cranfield.significance.differences import (
+    Limits,
+    Outcome,
+    Pairs,
+    against,
+    all_pairs,
+    p_of,
+    ratio,
+    spread,
+    t_limits,
+)
+from cranfield.significance.effects import bias_correction
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.registry import Options
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
-from cranfield.significance.tests.catalogue import find_test
-from cranfield.tabular.frames import Framed, from_frame
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The pairs that one collection holds, and which of all pairs these are."""
+
+    pairs: Pairs
+    rows: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class CommonPairs:
+    """Pairs of systems, by name, that one collection or more hold.
+
+    Attributes
+    ----------
+    names, topics, measures
+        Of each collection: its name, its number of topics, and what it is scored by.
+    systems
+        Systems of any collection, in order.
+    first, second
+        Indices of the systems of each pair.
+    held
+        What each collection holds of them.
+    lower_is_better
+        Whether the better system is the one with lower scores.
+    notes
+        What was left out, and which systems some collections lack.
+    """
+
+    names: tuple[str, ...]
+    topics: tuple[int, ...]
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    first: Indices
+    second: Indices
+    held: tuple[Held, ...]
+    lower_is_better: bool
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return int(self.first.size)
+
+    @property
+    def measure(self) -> str:
+        """The measures, each once."""
+        return ", ".join(dict.fromkeys(filter(None, self.measures)))
+
+    @property
+    def pairs(self) -> Pairs:
+        """All pairs, without scores."""
+        return Pairs(np.empty((0, len(self.systems))), self.first, self.second)
+
+    def table(self, of_pairs: Callable[[Pairs], Floats]) -> Floats:
+        """Return values by pair and collection; NaN where a collection does not hold a pair."""
+        out = np.full((len(self), len(self.names)), np.nan)
+        for place, one in enumerate(self.held):
+            if one.rows.size:
+                out[one.rows, place] = of_pairs(one.pairs)
+        return out
+
+    def frame(self) -> pl.DataFrame:
+        """Return the names of both systems, one row a pair."""
+        names = pl.Series(self.systems, dtype=pl.String)
+        return pl.DataFrame(
+            {"first": names.gather(self.first), "second": names.gather(self.second)}
+        )
+
+    def long_frame(self, known: Floats, **columns: Floats) -> pl.DataFrame:
+        """Return a row a pair and collection where `known` is a number, with values of both."""
+        row, place = np.nonzero(~np.isnan(known))
+        return self.frame()[row].with_columns(
+            pl.Series("collection", [self.names[k] for k in place], dtype=pl.String),
+            pl.Series("topics", [self.topics[k] for k in place], dtype=pl.Int64),
+            **{name: pl.Series(values[row, place]) for name, values in columns.items()},
+        )
+
+
+def common_pairs(
+    collections: Mapping[str, Any],
+    baseline: str | Sequence[str] | None,
+    missing: str | None,
+    info: TestInfo,
+) -> CommonPairs:
+    """Match systems by name, apply the policy for missing scores, and find who holds which pair."""
+    if not isinstance(collections, Mapping):
+        raise PolicyError("several collections are a mapping of their names to scores")
+    if len(collections) < 2:
+        raise PolicyError(f"there is {counted(len(collections), 'collection')}; it takes two")
+    ready = {
+        str(name): prepared(
+            one.scores if isinstance(one, PairwiseComparison) else as_scores(one), info, missing
+        )
+        for name, one in collections.items()
+    }
+    scores = {name: one.scores for name, one in ready.items()}
+    if len({one.lower_is_better for one in scores.values()}) > 1:
+        raise PolicyError("expected measures of one direction, got lower and higher is better")
+    systems = tuple(dict.fromkeys(name for one in scores.values() for name in one.systems))
+    shape = np.empty((0, len(systems)))
+    baselines = baseline_indices(systems, baseline)
+    wanted = against(shape, baselines) if baselines else all_pairs(shape)
+    held, counts = [], np.zeros(len(wanted), dtype=np.intp)
+    for name, one in scores.items():
+        places = np.full(len(systems), -1, dtype=np.intp)
+        places[[systems.index(system) for system in one.systems]] = np.arange(len(one.systems))
+        first, second = places[wanted.first], places[wanted.second]
+        rows = np.flatnonzero((first >= 0) & (second >= 0))
+        counts[rows] += 1
+        held.append(Held(Pairs(ready[name].flat, first[rows], second[rows]), rows))
+    kept = np.flatnonzero(counts)
+    if not kept.size:
+        raise CranfieldError("no collection holds two systems that are to be compared")
+    place_of_row = np.cumsum(counts > 0) - 1
+    notes = [f"{name}: {note}" for name, one in ready.items() for note in one.notes]
+    notes += dict.fromkeys(note for one in scores.values() for note in one.direction_notes())
+    for name, one in scores.items():
+        lacking = [quoted(system) for system in systems if system not in {*one.systems}]
+        if lacking:
+            notes.append(f"{name} lacks {some_of(lacking, 5)}")
+    if kept.size < counts.size:
+        alone = counted(int(counts.size - kept.size), "pair")
+        notes.append(f"no collection holds both systems of {alone}: left out")
+    return CommonPairs(
+        names=tuple(scores),
+        topics=tuple(len(one.topics) for one in scores.values()),
+        measures=tuple(one.measure for one in scores.values()),
+        systems=systems,
+        first=wanted.first[kept],
+        second=wanted.second[kept],
+        held=tuple(replace(one, rows=place_of_row[one.rows]) for one in held),
+        lower_is_better=next(iter(scores.values())).lower_is_better,
+        notes=tuple(notes),
+    )
+
 
 TITLES = {
     "reml": "restricted maximum likelihood",
@@ -35,7 +178,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetaAnalysis(Framed):
+class MetaAnalysis(Result):
     """Differences of pairs of systems over several collections; made by :func:`meta_analysis`.
 
     Attributes
@@ -71,6 +214,25 @@ class MetaAnalysis(Framed):
         What a reader should be told.
     """
 
+    columns: ClassVar[Columns] = {
+        "first": Column("First system of the pair.", key=True),
+        "second": Column("Second system of the pair.", key=True),
+        "collections": Column("Number of collections that have the pair."),
+        "difference": Column("Pooled difference, first minus second."),
+        "low": Column("Lower bound of its confidence interval; null with one collection."),
+        "high": Column("Upper bound of that interval."),
+        "p": Column("Adjusted p-value that the pooled difference is 0.", pvalue=True),
+        "predicted low": Column(
+            "Lower bound of the prediction interval of the true difference on another such"
+            " collection."
+        ),
+        "predicted high": Column("Upper bound of that interval."),
+        "tau": Column("Standard deviation of true differences between collections."),
+        "I^2": Column("Proportion of the variance that is due to differences of collections."),
+        "Q": Column("Cochran's Q statistic of heterogeneity."),
+        "p of Q": Column("p-value of Q.", pvalue=True),
+    }
+
     of: CommonPairs
     difference: Floats
     error: Floats
@@ -93,8 +255,7 @@ class MetaAnalysis(Framed):
         """Return the number of pairs."""
         return len(self.of)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one row a pair; what takes two collections is null where there is one."""
+    def _frame(self) -> pl.DataFrame:
         found = self.pooled
         columns = {
             "difference": found.estimate,
@@ -123,13 +284,14 @@ class MetaAnalysis(Framed):
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
         return self.of.long_frame(weight, **columns)
 
-    def __str__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return what was done, a line each."""
         of = self.of
         start = f"{plain(of.measure)}: " if of.measure else ""
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{1 - self.alpha:.4g}"
-        lines = [
+        return [
             f"{start}random-effects meta-analysis of {unit}; {title}, alpha {self.alpha:g}",
             f"{counted(len(of.names), 'collection')}: "
             + ", ".join(
@@ -141,20 +303,7 @@ class MetaAnalysis(Framed):
             f" {self.interval_kind}",
             f"predicted low, high: {level} prediction limits of the difference on another"
             f" collection, by parametric bootstrap, {self.resamples:,} samples, seed {self.seed}",
-            *(f"note: {note}" for note in self.notes),
         ]
-        p = {"p", "p of Q"}
-        frame = self.to_polars()
-        shown = frame.with_columns(
-            pl.Series(name, ["" if one is None else shown_p(one) for one in frame[name]])
-            for name in p
-        )
-        left = ("first", "second")
-        return "\n".join([*lines, "", str(from_frame(shown, "", left=left)).lstrip("\n")])
-
-    def __repr__(self) -> str:
-        number = counted(len(self.of.names), "collection")
-        return f"MetaAnalysis({counted(len(self), 'pair')}, {number})"
 
 
 def meta_analysis(

@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
-from cranfield.significance.pairs import BLOCK
+from cranfield.significance.differences import BLOCK
 
 Function = Callable[[Floats], Floats]
 

@@ -13,9 +13,8 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
-from cranfield.campaign.results.sheets.sheet import Sheet
-from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet
+from cranfield.campaign.rules.task_rules import safe_name
 
 Row = dict[str, Any]
 

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.campaign.publishing.site.file_names import file_names, link
-from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.publishing.site.pages import file_names, link
+from cranfield.campaign.rules.task_rules import safe_name
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",

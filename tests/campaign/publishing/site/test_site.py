@@ -17,12 +17,10 @@ import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.publishing.releasing import release
-from cranfield.campaign.publishing.retracting import retract
-from cranfield.campaign.publishing.site.board import Board
-from cranfield.campaign.publishing.site.releases import newest, read_releases
+from cranfield.campaign.publishing.releasing import release, retract
+from cranfield.campaign.publishing.site.releases import Board, newest, read_releases
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
-from cranfield.significance.comparison.groups import shortened
+from cranfield.significance.comparison.compared_pairs import shortened
 from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
 from tests.reporting.page.reading import Page, read

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import cranfield as cf
-from cranfield.campaign.results.sheets.making import Known, make_sheets, measures_of
-from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheet import Sheet
+from cranfield.campaign.results.sheet_making import Known, make_sheets, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheets.categories import ALL, groups_shown, value_of
-from cranfield.campaign.results.sheets.making import sheets_of
+from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, sheets_of, value_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.sheets import made
@@ -141,7 +140,7 @@ def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], leas
         assert {*chosen} == {run.tag for run in runs if run.team == team}
         shown = {one for one in chosen.values() if one is not None}
         members = {
-            group: {r.tag for r in runs if group == ALL or value_of(r, group[0]) == group[1]}
+            group: {r.tag for r in runs if group == ALL_RUNS or value_of(r, group[0]) == group[1]}
             for group in shown
         }
         for tag, group in chosen.items():
@@ -170,7 +169,7 @@ def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least
         if fitting:
             assert group == (fitting[0], value_of(run, fitting[0]))
         else:
-            assert group == (ALL if len(runs) >= least else None)
+            assert group == (ALL_RUNS if len(runs) >= least else None)
 
 
 def test_rules_say_how_small(small: Make, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cranfield.campaign.results.sheets.page import sheet_body, sheet_page
-from cranfield.campaign.results.sheets.sheet import Sheet
-from cranfield.reporting.page.shell import digest
+from cranfield.campaign.results.sheet import Sheet
+from cranfield.campaign.results.sheet_files import sheet_body, sheet_page
+from cranfield.reporting.page.html import digest
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
 
@@ -135,7 +135,7 @@ def test_hidden_others_are_not_named() -> None:
 
 
 def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
-    from cranfield.campaign.results.sheets.writing import index_and_sheets, write_files
+    from cranfield.campaign.results.sheet_files import index_and_sheets, write_files
 
     files = dict(index_and_sheets(made.sheets()))
     made_files = write_files(tmp_path / "out", files)
@@ -153,8 +153,7 @@ def test_any_name_is_text_in_an_overview() -> None:
     import numpy as np
 
     import cranfield as cf
-    from cranfield.campaign.results.sheets.overview import overview_of
-    from cranfield.campaign.results.sheets.overview_page import board_table, overview_page
+    from cranfield.campaign.results.overview import board_table, overview_of, overview_page
 
     topics = [f"{HOSTILE}{k}" for k in range(4)]
     qrels = {topic: {"d0": 1, "d1": 1} for topic in topics}

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
-from cranfield.campaign.results.sheets.making import make_sheets, measures_of
-from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet
+from cranfield.campaign.results.sheet_making import make_sheets, measures_of
 from tests.campaign.results.sheets import made
 
 texts = st.text(max_size=20)

@@ -12,8 +12,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.sheets.making import sheets_of
-from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheet import Sheet
+from cranfield.campaign.results.sheet_making import sheets_of
 from tests.campaign.results.made import handed_in, judged
 from tests.campaign.results.sheets.conftest import Make
 from tests.reporting.page.reading import Page
@@ -69,7 +69,7 @@ def test_one_run_is_compared_with_none(small: Make, tmp_path: Path) -> None:
 
 
 def test_low_scores_that_are_good(small: Make) -> None:
-    from cranfield.campaign.results.sheets.making import sheets_of
+    from cranfield.campaign.results.sheet_making import sheets_of
 
     campaign = small()
     scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]

@@ -1,21 +1,30 @@
-"""What the site is made from: the folders of releases, and nothing beside them."""
+"""The folders of releases, from which the site is made."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError
+from cranfield.base.files import file_sha256
+from cranfield.campaign.publishing.site.pages import file_names
+from cranfield.campaign.results.leaderboard import compared
+from cranfield.campaign.rules.task_rules import safe_name
+from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
+from cranfield.reporting.page.contents import Part, collect
+from cranfield.reporting.page.data import places
 from cranfield.scores import Scores
+from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.sources.columns import parquet_frame
 
 TABLES = ("leaderboard", "runs", "teams", "topic-statistics")
@@ -110,21 +119,115 @@ def _released(folder: Path) -> Released | None:
     if named is None or not folder.is_dir():
         return None
     note = folder.with_name(f"{folder.name}.retracted.json")
-    about = _json(folder / "data" / "about.json")
+    about = read_json(folder / "data" / "about.json")
     return Released(
         folder,
         str(about.get("task", named["task"])),
         int(named["number"]),
         about,
-        _json(note) if note.is_file() else None,
+        read_json(note) if note.is_file() else None,
     )
 
 
-def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", source=str(path)) from None
-    if not isinstance(found, dict):
-        raise InputError("is not an object of JSON", source=str(path))
+def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, ...]:
+    """Read the releases of a folder that a registry has, by task, the newest first.
+
+    A release that a kill left, or that somebody else put there, is none. One that is missing, or
+    that is whole by manifests that are not those it was made with, is an error.
+    """
+    if not records:
+        raise InputError("there are no releases", source=str(folder))
+    there = {one.id: one for one in read_releases(folder)}
+    if missing := [one.id for one in records if one.id not in there]:
+        raise InputError("is missing", source=str(folder / missing[0]))
+    known = {one.id: one for one in records}
+    return tuple(_as_entered(one, known[one.id]) for one in there.values() if one.id in known)
+
+
+def not_entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
+    """Name the releases in a folder that no record names."""
+    known = {one.id for one in records}
+    return tuple(one.id for one in read_releases(folder) if one.id not in known)
+
+
+def _as_entered(found: Released, record: ReleaseRecord) -> Released:
+    if found.manifest != record.manifest:
+        raise InputError("is not the release that was made", source=str(found.folder))
+    if record.retraction is None:
+        # A note without a record is of a retraction that a kill stopped.
+        return replace(found, retracted=None)
+    note = found.folder.with_name(f"{found.id}.retracted.json")
+    if file_sha256(note) != record.retraction:
+        raise InputError("is not the note that was made", source=str(note))
     return found
+
+
+PAGES = ("index", "topics", "report")
+"""Names of pages of a task, which no run's page has."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A release with its board: one row a run, in the order of the first measure."""
+
+    release: Released
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, str], ...]:
+        """The rows of the board, with what is said of each run beside it."""
+        runs = {row["tag"]: row for row in self.release.table("runs").iter_rows(named=True)}
+        board = self.release.table("leaderboard").iter_rows(named=True)
+        return tuple({**runs.get(row["tag"], {}), **row} for row in board)
+
+    @cached_property
+    def pages(self) -> dict[str, str]:
+        """The file of each run's page, without suffix."""
+        return file_names([row["tag"] for row in self.rows], PAGES)
+
+    @property
+    def measure(self) -> str:
+        return self.release.measures[0]
+
+    def sheet(self, tag: str) -> Path | None:
+        """The sheet of a run; None where the release has none, or could not name its file."""
+        path = self.release.path("sheets") / f"{tag}.json"
+        return path if safe_name(tag) and path.is_file() else None
+
+    @cached_property
+    def part(self) -> Part | None:
+        """What is found by the first measure; None where runs were not compared."""
+        scores = self.release.scores.get(self.measure)
+        if scores is None or not self.letters:
+            return None
+        # As the board of the release was made.
+        return collect(compared(scores), title=self.release.title, scales=False).parts[0]
+
+    @cached_property
+    def letters(self) -> dict[str, str]:
+        """Groups that are not separated, by run."""
+        return {row["tag"]: shortened(row["groups"]) for row in self.rows if row.get("groups")}
+
+    @cached_property
+    def limits(self) -> tuple[dict[str, tuple[float, float]], Floats | None]:
+        """Return the limits of each run, and those of the first, which run through all rows."""
+        by_run = {
+            row["tag"]: (float(row["low"]), float(row["high"]))
+            for row in self.rows
+            if row.get("low") and row.get("high")
+        }
+        return by_run, np.array(next(iter(by_run.values()))) if by_run else None
+
+    @cached_property
+    def pooled(self) -> bool:
+        """Whether any run is known to have been pooled; else nothing is said of the others."""
+        return any(row.get("pooled") == "true" for row in self.rows)
+
+    @property
+    def places(self) -> int:
+        return places(self.part) if self.part else 4
+
+    @property
+    def not_separated(self) -> tuple[str, ...]:
+        """Runs that are not found to differ from the first, which is the first of them."""
+        one = self.part.comparison if self.part else None
+        return one.top_group if one else ()

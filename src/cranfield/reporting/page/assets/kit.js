@@ -157,8 +157,10 @@ function drawPicture(one, width = one.canvas.clientWidth) {
   const hints = (view.hints ?? []).map((hint) => element("span", "hint", ` ${hint}`));
   one.note.replaceChildren(view.note, ...hints);
   const { height } = view;
-  // A picture that is drawn again keeps the focus, or the next Tab would begin at the top of the page.
+  // A picture that is drawn again keeps the focus and the cell that keys have reached,
+  // or the next key would begin at the top of the page or in the first cell.
   const held = one.svg && one.svg === document.activeElement;
+  const reached = held ? one.cell : null;
   one.svg = drawn("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "img",
     "aria-label": `${view.title}. Arrow keys read its values.`,
@@ -168,6 +170,7 @@ function drawPicture(one, width = one.canvas.clientWidth) {
   one.canvas.replaceChildren(one.svg);
   listen(one, one.svg);
   if (held) one.svg.focus({ preventScroll: true });
+  if (reached) pointWithKeys(one, reached);
 }
 
 /** Let a drawing be pointed at, chosen from, and read with keys. */
@@ -198,15 +201,19 @@ function listen(one, target) {
       const inside = (value, most) => Math.min(Math.max(value, 0), most - 1);
       const [c, r] = one.cell ?? [0, 0];
       const [right, down] = one.cell ? steps[event.key] : [0, 0];
-      const cell = [inside(c + right, columns), inside(r + down, rows)];
-      const { x, y, w, h } = one.view.grid;
-      const box = target.getBoundingClientRect();
-      const scale = box.width / one.view.width;
-      const top = one.view.spot ? one.view.spot(...cell) : y + (cell[1] + 1) * h;
-      point(one, ...cell, box.left + (x + (cell[0] + 0.5) * w) * scale, box.top + top * scale);
+      pointWithKeys(one, [inside(c + right, columns), inside(r + down, rows)]);
     } else return;
     event.preventDefault();
   });
+}
+
+/** Say what is at a cell that keys have reached, below it. */
+function pointWithKeys(one, [c, r]) {
+  const { x, y, w, h } = one.view.grid;
+  const box = one.svg.getBoundingClientRect();
+  const scale = box.width / one.view.width;
+  const top = one.view.spot ? one.view.spot(c, r) : y + (r + 1) * h;
+  point(one, c, r, box.left + (x + (c + 0.5) * w) * scale, box.top + top * scale);
 }
 
 /** The cell of a grid at a place; null outside. */

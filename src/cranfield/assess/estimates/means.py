@@ -1,0 +1,541 @@
+"""Means with confidence intervals, from few human labels beside many labels of a judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.errors import PolicyError, check_share, check_whole, numbers
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
+from cranfield.collection.judged.rows import places, ratio
+from cranfield.result import Column, Columns, Result
+
+SAME = 1e-12
+"""Relative error below which values vary by rounding only."""
+
+HIGHEST = 100
+"""Grade up to which whole numbers are grades."""
+
+EQUAL = "all values equal"
+
+FEW = 8
+"""Errors of the judge, or equal parts of a variance, below which that is not estimated well."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorrectedMeans(Result):
+    """Means with confidence intervals; made by :func:`corrected_mean` and :func:`stratified_mean`.
+
+    Attributes
+    ----------
+    estimate, standard_error, low, high, lambda_, human, freedom
+        The columns; shape (means,), or () for one mean.
+    items
+        Number of items, with human labels or without.
+    alpha
+        One minus the confidence level.
+    folds, seed
+        Of cross-fitting; 0 folds where lambda was given.
+    notes
+        Why a mean has no interval, or another one.
+    """
+
+    name: ClassVar[str] = "means"
+    columns: ClassVar[Columns] = {
+        "estimate": Column("Estimated mean."),
+        "standard_error": Column(
+            "Its standard error. If the labels do not vary it is 0, which says nothing about the"
+            " other items."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval. If the labels do not vary it is that of a"
+            " proportion, or NaN."
+        ),
+        "high": Column("Upper bound of that interval."),
+        "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
+        "human": Column("Number of human labels."),
+        "freedom": Column(
+            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
+        ),
+    }
+
+    estimate: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    lambda_: Floats
+    human: Ints
+    items: int
+    freedom: Floats
+    alpha: float
+    folds: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    def _frame(self) -> pl.DataFrame:
+        names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
+        # A column of the table has no reason to avoid a word of Python.
+        return pl.DataFrame(
+            {name.rstrip("_"): np.atleast_1d(getattr(self, name)) for name in names}
+        )
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of means, or the mean with its interval."""
+        if self.estimate.ndim:
+            return [f"{self.estimate.size} means of {self.items:,} items"]
+        known = f"[{self.low:.4f}, {self.high:.4f}]"
+        interval = "without interval: all values equal" if np.isnan(self.low) else known
+        return [
+            f"{self.estimate:.4f} {interval},"
+            f" {self.human} human labels of {self.items:,}, lambda {self.lambda_:.2f}"
+        ]
+
+
+FEW_ERRORS = "interval of human labels alone, as too few errors of the judge were seen"
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Variance of the mean of human labels alone, and where to use it.
+
+    few: whether too few errors of the judge were seen to estimate their number.
+    """
+
+    few: Bools
+    variance: Floats
+    freedom: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Proportions:
+    r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
+
+    high: the highest grade of each mean; NaN where labels are no grades.
+    mean: the judge's mean, as lambda times it is in the estimate.
+    variance: that of the mean residual of human labels, by their number.
+    rest: the part of the judge's labels of other items in the variance.
+    rate: one over the effective number of human labels.
+    freedom: degrees of freedom of the quantile; infinite where labels are independent.
+
+    The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
+    This extension of our own adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1)
+    in equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and
+    binary labels it is their interval, and with lambda 1 that of paired proportions of Bonett and
+    Price (2012), but for the number that is added.
+    """
+
+    high: Floats
+    mean: Floats
+    variance: Floats
+    rest: Floats
+    rate: Floats
+    freedom: Floats
+
+    def limits(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
+        z = stdtrit(self.freedom, 1 - alpha / 2)
+        added = z**2 * self.rate / (1 + z**2 * self.rate)
+        apart = lambda_ * self.mean + self.high * (1 - lambda_) / 2 - estimate
+        centre = estimate + added * apart
+        of_added = self.high**2 * (1 + lambda_**2) / 4 + (1 - added) * apart**2
+        variance = (1 - added) ** 2 * self.variance + (added / z) ** 2 * of_added + self.rest
+        half = z * np.sqrt(variance)
+        return np.maximum(centre - half, 0.0), np.minimum(centre + half, self.high)
+
+
+def highest_grade(y: Floats, f: Floats) -> Floats:
+    """Return the highest label of each mean; NaN where human labels are no grades from 0 to 100."""
+    high = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
+    low = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
+    whole = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
+    graded = whole & ((low == 0) | ((low > 0) & (high == 1))) & (high <= HIGHEST)
+    return np.where(graded, high, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Sample sizes and options, the same for all means; `one` for a single mean without axis.
+
+    complete: whether all items have human labels and are all there are, so that nothing varies.
+    """
+
+    human: Ints
+    items: int
+    alpha: float
+    folds: int
+    seed: int
+    one: bool = False
+    complete: Bools | bool = False
+
+    def means(
+        self,
+        estimate: Floats,
+        variance: Floats,
+        lambda_: Floats,
+        freedom: Floats,
+        *,
+        people: People | None = None,
+        proportions: Proportions | None = None,
+    ) -> CorrectedMeans:
+        """Add confidence intervals.
+
+        They are t intervals; those of `people` alone where these saw few errors of the judge; and
+        those of `proportions` where labels are grades.
+        """
+        error = np.sqrt(variance)
+        half = stdtrit(freedom, 1 - self.alpha / 2) * error
+        of_limits = freedom
+        notes = []
+        if people is not None:
+            wider = people.few & (people.variance >= variance)
+            alone = stdtrit(people.freedom, 1 - self.alpha / 2) * np.sqrt(people.variance)
+            half, of_limits = (
+                np.where(wider, one, other)
+                for one, other in ((alone, half), (people.freedom, freedom))
+            )
+            notes.append((wider & (alone > 0), FEW_ERRORS))
+        low, high = estimate - half, estimate + half
+        exact = np.asarray(self.complete) | ~(half > SAME * np.abs(estimate))
+        unknown = exact & ~np.asarray(self.complete)
+        if proportions is not None:
+            graded = ~np.isnan(proportions.high) & ~np.asarray(self.complete)
+            limits = proportions.limits(estimate, lambda_, self.alpha)
+            low, high = (
+                np.where(graded, bound, end) for bound, end in zip(limits, (low, high), strict=True)
+            )
+            of_limits = np.where(graded, proportions.freedom, of_limits)
+            notes = [(where & ~graded, note) for where, note in notes]
+            unknown = unknown & ~graded
+        low, high = (np.where(unknown, np.nan, end) for end in (low, high))
+        notes.append((unknown, f"{EQUAL}: no interval can be computed"))
+        several = self.human.size > 1
+        said = [
+            f"{counted(int(where.sum()), 'mean')}: {note}" if several else note
+            for where, note in notes
+            if where.any()
+        ]
+
+        def shown(values: Any) -> Any:
+            return values[0] if self.one else values
+
+        return CorrectedMeans(
+            estimate=shown(estimate),
+            standard_error=shown(error),
+            low=shown(low),
+            high=shown(high),
+            lambda_=shown(lambda_),
+            human=shown(self.human),
+            items=self.items,
+            freedom=shown(of_limits),
+            alpha=self.alpha,
+            folds=self.folds,
+            seed=self.seed,
+            notes=tuple(said),
+        )
+
+
+def satterthwaite(parts: Floats, counts: Any) -> Floats:
+    """Degrees of freedom of a sum of variances, of so many values each; shape (rows, parts).
+
+    Infinite where nothing is left to chance, as then any number does.
+    """
+    below = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
+    freedom = ratio(parts.sum(axis=1) ** 2, below)
+    return np.where(freedom > 0, freedom, np.inf)
+
+
+FOLDS = 5
+"""Parts of the human labels; what the judge is worth in one is learned from the others."""
+
+_LARGEST = 1e100
+"""Labels whose squares can still be summed."""
+
+
+def corrected_mean(
+    human: Any,
+    judge: Any,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+    clusters: Any = None,
+) -> CorrectedMeans:
+    r"""Estimate a mean from few human labels and the labels of a judge for all items.
+
+    With n human labels y, the judge's labels f of the same items, and of N others,
+
+    .. math:: \hat\theta = \lambda \bar f_N + \frac1n \sum_i (y_i - \lambda f_i), \quad
+        \widehat{var} = \lambda^2 \frac{s^2_N(f)}{N} + \frac{s^2_n(y - \lambda f)}{n}, \quad
+        \lambda = \frac{cov(y, f)}{(1 + n/N)\, var(f)}
+
+    with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
+    sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
+    on makes intervals too short, so each of `folds` parts of them has the lambda of the others
+    (cross-fitting). Fewer than two other items have no spread: there lambda is 0, also where it was
+    given.
+
+    If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
+    is our own extension of that of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are
+    added, a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the
+    highest grade of humans and judge. Its width is not 0 if the sample has no error of the judge.
+    Other labels have the t interval with n - 1 degrees of freedom; if humans and judge differ on
+    fewer than 8 labels, and on less than half, that of the human labels alone, with a note. If such
+    labels are all equal the interval is NaN.
+
+    Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
+    Bonett and Price (2012), paired proportions.
+
+    Parameters
+    ----------
+    human
+        Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
+    judge
+        The judge's labels of all items; the same shape, or (items,) for all means.
+    lambda_
+        How much of the judge to use: 0 is human labels only, 1 is plain PPI; by default it is
+        learned.
+    folds
+        Parts for cross-fitting, 2 or more; 1 learns one lambda from all labels, and intervals from
+        few of them are too short.
+    seed
+        Of the random parts.
+    alpha
+        One minus the confidence level of the interval.
+    clusters
+        What each item belongs to, such as its topic, shape (items,): items of one cluster may
+        depend on each other. The clusters are then the sample; for grades, the number of
+        labels is divided by the design effect of clusters.
+
+    Returns
+    -------
+    CorrectedMeans
+        With an entry a mean; no axis for one.
+
+    Raises
+    ------
+    PolicyError
+        For fewer than three human labels of a mean (two with a given lambda), or fewer than three
+        clusters with any; for a gap in the judge's labels; for an option out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cranfield.assess import corrected_mean
+    >>> judge = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], 40)
+    >>> human = np.full(200, np.nan)
+    >>> human[:10] = [0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
+    >>> corrected_mean(human, judge)
+    CorrectedMeans(0.3873 [0.1851, 0.6919], 10 human labels of 200, lambda 0.72)
+    >>> corrected_mean(human, judge, lambda_=0)
+    CorrectedMeans(0.4000 [0.1671, 0.6884], 10 human labels of 200, lambda 0.00)
+    >>> human[:10] = 1
+    >>> corrected_mean(human, judge)
+    CorrectedMeans(1.0000 [0.6791, 1.0000], 10 human labels of 200, lambda 0.00)
+    """
+    return estimated_mean(human, judge, lambda_, folds, seed, alpha, clusters, proportions=True)
+
+
+def estimated_mean(
+    human: Any,
+    judge: Any,
+    lambda_: float | None,
+    folds: int,
+    seed: int,
+    alpha: float,
+    clusters: Any = None,
+    *,
+    proportions: bool,
+) -> CorrectedMeans:
+    """Do what :func:`corrected_mean` does; without `proportions`, grades have t intervals."""
+    check_share("alpha", alpha)
+    y, f = checked_labels(human, judge)
+    one = y.ndim == 1
+    y = np.atleast_2d(y)
+    f = np.broadcast_to(np.atleast_2d(f), y.shape)
+    if y.ndim != 2:
+        raise PolicyError(f"human labels have shape (items,) or (means, items), not {y.shape}")
+    units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
+    fit = fitted(y, f, units, checked_lambda(lambda_), folds, seed)
+    count, rest = fit.count, y.shape[1] - fit.count
+    # The two parts of the linearised estimate: of each human label, and of each other item.
+    other = np.isnan(y)
+    own = np.zeros(y.shape)
+    own[fit.row, fit.item] = (fit.residual - fit.mean[fit.row]) / count[fit.row]
+    labels = np.where(other, 0.0, y)
+    alone = np.where(other, 0.0, y - (labels.sum(axis=1) / count)[:, None]) / count[:, None]
+    mean = ratio(np.where(other, f, 0.0).sum(axis=1), rest)
+    far = np.where(other, f - mean[:, None], 0.0) * ratio(fit.lambda_, rest)[:, None]
+    nothing = np.zeros(y.shape)
+    variance, of_rest, of_people = (
+        _of_sums(first, second, ~other, units)
+        for first, second in ((own, far), (nothing, far), (alone, nothing))
+    )
+    # Residuals that are all equal say nothing on how much they vary, whatever the judge's part is.
+    scale = np.abs(np.where(other, f, y)).max(axis=1)
+    constant = np.abs(own).max(axis=1) * count <= SAME * scale
+    freedom = (fit.units - 1).astype(np.float64)
+    errors = (~other & (y != f)).sum(axis=1)
+    people = People((errors < FEW) & (2 * errors < count) & (fit.lambda_ > 0), of_people, freedom)
+    of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
+    # Labels of one cluster are alike: so many independent ones vary as much.
+    alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
+    rate = np.where(constant, 1 / fit.units, np.maximum(alike, 1.0) / count)
+    single = fit.units == count
+    of_labels = np.where(single, of_labels * (count - 1) / count, of_labels)
+    independent = np.where(single, np.inf, freedom)
+    graded = Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, independent)
+    used = 0 if lambda_ is not None else folds
+    drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
+    variance = np.where(constant, 0.0, variance)
+    return drawn.means(
+        fit.estimate,
+        variance,
+        fit.lambda_,
+        freedom,
+        people=people,
+        proportions=graded if proportions else None,
+    )
+
+
+def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
+    """Variance of a sum of independent units, each part with its number of units less one."""
+    if units.size == 0 or (units == np.arange(units.size)).all():
+        sizes = [here.sum(axis=1) for here in (labelled, ~labelled)]
+        first, second = (
+            ratio(size, size - 1) * (part**2).sum(axis=1)
+            for part, size in zip((own, far), sizes, strict=True)
+        )
+        return np.asarray(first + second)
+    rows, size = own.shape[0], int(units.max()) + 1
+    code = (np.arange(rows)[:, None] * size + units).ravel()
+
+    def by_unit(values: Any) -> Floats:
+        sums = np.bincount(code, weights=values.ravel(), minlength=rows * size)
+        return np.asarray(sums.reshape(rows, size), dtype=np.float64)
+
+    def grown(part: Floats, here: Bools) -> Floats:
+        many = (by_unit(here) > 0).sum(axis=1)
+        return np.asarray(by_unit(part) * np.sqrt(ratio(many, many - 1))[:, None])
+
+    return np.asarray(((grown(own, labelled) + grown(far, ~labelled)) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Corrected means, and what each human label says beyond the judge's.
+
+    row, item: where each human label stands.
+    weight: lambda of each human label.
+    residual: the label less weight times the judge's, which is taken from its mean over all items.
+    """
+
+    row: Ints
+    item: Ints
+    weight: Floats
+    residual: Floats
+    count: Ints
+    units: Ints
+    mean: Floats
+    lambda_: Floats
+    estimate: Floats
+
+
+def fitted(
+    y: Floats, f: Floats, units: Ints, lambda_: float | None, folds: int, seed: int
+) -> Fitted:
+    """Fit rows of human labels (NaN for none) and of the judge's; shape (rows, items) both."""
+    rows, items = y.shape
+    f = np.broadcast_to(f, y.shape)
+    row, item = np.nonzero(~np.isnan(y))
+    count = np.bincount(row, minlength=rows)
+    near = f - f.mean(axis=1, keepdims=True)
+    label, guess = y[row, item], near[row, item]
+    # Units in random order, the same in each row; of these, the labelled ones are dealt to folds.
+    size = int(units.max(initial=-1)) + 1
+    shuffled = stream(seed).permutation(size)[units]
+    taken, of = np.unique(row * size + shuffled[item], return_inverse=True)
+    many = np.bincount(taken // size, minlength=rows)
+    rest = items - count
+    far_row, far_item = np.nonzero(np.isnan(y))
+    far = np.unique(far_row * size + units[far_item]) // size
+    # One unit without people has no spread: its labels by the judge have no interval.
+    usable = (np.bincount(far, minlength=rows) > 1)[row]
+    if lambda_ is None:
+        check_whole("folds", folds, 1)
+        enough(many, 3)
+        folds = dealt(folds, int(many.max()))
+        fold = (places(taken // size) - 1)[of] % folds
+        weight = _learned(row * folds + fold, row, label, guess, folds, rows)
+        spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
+        with np.errstate(over="ignore"):
+            wanted = ratio(weight * rest[row], (items * spread)[row])
+        weight = np.where(usable, np.clip(wanted, 0.0, 1.0), 0.0)
+    else:
+        enough(many, 2)
+        weight = np.where(usable, lambda_, 0.0)
+    residual = label - weight * guess
+    mean = ratio(np.bincount(row, weights=residual, minlength=rows), count)
+    lam = ratio(np.bincount(row, weights=weight, minlength=rows), count)
+    known = np.bincount(row, weights=guess, minlength=rows)
+    # All guesses add up to nothing, so that those of the others add up to less what is known.
+    estimate = mean - lam * ratio(known, rest)
+    return Fitted(row, item, weight, residual, count, many, mean, lam, estimate)
+
+
+def dealt(folds: int, most: int) -> int:
+    """Return how many folds get any of so many things: further ones are empty."""
+    return min(int(folds), max(2, most))
+
+
+def _learned(code: Ints, row: Ints, label: Floats, guess: Floats, folds: int, rows: int) -> Floats:
+    """Covariance with the judge of each human label, by the folds that it is not in."""
+    sums = [
+        np.bincount(code, weights=values, minlength=rows * folds).reshape(rows, folds)
+        for values in (np.ones(label.size), label, guess, label * guess)
+    ]
+    if folds > 1:
+        sums = [one.sum(axis=1, keepdims=True) - one for one in sums]
+    n, y, f, both = sums
+    covariance = ratio(both - ratio(y * f, n), n - 1)
+    return np.asarray(np.where(n > 1, covariance, 0.0).ravel()[code])
+
+
+def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:
+    y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
+    if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
+        raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
+    if not np.isfinite(f).all():
+        raise PolicyError("the judge labels every item with a finite number")
+    if np.isinf(y).any():
+        raise PolicyError("human labels are finite, or NaN where there is none")
+    if max(np.abs(one).max(initial=0, where=~np.isnan(one)) for one in (y, f)) > _LARGEST:
+        raise PolicyError(f"labels are at most {_LARGEST:g}: of larger ones no variance is known")
+    return y, f
+
+
+def checked_lambda(lambda_: float | None) -> float | None:
+    if lambda_ is not None and not 0 <= float(numbers(lambda_, "lambda_")) <= 1:
+        raise PolicyError(f"lambda_ must lie from 0 to 1, not {lambda_:g}")
+    return lambda_
+
+
+def cluster_codes(clusters: Any, items: int) -> Ints:
+    """Number the clusters; shape (items,)."""
+    names = np.asarray(clusters)
+    if names.shape != (items,):
+        raise PolicyError(f"clusters have shape {names.shape}, not one for each of {items} items")
+    return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
+
+
+def enough(counts: Ints, least: int) -> None:
+    if counts.min(initial=least) < least:
+        raise PolicyError(
+            f"{least} independent human labels are needed at least, and there are {counts.min()}"
+            + (" (2 with lambda_ given)" if least > 2 else "")
+        )

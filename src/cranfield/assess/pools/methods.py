@@ -1,0 +1,474 @@
+"""Pooling methods by ranks, scores or weights of runs."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import lcm
+from typing import cast
+
+import numpy as np
+
+from cranfield.assess.pools.method import NEARLY, Asking, Method, best_first, spread
+from cranfield.assess.pools.pool import Pool
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.fusion import methods
+from cranfield.fusion.methods import FUSIONS, min_max
+from cranfield.measures.declared import TRUE_SHARE, choice, integer, parameter
+
+
+class Depth(Method):
+    """By best rank in any run: the pool of depth 1, what depth 2 adds, and so on."""
+
+    name = "depth"
+    source = "Spärck Jones and van Rijsbergen 1975; Zobel 1998"
+
+    def ranking(self, pool: Pool) -> Indices:
+        return best_first(pool, -pool.best_rank)
+
+
+class Count(Method):
+    """By the number of runs that have the document."""
+
+    name = "count"
+
+    def ranking(self, pool: Pool) -> Indices:
+        return best_first(pool, pool.holders)
+
+
+class ReciprocalRankFusion(Method):
+    """By the sum of 1/(k + rank) over the runs that have the document."""
+
+    name = "RRF"
+    source = "Cormack, Clarke and Büttcher 2009"
+    k: int = parameter(60, integer(0), "what is added to ranks")
+
+    def ranking(self, pool: Pool) -> Indices:
+        return _by_sums(pool, methods.ReciprocalRankFusion(k=self.k))
+
+
+class Borda(Method):
+    """By points: of n pooled documents rank r gets n - r, unranked ones share what is left."""
+
+    name = "Borda"
+    source = "Aslam and Montague 2001"
+
+    def ranking(self, pool: Pool) -> Indices:
+        total = np.zeros(len(pool), dtype=np.int64)
+        np.add.at(total, pool.ranked, methods.borda_points(pool))
+        return best_first(pool, total)
+
+
+class Condorcet(Method):
+    """By the number of documents that it beats: more runs have it above the other than below.
+
+    Ranked documents are above unranked ones; a run that has neither does not vote.
+    """
+
+    name = "Condorcet"
+    source = "Montague and Aslam 2002"
+
+    def ranking(self, pool: Pool) -> Indices:
+        wins = [methods.wins_of(pool, topic) for topic in range(len(pool.topics))]
+        return best_first(pool, np.concatenate(wins) if wins else np.zeros(0, dtype=np.int64))
+
+
+class RankBiasedSum(Method):
+    """By the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
+
+    name = "RBP-A"
+    source = "Moffat, Webber and Zobel 2007"
+    p: float = parameter(0.8, TRUE_SHARE, "chance to go on to the next rank")
+
+    def ranking(self, pool: Pool) -> Indices:
+        return _by_sums(pool, methods.RankBiasedCentroid(p=self.p))
+
+
+def _by_sums(pool: Pool, method: methods.RankSum) -> Indices:
+    """Order by the sum over runs of a weight a rank.
+
+    Whole numbers over a common denominator: sums that are equal are found to be equal.
+    """
+    if not len(pool):
+        return np.zeros(0, dtype=np.intp)
+    weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
+    common = lcm(*(one.denominator for one in weights))
+    of_rank = np.array([int(one * common) for one in weights], dtype=object)
+    # What is added up here are references to the same few numbers.
+    each = of_rank[pool.rank[pool.by_document] - 1]
+    return best_first(pool, np.add.reduceat(each, pool.held[:-1]))
+
+
+class Combination(Method):
+    r"""Scores of a run are scaled for each topic so that its pooled ranks go from 0 to 1.
+
+    .. math:: x = (s - \min s) / (\max s - \min s)
+
+    A run whose scores are all equal gives 1 to each of its documents. A document has 0 from a run
+    that does not rank it; a run without any document for the topic has no part in it.
+    """
+
+    source = "Fox and Shaw 1994"
+
+    def ranking(self, pool: Pool) -> Indices:
+        if not len(pool):
+            return np.zeros(0, dtype=np.intp)
+        values, starts = pool.ascending(min_max(pool)), pool.held[:-1]
+        above = np.add.reduceat(values > 0, starts, dtype=np.int64)
+        runs = pool.runs_of_topic[pool.topic]
+        method = cast("methods.Combination", FUSIONS[self.name]())
+        return best_first(pool, method.combined(values, starts, pool.holders, above, runs))
+
+
+class CombSum(Combination):
+    """By the sum of the scaled scores."""
+
+    name = "CombSUM"
+
+
+class CombMnz(Combination):
+    """By the sum of the scaled scores, times the number of those above 0."""
+
+    name = "CombMNZ"
+
+
+class CombMax(Combination):
+    """By the largest scaled score."""
+
+    name = "CombMAX"
+
+
+class CombMed(Combination):
+    """By the median of the scaled scores, with the zeros of runs that do not rank it."""
+
+    name = "CombMED"
+
+
+class CombAnz(Combination):
+    """By the mean of the scaled scores above 0."""
+
+    name = "CombANZ"
+
+
+class CombMin(Combination):
+    """By the smallest scaled score, 0 of a document that some run does not rank."""
+
+    name = "CombMIN"
+
+
+_LARGEST = np.finfo(np.float64).max
+
+_TOGETHER = 32
+"""Steps after which documents that are judged are taken out of the sums."""
+
+
+class Weighing(Asking):
+    """The next document has the largest sum of `value of the rank` times `weight of the run`.
+
+    The sum goes over the runs that have it. All numbers are 0 or more, so that sums keep their
+    digits however small they are.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        rows = pool.by_document
+        self.cells = pool.cell[rows]
+        self.ranks = pool.rank[rows].astype(np.int64)
+        self.values: Floats = np.zeros(rows.size)
+        self.left = np.diff(pool.lists)
+        self._pack(np.arange(len(pool)))
+
+    def weights(self) -> Floats:
+        """Weight of each run; shape (topics * systems,)."""
+        raise NotImplementedError
+
+    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+        """Learn from judgments; `rows` are those that the documents have, `counts` of each."""
+        raise NotImplementedError
+
+    def choose(self, groups: Indices) -> Indices:
+        if self._steps == _TOGETHER:
+            self._pack(self._docs[self.free[self._docs]])
+        self._steps += 1
+        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
+        sums[~self.free[self._docs]] = -1.0
+        highest = np.maximum.reduceat(sums, self._first)
+        bar = np.repeat(highest * (1 - NEARLY), self._sizes)
+        # Documents are in order of id, and the first of equal ones is taken.
+        best = np.flatnonzero(sums >= bar)
+        topics, at = np.unique(self._topics[best], return_index=True)
+        found = self._docs[best[at[np.searchsorted(topics, groups)]]]
+        self.free[found] = False
+        self.left[self.cells[self._rows_of(found)]] -= 1
+        return found
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        self.hear(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
+
+    def _rows_of(self, docs: Indices) -> Ints:
+        return spread(self.pool.held[docs], self.pool.holders[docs])
+
+    def _pack(self, docs: Indices) -> None:
+        """Keep the rows of some documents only."""
+        self._steps = 0
+        self._docs = docs
+        counts = self.pool.holders[docs]
+        rows = self._rows_of(docs)
+        self._begin = np.cumsum(counts) - counts
+        self._cells = self.cells[rows]
+        self._values = self.values[rows]
+        self._topics = self.pool.topic[docs]
+        _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
+
+
+class RankBiased(Method):
+    """By the sum of (1 - p) p^(rank - 1) times what may still come in the run, its residual."""
+
+    name = "RBP-B"
+    source = "Moffat, Webber and Zobel 2007"
+    learns = True
+    p: float = parameter(0.8, TRUE_SHARE, "chance to go on to the next rank")
+
+    def asking(self, pool: Pool, seed: int) -> Asking:
+        return Residuals(pool, self.p, of_base=False)
+
+
+class RankBiasedWithBase(RankBiased):
+    """By the same times (base + residual/2)^3, with the base that is known of the run's RBP."""
+
+    name = "RBP-C"
+
+    def asking(self, pool: Pool, seed: int) -> Asking:
+        return Residuals(pool, self.p, of_base=True)
+
+
+class Residuals(Weighing):
+    """What is known of the RBP of each run: its base, and the residual of unjudged documents."""
+
+    def __init__(self, pool: Pool, p: float, *, of_base: bool) -> None:
+        super().__init__(pool)
+        self.values = np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64)
+        self._pack(self._docs)
+        self._of_base = of_base
+        self._open = (1 - p) * p ** (pool.rank - 1.0)
+        self._places = pool.by_document
+        self._behind = p ** np.diff(pool.lists).astype(np.float64)
+        self._base = np.zeros(pool.lists.size - 1)
+        self._residual = np.ones(pool.lists.size - 1)
+
+    def weights(self) -> Floats:
+        if not self._of_base:
+            return self._residual
+        return self._residual * (self._base + self._residual / 2) ** 3
+
+    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+        cells = self.cells[rows]
+        self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
+        # What is left is added up anew: taken off, it would keep few digits at the end.
+        self._open[self._places[rows]] = 0
+        start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
+        begin = np.cumsum(length) - length
+        still = np.add.reduceat(self._open[spread(start, length)], begin)
+        self._residual[cells] = still + self._behind[cells]
+
+
+class Hedge(Method):
+    r"""By the loss of each run, were the document not relevant; runs that lost less weigh more.
+
+    .. math:: \sum_s \beta^{L_s} \ell_s(d), \quad \ell_s(d) = \ln(n / r_s(d))
+
+    of n pooled documents; a document that a run lacks has its mean over the ranks behind the run's
+    end. Judging adds half of it to the run's loss L, or takes it off when the document is relevant.
+
+    What all documents share in the sum is left out, so that small weights keep their digits. Plain
+    sums in floats lose them there, and go by the order of additions: they are for comparison with
+    other programs.
+    """
+
+    name = "Hedge"
+    source = "Aslam, Pavlu and Savell 2003"
+    learns = True
+    beta: float = parameter(0.1, TRUE_SHARE, "what the weight of a run falls to by a loss of 1")
+    sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
+
+    def asking(self, pool: Pool, seed: int) -> Asking:
+        return (Losses if self.sums == "stable" else PlainLosses)(pool, self.beta)
+
+
+class Losses(Weighing):
+    """The loss of each run so far."""
+
+    def __init__(self, pool: Pool, beta: float) -> None:
+        super().__init__(pool)
+        size, systems = np.diff(pool.starts), len(pool.systems)
+        of_cell, length = np.repeat(size, systems), np.diff(pool.lists)
+        logs = np.r_[0.0, np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1)))]
+        behind = of_cell - length
+        log_size = np.log(np.maximum(of_cell, 1))
+        mean = log_size - (logs[of_cell] - logs[length]) / np.maximum(behind, 1)
+        self._lacking = np.where(behind > 0, mean, 0.0).reshape(-1, systems)
+        own = log_size[self.cells] - np.log(self.ranks)
+        self.values = own - self._lacking.ravel()[self.cells]
+        self._pack(self._docs)
+        self._log = np.log(beta)
+        self._loss = np.zeros(self._lacking.shape)
+
+    def weights(self) -> Floats:
+        # Only the ratios of weights matter: the largest is 1, of the runs that have something left.
+        loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
+        least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        return np.asarray(np.exp(self._log * (loss - least)).ravel())
+
+    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+        half = np.where(relevant, -0.5, 0.5)
+        topics = self.pool.topic[docs]
+        self._loss[topics] += half[:, None] * self._lacking[topics]
+        self._loss.ravel()[self.cells[rows]] += np.repeat(half, counts) * self.values[rows]
+
+
+class PlainLosses(Asking):
+    """The same by the formula as it stands, a product of a matrix and weights for each topic."""
+
+    def __init__(self, pool: Pool, beta: float) -> None:
+        super().__init__(pool)
+        self._beta = beta
+        systems = len(pool.systems)
+        self._lost = np.zeros((len(pool.topics), systems))
+        self._losses = [np.zeros((size, systems)) for size in np.diff(pool.starts).tolist()]
+        for topic, losses in enumerate(self._losses):
+            size = len(losses)
+            by_rank = np.log(size / np.arange(1, size + 1))
+            for system in range(systems):
+                first, last = pool.lists[topic * systems + system :][:2]
+                listed = pool.ranked[first:last] - pool.starts[topic]
+                losses[:, system] = by_rank[listed.size :].mean() if listed.size < size else 0
+                losses[listed, system] = by_rank[: listed.size]
+
+    def choose(self, groups: Indices) -> Indices:
+        least = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._lost - least)
+        weights /= weights.sum(axis=1, keepdims=True)
+        found = np.empty(groups.size, dtype=np.intp)
+        for k, topic in enumerate(groups.tolist()):
+            start, stop = self.pool.starts[topic : topic + 2]
+            sums = np.where(self.free[start:stop], self._losses[topic] @ weights[topic], -np.inf)
+            found[k] = start + sums.argmax()
+        self.free[found] = False
+        return found
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        for doc, hit in zip(docs.tolist(), relevant.tolist(), strict=True):
+            topic = self.pool.topic[doc]
+            losses = self._losses[topic][doc - self.pool.starts[topic]]
+            self._lost[topic] += losses * (-0.5 if hit else 0.5)
+
+
+class MoveToFront(Method):
+    """The run of highest priority goes on as long as its documents are relevant.
+
+    Priorities start at 0. A relevant document sets that of its run to 0 and the run goes on; any
+    other lowers it by 1 and a run is chosen again. A document that was judged before, when its turn
+    came in another run, counts in the same way, or is skipped. In global scope there is one queue
+    for the runs of all topics.
+    """
+
+    name = "MTF"
+    source = "Cormack, Palmer and Clarke 1998, section 6"
+    learns = True
+    scope: str = parameter("local", choice("local", "global"), "a queue a topic, or one for all")
+    seen: str = parameter(
+        "counts", choice("counts", "skip"), "documents that were judged before in another run"
+    )
+
+    def asking(self, pool: Pool, seed: int) -> Asking:
+        everything = np.array([0, len(pool)])
+        starts = everything if self.scope == "global" else pool.starts
+        return Queues(pool, starts, counts=self.seen == "counts")
+
+
+class Queues(Asking):
+    """A queue of rankings for each group, the one of highest priority in front.
+
+    One document changes the queue before the next, so this goes document by document, on plain
+    numbers. Of rankings with equal priority the first is taken: of the first topic, and name.
+    """
+
+    def __init__(self, pool: Pool, starts: Ints, *, counts: bool) -> None:
+        super().__init__(pool, starts)
+        groups = starts.size - 1
+        self._counts = counts
+        self._cells = pool.lists.size - 1
+        self._each = self._cells // groups
+        self._ranked = np.ascontiguousarray(pool.ranked).data
+        self._free = self.free.data
+        self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
+        self._from = np.full(len(pool), -1, dtype=np.int64).data
+        self._answers = np.zeros(len(pool), dtype=np.int8).data
+        # Priorities are 0 or below: their negatives, and keys of (that, ranking) as one number.
+        self._below = [0] * self._cells
+        self._queues = [[*range(i * self._each, (i + 1) * self._each)] for i in range(groups)]
+        self._in_front = [-1] * groups
+
+    def choose(self, groups: Indices) -> Indices:
+        return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        for doc, good in zip(docs.tolist(), relevant.tolist(), strict=True):
+            self._learn(doc, good)
+
+    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+        if batch > 1:
+            return super().whole(relevant, known, batch)
+        out = []
+        good, answered = relevant.tolist(), known.tolist()
+        for group, size in enumerate(np.diff(self.starts).tolist()):
+            for _ in range(size):
+                doc = self._choose(group)
+                out.append(doc)
+                if answered[doc]:
+                    self._learn(doc, good[doc])
+        return np.array(out, dtype=np.intp)
+
+    def _choose(self, group: int) -> int:
+        while True:
+            cell = self._in_front[group]
+            if cell < 0:
+                below, cell = divmod(heappop(self._queues[group]), self._cells)
+                if below != self._below[cell]:
+                    continue
+                self._in_front[group] = cell
+            at, end = self._next[cell], self._end[cell]
+            while at < end:
+                doc: int = self._ranked[at]
+                at += 1
+                if self._free[doc]:
+                    self._free[doc] = False
+                    self._from[doc] = cell
+                    self._next[cell] = at
+                    return doc
+                if self._counts and (answer := self._answers[doc]):
+                    self._next[cell] = at
+                    if answer < 0:
+                        self._move_back(cell)
+                        break
+                    self._below[cell] = 0
+            else:
+                # At its end a ranking leaves the queue.
+                self._next[cell] = at
+                self._in_front[group] = -1
+
+    def _learn(self, doc: int, relevant: bool) -> None:
+        cell = self._from[doc]
+        self._answers[doc] = 1 if relevant else -1
+        if not relevant:
+            self._move_back(cell)
+        elif self._below[cell]:
+            self._below[cell] = 0
+            if self._in_front[cell // self._each] != cell:
+                heappush(self._queues[cell // self._each], cell)
+
+    def _move_back(self, cell: int) -> None:
+        group = cell // self._each
+        self._below[cell] += 1
+        heappush(self._queues[group], self._below[cell] * self._cells + cell)
+        if self._in_front[group] == cell:
+            self._in_front[group] = -1

@@ -1,0 +1,483 @@
+"""A sample of a pool with its judgments, for estimates of measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.assess.pools.pool import UNJUDGED, Pool
+from cranfield.assess.sampling_designs import DESIGNS, Cells, Wanted, check_design
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.errors import (
+    PolicyError,
+    check_choice,
+    check_several,
+    check_whole,
+    indices,
+    quoted,
+)
+from cranfield.base.streams import stream_of
+from cranfield.base.text import counted
+from cranfield.collection.judged.rows import ratio
+from cranfield.collection.qrels import Qrels
+from cranfield.result import Column, Columns, Result
+from cranfield.sources.chunks import Origin
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatedRelevant(Result):
+    """Estimated numbers of relevant documents; made by :meth:`Sample.relevant`.
+
+    Attributes
+    ----------
+    topics
+        Ids of the topics.
+    drawing
+        The design of the sample, as text.
+    variance
+        How variances are estimated.
+    pooled, sampled, found, estimate
+        The columns of that name; shape (topics,).
+    error
+        Standard errors of the estimates; shape (topics,). NaN where two documents of a topic cannot
+        be drawn together, or where the estimate of the variance is below 0. Unlike in the table, it
+        is 0 for a topic whose estimated variance is 0, as is needed for the error of the total.
+    """
+
+    name: ClassVar[str] = "relevant"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic.", key=True),
+        "pooled": Column("Number of documents in the pool."),
+        "sampled": Column("Number of documents in the sample."),
+        "found": Column("Number of relevant documents in the sample."),
+        "estimate": Column("Estimated number of relevant documents in the pool."),
+        "standard error": Column(
+            "Standard error of the estimate; null if it cannot be estimated, or is estimated as 0"
+            " (such as without relevant documents in the sample) though not all was sampled."
+        ),
+    }
+
+    topics: tuple[str, ...]
+    drawing: str
+    variance: str
+    pooled: Ints
+    sampled: Ints
+    found: Ints
+    estimate: Floats
+    error: Floats
+
+    @property
+    def total(self) -> float:
+        """Estimated relevant documents of all topics."""
+        return float(self.estimate.sum())
+
+    @property
+    def total_error(self) -> float:
+        """Standard error of the total: topics are sampled independently."""
+        return float(np.sqrt((self.error**2).sum()))
+
+    @property
+    def total_varies(self) -> bool:
+        """Whether the total has an error other than 0, or all documents were sampled."""
+        return self.total_error != 0 or bool((self.sampled == self.pooled).all())
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of topics, the estimated total, and the design."""
+        error = f"{self.total_error:.1f}" if self.total_varies else "unknown"
+        return [
+            f"{counted(len(self.topics), 'topic')}:"
+            f" {self.total:.1f}, standard error {error}, from"
+            f" {self.found.sum():,} found in a sample by {self.drawing}"
+        ]
+
+    def _frame(self) -> pl.DataFrame:
+        # A variance of 0 belongs to the unbiased variance of the total, but says nothing alone.
+        unknown = (self.error == 0) & (self.sampled < self.pooled)
+        return pl.DataFrame(
+            {
+                "topic": pl.Series(self.topics, dtype=pl.String),
+                "pooled": self.pooled,
+                "sampled": self.sampled,
+                "found": self.found,
+                "estimate": self.estimate,
+                "standard error": np.where(unknown, np.nan, self.error),
+            }
+        ).with_columns(pl.col("standard error").fill_nan(None))
+
+
+def estimated_relevant(
+    topics: tuple[str, ...],
+    cells: Cells,
+    drawn: Bools,
+    relevant: Bools,
+    drawing: str,
+    variance: str,
+) -> EstimatedRelevant:
+    """Estimate from which documents were drawn, and which of these are relevant."""
+    many = cells.size.size
+    sampled = np.bincount(cells.of_doc[drawn], minlength=many)
+    found = np.bincount(cells.of_doc[drawn & relevant], minlength=many)
+    of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), found.astype(np.float64))
+
+    def by_topic(values: Floats | Ints) -> Floats:
+        return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
+
+    square = by_topic(np.where(cells.estimable, of_cell, np.nan))
+    # Sums of what should cancel may be a rounding below 0.
+    square[np.abs(square) < 1e-9] = 0.0
+    return EstimatedRelevant(
+        topics=topics,
+        drawing=drawing,
+        variance=variance,
+        pooled=by_topic(cells.size).astype(np.int64),
+        sampled=by_topic(sampled).astype(np.int64),
+        found=by_topic(found).astype(np.int64),
+        estimate=by_topic(found / cells.chance),
+        error=np.sqrt(np.where(square < 0, np.nan, square)),
+    )
+
+
+def _sen_yates_grundy(cells: Cells, sampled: Floats, found: Floats) -> Floats:
+    """Sum over pairs of documents, by pairs of cells; each pair at its later cell."""
+    chance = cells.chance
+    worth, squares = found / chance, found / chance**2
+    inside = ratio(chance**2 - cells.together, cells.together) / chance**2
+    inside *= found * (sampled - found)
+    differences = (
+        sampled * cells.before(squares)
+        + squares * cells.before(sampled)
+        - 2 * worth * cells.before(worth)
+    )
+    between = ratio(1 - cells.ratio, cells.ratio) * differences
+    return inside + between + squares * cells.with_size / chance
+
+
+def _horvitz_thompson(cells: Cells, sampled: Floats, found: Floats) -> Floats:
+    chance = cells.chance
+    alone = found * (1 - chance) / chance**2
+    inside = found * (found - 1) / chance**2 - ratio(found * (found - 1), cells.together)
+    between = 2 * found / chance * cells.before(found / chance)
+    return alone + inside - between * ratio(1 - cells.ratio, cells.ratio)
+
+
+VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
+    "sen-yates-grundy": _sen_yates_grundy,
+    "horvitz-thompson": _horvitz_thompson,
+}
+"""Estimates of the variance of an estimated number, by name; of each cell a part of it."""
+
+
+OF_UNJUDGED = ("error", "nonrelevant")
+"""What may become of sampled documents that have no judgment."""
+
+NOT_SAMPLED = -1
+"""Grade of what is in the pool and was not sampled."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample(Result):
+    r"""Documents of a pool that were drawn to be judged; made by :func:`sample`.
+
+    Attributes
+    ----------
+    pool
+        What was drawn from.
+    design
+        Name of the design.
+    drawing
+        The design and what it was to draw, as text.
+    seed
+        Of the random numbers. Those of a topic depend on the seed and its name only.
+    drawn
+        Which documents of the pool were drawn; shape (documents,).
+    cells
+        The law of the design: strata or buckets.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> pool = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}}, 3)
+    >>> drawn = cf.assess.sample(pool, "uniform", size=2)
+    >>> drawn
+    Sample(uniform(size=2), seed 0: 2 of 3 documents, 1 topic)
+    >>> drawn.inclusion.round(4).tolist(), drawn.joint([0, 0], [0, 1]).round(4).tolist()
+    ([0.6667, 0.6667, 0.6667], [0.6667, 0.3333])
+    """
+
+    name: ClassVar[str] = "sample"
+    columns: ClassVar[Columns] = {
+        "topic": Column("Topic of the document.", key=True),
+        "doc": Column("Document that was drawn.", key=True),
+        "stratum": Column("Stratum or bucket of the document, from 1 in each topic."),
+        "inclusion": Column("Probability that the document is drawn, from 0 to 1."),
+    }
+
+    pool: Pool
+    design: str
+    drawing: str
+    seed: int
+    drawn: Bools
+    cells: Cells
+
+    @property
+    def inclusion(self) -> Floats:
+        """Chance of each document of the pool to be drawn; shape (documents,)."""
+        return self.cells.chance[self.cells.of_doc]
+
+    @property
+    def stratum(self) -> Ints:
+        """Stratum or bucket of each document, from 1 in each topic; shape (documents,)."""
+        return self.cells.label[self.cells.of_doc]
+
+    def joint(self, first: Any, second: Any) -> Floats:
+        """Chance that two documents are both drawn, for as many pairs as are asked for.
+
+        Parameters
+        ----------
+        first, second
+            Indices of documents of the pool, as many of both.
+
+        Raises
+        ------
+        PolicyError
+            For what is no index, and lists of different lengths.
+        """
+        one = indices(first, "documents", len(self.pool))
+        two = indices(second, "documents", len(self.pool))
+        if one.size != two.size:
+            raise PolicyError(f"{one.size:,} documents cannot be paired with {two.size:,}")
+        return self.cells.joint(one, two)
+
+    def again(self, seed: int) -> Sample:
+        """Draw anew by the same design, with another seed."""
+        check_whole("seed", seed, 0)
+        return replace(self, seed=int(seed), drawn=_drawn(self.pool, self.cells, seed))
+
+    def judged(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
+        """Return the grade of each sampled document, and -1 for the others; shape (documents,).
+
+        Parameters
+        ----------
+        judgments
+            Whatever :func:`cranfield.read_qrels` takes. Grades below 0 count as 0: in judgments of
+            samples they mean that a document was not sampled.
+        unjudged
+            What becomes of sampled documents without a judgment: `error` (default), or
+            `nonrelevant`.
+
+        Raises
+        ------
+        PolicyError
+            When a sampled document has no judgment.
+        """
+        check_choice("unjudged", unjudged, OF_UNJUDGED)
+        grades = self.pool.graded(judgments)
+        missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
+        if missing.size and unjudged == "error":
+            topic = self.pool.topics[self.pool.topic[missing[0]]]
+            raise PolicyError(
+                f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
+                f" document {quoted(self.pool.docs[int(missing[0])])}); unjudged='nonrelevant'"
+                " takes them as not relevant"
+            )
+        return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
+
+    def to_qrels(
+        self,
+        judgments: Any,
+        columns: Sequence[str] | None = None,
+        *,
+        unjudged: str = "error",
+    ) -> Qrels:
+        """Return judgments of the sample, for infAP, xinfAP, infNDCG, infP and statAP.
+
+        Parameters
+        ----------
+        judgments, unjudged
+            As for :meth:`judged`.
+        columns
+            `stratum`, for the inferred measures: with it stand the documents that were not sampled,
+            with grade -1. `inclusion`, for statAP. By default what the design has; `stat` has no
+            strata of fixed size, and thus `inclusion` only.
+
+        Raises
+        ------
+        PolicyError
+            For a column that the design does not have, and as :meth:`judged`.
+
+        Notes
+        -----
+        :func:`cranfield.write_qrels` writes one of the two columns as lines (`xqrels` or `prels`),
+        and both in a table, such as a `.csv` file.
+        """
+        check_several("columns", columns)
+        own = DESIGNS[self.design].columns
+        columns = own if columns is None else [columns] if isinstance(columns, str) else columns
+        for name in columns:
+            if name not in own:
+                raise PolicyError(
+                    f"a sample by {quoted(self.design)} has no column {quoted(name)}"
+                    f" (it has {', '.join(own)})"
+                )
+        grades = self.judged(judgments, unjudged=unjudged)
+        rows = slice(None) if "stratum" in columns else np.flatnonzero(self.drawn)
+        made: dict[str, NDArray[Any]] = {
+            "stratum": self.stratum.astype(np.str_),
+            "inclusion": self.inclusion,
+        }
+        return Qrels(
+            self.pool.topics,
+            self.pool.topic[rows],
+            self.pool.docs[rows] if isinstance(rows, slice) else self.pool.docs.gather(rows),
+            grades[rows],
+            origin=Origin("judgments of a sample"),
+            columns={name: made[name][rows] for name in columns},
+        )
+
+    def relevant(
+        self,
+        judgments: Any,
+        rel: int = 1,
+        *,
+        unjudged: str = "error",
+        variance: str = "sen-yates-grundy",
+    ) -> EstimatedRelevant:
+        r"""Estimate how many relevant documents there are in the pool of each topic.
+
+        With :math:`\pi_d` the chance of a document to be drawn and S the sample,
+
+        .. math:: \hat{R} = \sum_{d \in S} \frac{y_d}{\pi_d}
+
+        where :math:`y_d` is 1 for relevant documents (Horvitz and Thompson 1952). Both estimates
+        of its variance are right on average, given that any two documents can be drawn together;
+        elsewhere the standard error is NaN.
+
+        Parameters
+        ----------
+        judgments, unjudged
+            As for :meth:`judged`.
+        rel
+            Lowest grade that counts as relevant, 1 or more.
+        variance
+            `sen-yates-grundy` (default),
+
+            .. math:: \sum_{d < e} \frac{\pi_d \pi_e - \pi_{de}}{\pi_{de}}
+                \left(\frac{y_d}{\pi_d} - \frac{y_e}{\pi_e}\right)^2
+                + \sum_d \frac{c_d\, y_d}{\pi_d^3}, \quad c_d = \sum_e (\pi_{de} - \pi_d \pi_e)
+
+            over the sample, and over the whole pool in :math:`c_d`, which is 0 where the size of
+            the sample is fixed: then it is the estimate of Sen, and of Yates and Grundy (1953).
+            `horvitz-thompson`,
+
+            .. math:: \sum_d \frac{1 - \pi_d}{\pi_d^2} y_d + \sum_{d \ne e}
+                \frac{\pi_{de} - \pi_d \pi_e}{\pi_d \pi_e \pi_{de}} y_d y_e
+
+            which is below 0 more often; then the standard error is NaN, too.
+
+        Raises
+        ------
+        PolicyError
+            For an unknown variance, a grade below 1, and as :meth:`judged`.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> runs = {"a": {"q": {f"d{i}": -float(i) for i in range(9)}}}
+        >>> drawn = cf.assess.sample(cf.assess.pool(runs, 9), "uniform", size=6, seed=1)
+        >>> drawn.relevant({"q": {f"d{i}": int(i < 3) for i in range(9)}}).to_polars().rows()
+        [('q', 9, 6, 2, 3.0, 1.0954451150103313)]
+        """
+        check_whole("rel", rel, 1)
+        check_choice("variance", variance, VARIANCES)
+        relevant = self.judged(judgments, unjudged=unjudged) >= rel
+        return estimated_relevant(
+            self.pool.topics, self.cells, self.drawn, relevant, self.drawing, variance
+        )
+
+    def __len__(self) -> int:
+        return int(self.drawn.sum())
+
+    def heading(self) -> list[str]:
+        """Return one line: the design, the seed, and the size of the sample."""
+        return [
+            f"{self.drawing}, seed {self.seed}: {len(self):,} of"
+            f" {counted(len(self.pool), 'document')}, {counted(len(self.pool.topics), 'topic')}"
+        ]
+
+    def _frame(self) -> pl.DataFrame:
+        rows = np.flatnonzero(self.drawn)
+        return pl.DataFrame(
+            {
+                "topic": pl.Series(self.pool.topics, dtype=pl.String).gather(self.pool.topic[rows]),
+                "doc": self.pool.docs.gather(rows),
+                "stratum": self.stratum[rows],
+                "inclusion": self.inclusion[rows],
+            }
+        )
+
+
+def sample(
+    pool: Pool,
+    design: str,
+    *,
+    size: Wanted | None = None,
+    strata: Mapping[int, Wanted] | None = None,
+    seed: int = 0,
+) -> Sample:
+    r"""Draw documents of a pool to be judged, with known chances.
+
+    Parameters
+    ----------
+    pool
+        Of :func:`cranfield.assess.pool`.
+    design
+        `uniform`, `strata` or `stat`.
+    size
+        With `uniform` documents of each topic, or a share of them, such as 0.1. With `stat` about
+        how many documents of each topic.
+    strata
+        With `strata`: the last rank of each stratum, and what is drawn of it in each topic, a
+        number or a share: `{10: 1.0, 50: 0.2, 100: 25}`. A document belongs to the first stratum
+        that its best rank in any run reaches.
+    seed
+        Of the random numbers. A topic has its own, whatever other topics there are.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown design, one without what it draws, and documents below the last stratum.
+
+    Notes
+    -----
+    A share is rounded, and is one document at least. `stat` is Stevens' method as Aslam and Pavlu
+    (2007) use it. Rank r of a run of Z documents weighs :math:`1 + \sum_{k=r}^{Z} 1/k`, scaled to
+    sum 1; a document has the mean over runs. In falling order of that, documents are cut into
+    buckets of as many as are wanted (the last may be smaller); buckets are drawn with replacement,
+    by the sum of their weights, as often as documents are wanted, and so many documents taken of
+    each. In the last bucket that may be more than it has; what is taken is cut at that, and the
+    chances are those of the numbers cut off, by the binomial distribution.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"a": {"q": {f"d{i}": -float(i) for i in range(9)}}}
+    >>> drawn = cf.assess.sample(cf.assess.pool(runs, 9), "strata", strata={3: 1.0, 9: 2}, seed=7)
+    >>> drawn
+    Sample(strata(3=1.0, 9=2), seed 7: 5 of 9 documents, 1 topic)
+    >>> judged = drawn.to_qrels({"q": {"d1": 1}}, unjudged="nonrelevant")
+    >>> cf.evaluate(runs, judged, ["statAP", "xinfAP"]).means().rows()
+    [('statAP', 0.5), ('xinfAP', 0.50000...)]
+    """
+    wanted, drawing = check_design(design, size, strata)
+    check_whole("seed", seed, 0)
+    cells = DESIGNS[design].cells(pool, wanted)
+    return Sample(pool, design, drawing, int(seed), _drawn(pool, cells, seed), cells)
+
+
+def _drawn(pool: Pool, cells: Cells, seed: int) -> Bools:
+    return cells.drawn([stream_of(seed, topic) for topic in pool.topics])

@@ -1,1 +1,0 @@
-"""Samples of a pool that estimates can be made from."""

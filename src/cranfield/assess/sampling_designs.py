@@ -1,0 +1,283 @@
+"""Sampling designs: how a pool is cut into strata, each sampled at its own rate.
+
+Every design here cuts the pool of a topic into cells, draws a number for each of them, and takes so
+many of its documents at random without replacement. The moments of the numbers give all chances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln, xlog1py, xlogy
+
+from cranfield.assess.pools.pool import Pool
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.errors import PolicyError, check_choice, check_whole, quoted
+from cranfield.collection.judged.rows import places, ratio, scan
+from cranfield.collection.policies import DEEPEST
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of all topics, one topic after the other.
+
+    of_doc: the cell of each document; shape (documents,).
+    topic, label, size: of each cell its topic, its number in the topic from 1, its documents.
+    expected, pairs: mean of the number k of documents drawn of each cell, and of k (k - 1).
+    ratio: E(k h) / (E(k) E(h)) for a cell and any cell of its topic that stands before it.
+    numbers: draws the number for each cell of a topic.
+    """
+
+    of_doc: Ints
+    topic: Ints
+    label: Ints
+    size: Ints
+    expected: Floats
+    pairs: Floats
+    ratio: Floats
+    numbers: Callable[[int, Generator], Ints]
+
+    @cached_property
+    def chance(self) -> Floats:
+        """Chance of each document of a cell to be drawn."""
+        return self.expected / self.size
+
+    @cached_property
+    def together(self) -> Floats:
+        """Chance of two documents of a cell to be drawn; 0 for a cell that has no two."""
+        return ratio(self.pairs, self.size * (self.size - 1.0))
+
+    def before(self, values: Floats) -> Floats:
+        """Sum over the cells of the same topic that stand before each cell."""
+        return scan(values, places(self.topic), np.add) - values
+
+    def all_of(self, values: Floats) -> Floats:
+        """Sum over all cells of the topic of each cell."""
+        sums: Floats = np.bincount(self.topic, weights=values).astype(np.float64)
+        return sums[self.topic]
+
+    def joint(self, first: Ints, second: Ints) -> Floats:
+        """Chance that both of two documents are drawn."""
+        one, two = self.of_doc[first], self.of_doc[second]
+        independent = self.chance[one] * self.chance[two]
+        apart = np.where(
+            self.topic[one] == self.topic[two],
+            independent * self.ratio[np.maximum(one, two)],
+            independent,
+        )
+        within = np.where(first == second, self.chance[one], self.together[one])
+        return np.where(one == two, within, apart)
+
+    @cached_property
+    def with_size(self) -> Floats:
+        """Covariance of a document's being drawn with the size of the sample; 0 where it is fixed.
+
+        For a document d it is the sum over all e of pi_de - pi_d pi_e.
+        """
+        later = self.expected * self.ratio
+        others = self.before(self.expected) * self.ratio
+        others += self.all_of(later) - self.before(later) - later
+        inside = 1.0 + self.pairs / self.expected
+        return self.chance * (inside + others - self.all_of(self.expected))
+
+    @cached_property
+    def estimable(self) -> Bools:
+        """Whether any two documents of the topic can be drawn together; shape (cells,)."""
+        never = (self.size > 1) & (self.pairs == 0)
+        never |= (places(self.topic) > 1) & (self.ratio == 0)
+        return np.asarray(self.all_of(never.astype(np.float64)) == 0)
+
+    def drawn(self, randoms: list[Generator]) -> Bools:
+        """Draw a sample, with the random numbers of each topic; shape (documents,)."""
+        documents = np.bincount(self.topic[self.of_doc], minlength=len(randoms))
+        numbers = np.concatenate([self.numbers(t, one) for t, one in enumerate(randoms)])
+        # Those of a cell that have the smallest of independent numbers are taken.
+        keys = np.concatenate([one.random(n) for one, n in zip(randoms, documents, strict=True)])
+        order = np.lexsort((keys, self.of_doc))
+        begin = np.cumsum(self.size) - self.size
+        cell = self.of_doc[order]
+        taken = np.empty(order.size, dtype=bool)
+        taken[order] = np.arange(order.size) - begin[cell] < numbers[cell]
+        return taken
+
+
+def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
+    """Take a fixed number of each cell."""
+
+    def numbers(t: int, random: Generator) -> Ints:
+        return number[_of_topic(topic, t)]
+
+    k = number.astype(np.float64)
+    return Cells(of_doc, topic, label, size, k, k * (k - 1), np.ones(k.size), numbers)
+
+
+def multinomial_numbers(
+    of_doc: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
+) -> Cells:
+    """Draw cells with replacement by their mass, as often as said; of each not more than it has.
+
+    Only the last cell of a topic may have fewer documents than there are draws.
+    """
+    m = float(draws)
+    expected, pairs = m * mass, m * (m - 1) * mass**2
+    shares = np.full(mass.size, (m - 1) / m)
+    few = np.flatnonzero(size < draws)
+    if few.size:
+        # The number of draws of the last cell is binomial, and what is taken is cut at its size.
+        p, j = mass[few, None], np.arange(draws + 1.0)
+        log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
+        chances = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
+        taken = np.minimum(j, size[few, None])
+        expected[few] = (chances * taken).sum(axis=1)
+        pairs[few] = (chances * taken * (taken - 1)).sum(axis=1)
+        rest = ((m - j) * chances * taken).sum(axis=1)
+        shares[few] = ratio(rest, (1 - mass[few]) * m * expected[few])
+
+    def numbers(t: int, random: Generator) -> Ints:
+        own = _of_topic(topic, t)
+        if own.start == own.stop:
+            return size[own]
+        return np.minimum(random.multinomial(draws, mass[own]), size[own])
+
+    return Cells(of_doc, topic, label, size, expected, pairs, shares, numbers)
+
+
+def _of_topic(topic: Ints, t: int) -> slice:
+    return slice(*np.searchsorted(topic, [t, t + 1]).tolist())
+
+
+Wanted = int | float
+"""Documents of a stratum: a whole number of them, or a share above 0 and up to 1."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to draw a sample.
+
+    does, source: what it draws, and who described it.
+    cells: makes the cells of a pool, of what is wanted: a number of documents a topic, or strata.
+    columns: columns of judgments that it has a meaning for.
+    strata: whether it takes strata by depth in place of a number.
+    """
+
+    does: str
+    source: str
+    cells: Callable[[Pool, Any], Cells]
+    columns: tuple[str, ...] = ("stratum", "inclusion")
+    strata: bool = False
+
+
+def _uniform(pool: Pool, size: Wanted) -> Cells:
+    return _strata(pool, {pool.depth: size})
+
+
+def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
+    ends = np.array(list(strata), dtype=np.int64)
+    beyond = np.flatnonzero(pool.best_rank > ends[-1])
+    if beyond.size:
+        raise PolicyError(
+            f"{beyond.size:,} documents of the pool are below the last stratum, which ends at rank"
+            f" {ends[-1]}: end it at {pool.depth}, or pool to depth {ends[-1]}"
+        )
+    label = np.searchsorted(ends, pool.best_rank) + 1
+    found, of_doc, size = _cells(pool, label)
+    wanted = list(strata.values())
+    number = np.array(
+        [_number(wanted[k - 1], n) for k, n in zip(found[1].tolist(), size.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    return fixed_numbers(of_doc, *found, size, number)
+
+
+def _number(wanted: Wanted, size: int) -> int:
+    """How many of a stratum are drawn; one of it at least, without which nothing is known of it."""
+    if isinstance(wanted, (int, np.integer)):
+        return min(int(wanted), size)
+    return max(1, int(np.floor(wanted * size + 0.5)))
+
+
+def _stat(pool: Pool, size: int) -> Cells:
+    prior = _prior(pool)
+    order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
+    label = np.empty(order.size, dtype=np.int64)
+    label[order] = (places(pool.topic) - 1) // size + 1
+    found, of_doc, sizes = _cells(pool, label)
+    mass: Floats = np.bincount(of_doc, weights=prior, minlength=sizes.size).astype(np.float64)
+    mass /= np.bincount(found[0], weights=mass)[found[0]]
+    return multinomial_numbers(of_doc, *found, sizes, mass, size)
+
+
+def _prior(pool: Pool) -> Floats:
+    """Sum over runs of W(r) = (1 + 1/r + ... + 1/Z) / 2Z, what rank r of Z weighs in AP."""
+    length = np.diff(pool.lists)
+    longest = int(length.max(initial=0))
+    harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, longest + 1))]
+    z = np.repeat(length, length)
+    weight = (1.0 + harmonic[z] - harmonic[pool.rank - 1]) / (2.0 * z)
+    return np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
+
+
+def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
+    """Number the cells that have documents; their topics and labels, of each document, sizes."""
+    many = int(label.max(initial=0)) + 1
+    found, of_doc, size = np.unique(
+        pool.topic.astype(np.int64) * many + label, return_inverse=True, return_counts=True
+    )
+    return (found // many, found % many), of_doc, size
+
+
+DESIGNS = {
+    "uniform": Design(
+        "so many documents of each topic, all alike", "simple random sampling", _uniform
+    ),
+    "strata": Design(
+        "of the documents whose best rank lies between two depths a share or a number",
+        "Yilmaz, Kanoulas and Aslam (2008)",
+        _strata,
+        strata=True,
+    ),
+    "stat": Design(
+        "about so many documents of each topic, in buckets by their weight in AP (Stevens)",
+        "Aslam and Pavlu (2007)",
+        _stat,
+        columns=("inclusion",),
+    ),
+}
+"""Designs by name."""
+
+
+def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
+    """Return what a design is to draw, and the text form of both."""
+    check_choice("design", name, DESIGNS)
+    given, asked = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
+    for option, value in given.items():
+        if (value is None) == (option == asked):
+            needs = "needs" if option == asked else "takes no"
+            raise PolicyError(f"design {quoted(name)} {needs} {option}")
+    if strata is None:
+        if name == "stat":
+            check_whole("size", size, 1, DEEPEST)
+        else:
+            _check_wanted("size", size)
+        return size, f"{name}(size={size})"
+    if not (isinstance(strata, Mapping) and strata):
+        raise PolicyError("strata map their last ranks to numbers or shares, such as {10: 1.0}")
+    for end, wanted in strata.items():
+        check_whole("the last rank of a stratum", end, 1, DEEPEST)
+        _check_wanted(f"what is drawn to rank {end}", wanted)
+    ends = dict(sorted(strata.items()))
+    return ends, f"{name}({', '.join(f'{end}={wanted}' for end, wanted in ends.items())})"
+
+
+def _check_wanted(name: str, wanted: Any) -> None:
+    whole = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
+    if not ((whole and wanted >= 1) or (isinstance(wanted, float) and 0 < wanted <= 1)):
+        raise PolicyError(
+            f"{name} must be a whole number from 1 or a share (0.1 is a tenth, 1.0 is all),"
+            f" not {wanted!r}"
+        )

@@ -1,0 +1,530 @@
+"""When to stop judging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import gammaln
+
+from cranfield.assess.pools.pool import Pool, judgments_so_far
+from cranfield.base.arrays import Bools, Floats, Ints, row_slices
+from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.base.text import counted
+from cranfield.collection.policies import DEEPEST
+from cranfield.measures.declared import (
+    TRUE_SHARE,
+    Declared,
+    Kinds,
+    fraction_of,
+    integer,
+    number,
+    parameter,
+)
+from cranfield.result import Column, Columns, Result
+
+AT_A_TIME = 1 << 20
+"""Pairs of a look and a place that are computed at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a rule is told of a topic: relevance in the order of judging, how large the pool is."""
+
+    relevant: Bools
+    total: int
+    targets: Bools | None = None
+
+    @cached_property
+    def found(self) -> Ints:
+        """Relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
+        found: Ints = np.r_[0, np.cumsum(self.relevant)].astype(np.int64)
+        return found
+
+    @cached_property
+    def places(self) -> Ints:
+        """After how many judgments each relevant document was found; shape (relevant,)."""
+        return np.flatnonzero(self.relevant) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What a rule says after some numbers of judgments: its value, the bound, whether to stop."""
+
+    value: Floats
+    bound: Floats
+    stop: Bools
+
+
+class Rule(Declared):
+    """A rule that says when to stop judging a topic; its text form is its identity."""
+
+    error = PolicyError
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    words: ClassVar[str] = ""
+    """What value and bound are, with places for both."""
+
+    @classmethod
+    def called(cls) -> str:
+        return cls.name
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        """Ask after each of some numbers of judgments."""
+        raise NotImplementedError
+
+
+RULES = Kinds(
+    Rule,
+    "rule",
+    "cranfield.assess",
+    """
+    stops: RecallTest=CMH Knee Target Line=2399 Budget
+    """,
+)
+
+
+def rules() -> pl.DataFrame:
+    """List the rules: name, parameters, what they do, source.
+
+    Examples
+    --------
+    >>> rules().filter(pl.col("rule") == "Knee").select("parameters", "source").rows()
+    [('least=100', 'Cormack and Grossman (2016)')]
+    """
+    return pl.DataFrame(
+        {
+            "rule": list(RULES),
+            "parameters": RULES.parameters(),
+            "what it does": RULES.summaries(),
+            "source": [kind.source for kind in RULES.values()],
+        }
+    )
+
+
+def parse_rule(text: str | Rule) -> Rule:
+    """Read a rule from its text form.
+
+    Raises
+    ------
+    PolicyError
+        For a wrong name, parameter or value.
+
+    Examples
+    --------
+    >>> parse_rule("knee(least=50)"), parse_rule("2399")
+    (Knee(least=50), Line)
+    """
+    return RULES.parse(text)
+
+
+_SOURCE = "Cormack and Grossman (2016)"
+
+
+def _bend(seen: Seen, after: Ints) -> Floats:
+    """How sharply the curve of relevant documents bends; 0 where none is found.
+
+    The largest, over earlier numbers i of judgments, of the share of relevant documents up to i
+    over that from i on, one being added to these.
+    """
+    out = np.zeros(after.size)
+    # Between two relevant documents the ratio falls, so that it is largest right behind one.
+    i = seen.places
+    rank = np.arange(1, i.size + 1)
+    for some in row_slices(after.size, i.size, AT_A_TIME):
+        s = after[some, None]
+        later = 1.0 + seen.found[s] - rank
+        ratio = np.where(i < s, rank / i * (s - i) / np.maximum(later, 1.0), 0.0)
+        out[some] = ratio.max(axis=1, initial=0.0)
+    return out
+
+
+class Knee(Rule):
+    r"""Stops when the curve of relevant documents has bent enough.
+
+    With r(i) relevant documents after i judgments, s in all,
+    :math:`\rho = \max_i \frac{r(i)/i}{(1 + r(s) - r(i))/(s - i)}`; stops when
+    :math:`\rho \ge 156 - \min(r(s), 150)`, not before `least` judgments.
+    """
+
+    name = "Knee"
+    source = _SOURCE
+    words = "bend {value:.4g} of the curve, stops from {bound:.4g}"
+    least: int = parameter(100, integer(0), "judgments before which it does not stop")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = _bend(seen, after)
+        bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
+        return Looks(value, bound, (value >= bound) & (after >= self.least))
+
+
+class Target(Rule):
+    """Stops when all documents were found that random draws had shown to be relevant before.
+
+    Documents are drawn at random until so many relevant ones are found, the targets; then documents
+    are judged in some order. Labels have to say which of them are targets.
+    """
+
+    name = "Target"
+    source = _SOURCE
+    words = "{value:g} targets found, stops from {bound:g}"
+    wanted: int = parameter(10, integer(1), "number of targets")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        if seen.targets is None:
+            raise PolicyError(f"{self} needs targets: which of the judged documents are some")
+        value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
+        bound = np.full(after.size, float(self.wanted))
+        return Looks(value, bound, value >= bound)
+
+
+class Line(Rule):
+    """Stops when judgments are a multiple of the relevant documents found, and some more.
+
+    With the numbers of the paper it is called 2399.
+    """
+
+    name = "Line"
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    each: float = parameter(1.2, number(0), "judgments for each relevant document")
+    more: float = parameter(2399, number(0), "judgments besides these")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = after.astype(np.float64)
+        bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
+        return Looks(value, bound, value >= bound)
+
+
+class Budget(Rule):
+    """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
+
+    Enough are ten times as many documents as, drawn at random, would be expected to hold one
+    relevant document: s >= 10 N / r(s) of N documents.
+    """
+
+    name = "Budget"
+    source = _SOURCE
+    words = "{value:g} judged, stops from {bound:g}"
+    bend: float = parameter(6.0, number(0), "bend from which it may stop")
+    draws: float = parameter(10.0, number(0), "random documents' worth of relevant ones")
+    share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        found = seen.found[after]
+        enough = np.full(after.size, np.inf)
+        bent = (_bend(seen, after) >= self.bend) & (found > 0)
+        enough[bent] = self.draws * seen.total / found[bent]
+        value = after.astype(np.float64)
+        bound = np.minimum(enough, self.share * seen.total)
+        return Looks(value, bound, value >= bound)
+
+
+class RecallTest(Rule):
+    r"""Stops when it is unlikely that so little was found lately, were the recall too low.
+
+    The documents judged last are an urn: with n of them, u relevant among these, r found in all and
+    N documents in the pool, of which s are judged, the hypothesis that the recall is below the
+    wanted one means at least :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant
+    documents in the urn and what is unjudged, and
+    :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`. The value is the least
+    p of all n; the rule stops when it is below 1 - confidence. The least of many p-values, looked
+    at again and again, is no p-value: the chance to stop too early is above 1 - confidence. The
+    documents should be in random order; judged best first, the urn has more than its share.
+    """
+
+    name = "RecallTest"
+    source = "Callaghan and Müller-Hansen (2020)"
+    words = "least p {value:.4g} of all urns (no p-value), stops below {bound:.4g}"
+    recall: float = parameter(0.95, TRUE_SHARE, "recall of the pool that is wanted")
+    confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the least p")
+
+    def looks(self, seen: Seen, after: Ints) -> Looks:
+        value = np.ones(after.size)
+        # Of urns with the same documents before them relevant the longest has the least p: they
+        # begin with the first document, or behind a relevant one.
+        begin = np.r_[0, seen.places]
+        wanted = fraction_of(self.recall)
+        for some in row_slices(after.size, begin.size, AT_A_TIME):
+            s = after[some]
+            r = seen.found[s]
+            missing = r * wanted.denominator // wanted.numerator + 1 - r
+            row, urn = np.nonzero(begin < s[:, None])
+            p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
+            np.minimum.at(value[some], row, p)
+        bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
+        return Looks(value, bound, value < bound)
+
+
+def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
+    """Chance that of found + missing documents no more than `found` are in the urn.
+
+    They stand anywhere among those of the urn and the rest, all places being alike.
+    """
+    k, size = found + missing, urn + rest
+    out = np.zeros(found.size)
+    possible = missing <= rest
+    few = found * size <= k * urn
+    # The tail that gets smaller with each step: below what is expected, or from the next above it.
+    for low in (True, False):
+        rows = np.flatnonzero(possible & (few == low))
+        x = found[rows] + (not low)
+        rows, x = rows[x <= urn[rows]], x[x <= urn[rows]]
+        if not low:
+            out[possible & ~few] = 1.0
+        kk, n, m = k[rows], urn[rows], size[rows]
+        term = np.exp(_log_choose(kk, x) + _log_choose(m - kk, n - x) - _log_choose(m, n))
+        total = np.zeros(rows.size)
+        while term.any():
+            total += term
+            if low:
+                step = x * (m - kk - n + x) / ((kk - x + 1.0) * (n - x + 1))
+                x = x - 1
+            else:
+                step = (kk - x) * (n - x) / ((x + 1.0) * (m - kk - n + x + 1))
+                x = x + 1
+            term = np.where(term > 1e-18 * total, term * step, 0.0)
+        out[rows] = total if low else np.clip(1.0 - total, 0.0, 1.0)
+    return out
+
+
+def _log_choose(n: Ints, k: Ints) -> Floats:
+    out: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    return out
+
+
+class _ByRule(dict[str, int | None]):
+    """A dictionary whose keys are rules, in any of their text forms."""
+
+    def __missing__(self, key: str | Rule) -> int | None:
+        name = str(parse_rule(key))
+        if name not in self:
+            raise KeyError(key)
+        return self[name]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says after some judgments.
+
+    Attributes
+    ----------
+    rule
+        The rule, as text.
+    judged, found
+        Judgments so far, and relevant documents among them.
+    stop
+        Whether to stop.
+    value, bound
+        What the rule looks at, and where it stops.
+    reason
+        The same in words.
+    """
+
+    rule: str
+    judged: int
+    found: int
+    stop: bool
+    value: float
+    bound: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stopping(Result):
+    """Decisions of stopping rules after numbers of judgments of a topic; made by :func:`stopping`.
+
+    Attributes
+    ----------
+    rules
+        The rules.
+    total
+        Number of documents of the pool.
+    after, found
+        The columns judged and found, at each number of judgments; shape (looks,).
+    value, bound, stop
+        The columns of that name; shape (rules, looks).
+    """
+
+    name: ClassVar[str] = "stops"
+    columns: ClassVar[Columns] = {
+        "rule": Column("Stopping rule.", key=True),
+        "judged": Column("Number of judgments so far.", key=True),
+        "found": Column("Number of relevant documents among them."),
+        "value": Column("Statistic of the rule."),
+        "bound": Column("Value of the statistic at which the rule stops."),
+        "stop": Column("Whether the rule says to stop; after more judgments it may say otherwise."),
+    }
+
+    rules: tuple[Rule, ...]
+    total: int
+    after: Ints
+    found: Ints
+    value: Floats
+    bound: Floats
+    stop: Bools
+
+    def first(self) -> dict[str, int | None]:
+        """Return after how many judgments each rule first said to stop, or None.
+
+        Keys are the rules as text; any text form of a rule finds it.
+        """
+        stops = (int(self.after[stop.argmax()]) if stop.any() else None for stop in self.stop)
+        return _ByRule(zip(map(str, self.rules), stops, strict=True))
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return what each rule says after the last of the numbers of judgments."""
+        return tuple(self._verdict(k) for k in range(len(self.rules)))
+
+    def _verdict(self, k: int) -> Verdict:
+        value, bound, rule = float(self.value[k, -1]), float(self.bound[k, -1]), self.rules[k]
+        return Verdict(
+            str(rule),
+            int(self.after[-1]),
+            int(self.found[-1]),
+            bool(self.stop[k, -1]),
+            value,
+            bound,
+            rule.words.format(value=value, bound=bound),
+        )
+
+    def heading(self) -> list[str]:
+        """Return one line: the number of judgments, and when each rule first said to stop."""
+        said = ", ".join(
+            f"{rule} {'after ' + format(n, ',') if n is not None else 'not yet'}"
+            for rule, n in self.first().items()
+        )
+        return [f"{counted(int(self.after[-1]), 'judgment')} of {self.total:,}: {said}"]
+
+    def _frame(self) -> pl.DataFrame:
+        many = len(self.rules)
+        return pl.DataFrame(
+            {
+                "rule": np.repeat([str(rule) for rule in self.rules], self.after.size),
+                "judged": np.tile(self.after, many),
+                "found": np.tile(self.found, many),
+                "value": self.value.ravel(),
+                "bound": self.bound.ravel(),
+                "stop": self.stop.ravel(),
+            }
+        )
+
+
+def stopping(
+    labels: Any,
+    rules: str | Rule | Iterable[str | Rule],
+    *,
+    total: int,
+    rel: int = 1,
+    every: int = 1,
+    targets: Any = None,
+) -> Stopping:
+    """Ask rules whether to stop judging a topic, after any number of judgments.
+
+    Parameters
+    ----------
+    labels
+        Grades of the judged documents of a topic, in the order in which they were judged.
+    rules
+        One or several rules, or their text forms: `RecallTest` (Callaghan and Müller-Hansen),
+        `Knee`, `Target`, `Line` (2399), `Budget`.
+    total
+        Documents of the pool, judged or not.
+    rel
+        Lowest grade that counts as relevant.
+    every
+        Ask after so many judgments, twice as many, and so on, and after the last one.
+    targets
+        For `Target`: whether each judged document is one.
+
+    Raises
+    ------
+    PolicyError
+        For unknown rules, labels that are no numbers, a total below their number.
+
+    Examples
+    --------
+    >>> asked = stopping([1, 1, 0, 1] + 16 * [0], ["RecallTest(confidence=0.8)", "knee"], total=22)
+    >>> asked
+    Stopping(20 judgments of 22: RecallTest(confidence=0.8) after 19, Knee not yet)
+    >>> [round(verdict.value, 4) for verdict in asked.verdicts()]
+    [0.1111, 12.0]
+    """
+    made = _parsed(rules)
+    grades = numbers(labels, "labels")
+    check_whole("total", total, 1, DEEPEST)
+    check_whole("every", every, 1, DEEPEST)
+    if grades.ndim != 1 or np.isnan(grades).any():
+        raise PolicyError("labels are grades of one topic in a row, and none is NaN")
+    if grades.size > total:
+        raise PolicyError(f"{grades.size:,} documents are judged, of a pool of {total:,}")
+    marks = None
+    if targets is not None:
+        marks = numbers(targets, "targets") > 0
+        if marks.shape != grades.shape:
+            raise PolicyError(f"targets are {marks.size:,} marks for {grades.size:,} labels")
+    after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
+    seen = Seen(grades >= rel, int(total), marks)
+    looks = [rule.looks(seen, after) for rule in made]
+    shape = (len(made), after.size)
+    return Stopping(
+        made,
+        int(total),
+        after,
+        seen.found[after],
+        np.array([one.value for one in looks]).reshape(shape),
+        np.array([one.bound for one in looks]).reshape(shape),
+        np.array([one.stop for one in looks], dtype=bool).reshape(shape),
+    )
+
+
+def stopping_by_topic(
+    pool: Pool,
+    judged: Any,
+    rules: str | Rule | Iterable[str | Rule],
+    *,
+    rel: int = 1,
+    every: int = 1,
+) -> dict[str, Stopping]:
+    """Ask rules whether to stop judging each topic of a pool.
+
+    Parameters
+    ----------
+    pool
+        The pool; judgments of other documents play no part.
+    judged
+        The judgments so far, those of a topic in the order in which they were made: whatever
+        :func:`cranfield.read_qrels` takes, or None before the first.
+    rules, rel, every
+        As for :func:`stopping`.
+
+    Returns
+    -------
+    dict of Stopping by topic
+        For all topics of the pool.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> made = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0}, "r": {"x": 1.0}}}, 2)
+    >>> cf.assess.stopping_by_topic(made, {"q": {"x": 1, "y": 0}}, "Budget")
+    {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
+    """
+    made = _parsed(rules)
+    topic = grades = np.zeros(0, dtype=np.int32)
+    if (qrels := judgments_so_far(judged)) is not None:
+        asked, found = qrels.find(pool)
+        in_order = asked[np.argsort(found)]
+        topic, grades = pool.topic[in_order], qrels.grades[np.sort(found)]
+    return {
+        name: stopping(grades[topic == t], made, total=max(1, size), rel=rel, every=every)
+        for t, (name, size) in enumerate(zip(pool.topics, np.diff(pool.starts), strict=True))
+    }
+
+
+def _parsed(rules: str | Rule | Iterable[str | Rule]) -> tuple[Rule, ...]:
+    return tuple(parse_rule(one) for one in ([rules] if isinstance(rules, (str, Rule)) else rules))

@@ -1,1 +1,0 @@
-"""When to stop judging."""

@@ -1,0 +1,168 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+
+_LINKS = 40
+"""Links that are followed, as systems do."""
+
+_STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
+
+
+@contextmanager
+def whole_file(
+    path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
+) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes its name only when it is complete.
+
+    Where a link has the name, it stays, and what it names is written; but a `private`, `synced` or
+    `new` file takes the place of a link.
+
+    A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
+    this returns, and stays there when the power fails. A `new` one leaves a file as it is that
+    another process has made meanwhile.
+    """
+    target = Path(fspath(path))
+    name = stream = None
+    try:
+        if not (private or synced or new):
+            target, stream = _followed(target)
+        # A stream of this process, a pipe or a device is written to as it is: nothing can take its
+        # place.
+        if stream is not None:
+            sys.stdout.flush()
+            file: IO[bytes] = os.fdopen(os.dup(stream), "wb")
+        elif target.exists() and not target.is_file():
+            file = target.open("wb")
+        else:
+            handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+            file = os.fdopen(handle, "wb")
+    except (OSError, ValueError) as error:
+        # Names that are too long, or that hold a NUL.
+        raise _refused(target, error) from error
+    try:
+        with file:
+            yield file
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
+        if name is not None and not private:
+            # mkstemp makes files that only their owner reads; a result is an ordinary file.
+            Path(name).chmod(0o666 & ~_mask())
+        if name is not None:
+            _give_name(Path(name), target, new=new)
+            if synced:
+                sync_folder(target.parent)
+    except OSError as error:
+        raise _refused(target, error) from error
+    finally:
+        if name is not None:
+            Path(name).unlink(missing_ok=True)
+
+
+def _followed(path: Path) -> tuple[Path, int | None]:
+    """Follow links to what is to be written: a path, or a stream such as `/dev/stdout`."""
+    for _ in range(_LINKS):
+        if not path.is_symlink():
+            break
+        stream = _STREAM.fullmatch(str(path))
+        if stream:
+            return path, int(stream[1])
+        path = path.parent / path.readlink()
+    return path, None
+
+
+@contextmanager
+def whole_folder(
+    path: str | PathLike[str], *, private: bool = False, synced: bool = False
+) -> Iterator[Path]:
+    """Make a folder beside its place, which takes its name only when it is complete.
+
+    Raises
+    ------
+    PolicyError
+        If there is something of that name already, other than an empty folder.
+    InputError
+        If it cannot be made.
+    """
+    try:
+        target = Path(fspath(path)).resolve()
+        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if not taken:
+            building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+    except (OSError, ValueError) as error:
+        raise _refused(Path(fspath(path)), error, "made") from error
+    if taken:
+        raise PolicyError(f"{quoted(path)} is there already, and is no empty folder")
+    try:
+        yield building
+        if not private:
+            building.chmod(0o777 & ~_mask())
+        if target.exists():
+            target.rmdir()
+        building.replace(target)
+        if synced:
+            sync_folder(target.parent)
+    except OSError as error:
+        raise _refused(Path(fspath(path)), error, "made") from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk; systems that cannot (Windows) do so themselves."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _give_name(made: Path, target: Path, *, new: bool) -> None:
+    if new:
+        try:
+            target.hardlink_to(made)
+            return
+        except FileExistsError:
+            return
+        except (OSError, NotImplementedError):
+            pass  # a file system without links
+    made.replace(target)
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _refused(target: Path, error: Exception, done: str = "written") -> InputError:
+    reason = (getattr(error, "strerror", None) or str(error)).lower()
+    return InputError(f"cannot be {done}: {reason}", source=str(target))
+
+
+def file_sha256(path: str | PathLike[str]) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits; what cannot be read is an error."""
+    source = Path(fspath(path))
+    try:
+        with source.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise InputError("is missing", source=str(source)) from error
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=str(source)) from error

@@ -1,0 +1,410 @@
+"""Independent tasks in threads, in processes or on other machines."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import pickle
+import signal
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cranfield.base.errors import CranfieldError, ForkError, PolicyError, optional_module, quoted
+from cranfield.base.version import __version__
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+BACKENDS = ("serial", "loky", "threading", "dask", "ray")
+"""Backends of joblib that the command line offers; the library takes any that joblib knows."""
+
+_MOST = 8
+"""Threads that work on one thing: more of them would only hold more of it in memory."""
+
+_THIS = threading.local()
+
+
+def processors() -> int:
+    """Return how many processors this process may use; not every system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def own_threads() -> int:
+    """Return how many threads may work on what this thread does.
+
+    One where this thread is one of several that share a work already, so that pools do not
+    multiply.
+    """
+    return getattr(_THIS, "own", None) or min(_MOST, processors())
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Let so many threads work on what this one does meanwhile; None changes nothing."""
+    before = getattr(_THIS, "own", None)
+    _THIS.own = threads or before
+    try:
+        yield
+    finally:
+        _THIS.own = before
+
+
+@contextmanager
+def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Make a pool of threads that share a work: each of them works alone on its parts.
+
+    A generator may hold it that is closed before its end. Then nothing waits for the threads: what
+    closes it may be the garbage collector, in any thread at any moment, even in one of these.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool, wait = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THIS, "own", 1)), True
+    try:
+        yield pool
+    except GeneratorExit:
+        wait = False
+        raise
+    finally:
+        pool.shutdown(wait, cancel_futures=True)
+
+
+def in_threads(
+    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
+) -> list[Result]:
+    """Apply a function to parts, in so many threads, or one for each processor."""
+    return list(one_by_one(function, parts, jobs))
+
+
+def one_by_one(
+    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
+) -> Generator[Result, None, None]:
+    """Do the same, with each result as soon as it and those before it are there."""
+
+    work = list(parts)
+    threads = min(len(work), jobs or processors())
+    if threads <= 1:
+        yield from map(function, work)
+        return
+    with pool_of(threads) as pool:
+        yield from pool.map(function, work)
+
+
+def as_they_come(
+    function: Callable[[Part], Result], parts: Iterable[Part], threads: int
+) -> Generator[Result, None, None]:
+    """Do the same with parts that are only asked for while others are worked on.
+
+    At most one part more than there are threads is held at a time. What goes wrong while a part is
+    made comes after the results of all parts before it.
+    """
+    made = _made(parts)
+    # One part alone needs no other thread.
+    ahead = [] if threads <= 1 else list(islice(made, 2))
+    alone, made = len(ahead) < 2, chain(ahead, made)
+    del ahead
+    if alone:
+        for part, error in made:
+            if error is not None:
+                raise error
+            yield function(part)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with pool_of(threads) as pool:
+        for part, error in made:
+            if error is None:
+                waiting.append(pool.submit(function, part))
+            del part
+            while waiting and (error is not None or len(waiting) > threads):
+                yield waiting.popleft().result()
+            if error is not None:
+                raise error
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _made(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
+    """Go through parts; an error comes in place of the part that could not be made."""
+    try:
+        for part in parts:
+            yield part, None
+    except Exception as error:
+        yield None, error
+
+
+_TASKS = Path("/proc/self/task")
+
+_FORKED: list[str] = []
+"""The reason why this process cannot evaluate anything; empty if it can."""
+
+
+def check_fork() -> None:
+    """Raise ForkError in a process that was forked after its parent had used polars."""
+    if _FORKED:
+        raise ForkError(_FORKED[0])
+
+
+def _threads_of_polars() -> bool:
+    """Return whether polars has started threads; without /proc, whether it is imported."""
+    if "polars" not in sys.modules:
+        return False
+    try:
+        return any((task / "comm").read_text().startswith("polars") for task in _TASKS.iterdir())
+    except OSError:
+        return True
+
+
+_PARENT_USED_POLARS: list[bool] = []
+
+
+def _note_parent() -> None:
+    _PARENT_USED_POLARS[:] = [_threads_of_polars()]
+
+
+def _mark_child() -> None:
+    if _PARENT_USED_POLARS and _PARENT_USED_POLARS[0] and not _FORKED:
+        _FORKED.append(
+            "this process was forked from one that had used Polars, whose threads a fork does not"
+            " copy: start processes with 'spawn' or 'forkserver', such as"
+            " multiprocessing.get_context('spawn').Pool(), or fork before anything is evaluated"
+        )
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_note_parent, after_in_child=_mark_child)
+
+
+Name = TypeVar("Name")
+Task = TypeVar("Task")
+Named = Iterable[tuple[Name, Task]]
+
+MOST_JOBS = 100_000
+"""More workers than any cluster has."""
+
+_KILLED = {"KilledWorker", "WorkerCrashedError"}
+"""Errors of Dask and Ray, by name since they may not be installed, if a worker is killed."""
+
+
+def computed(
+    function: Callable[[Any, Task], Result],
+    shared: Any,
+    tasks: Named[Name, Task],
+    *,
+    jobs: int = 1,
+    backend: str | None = None,
+    scheduler: str | None = None,
+) -> Iterator[tuple[Name, Result]]:
+    """Call a function with shared data and each task; yield results as they finish.
+
+    Parameters
+    ----------
+    function
+        A function that workers can import, or that :mod:`cloudpickle` can send.
+    shared
+        Data of all tasks, sent to each worker once.
+    tasks
+        Pairs of a name and a task, taken as workers become free.
+    jobs
+        Number of workers; a cluster has its own.
+    backend
+        `serial`, or the name of a backend of joblib; None for processes where jobs is above 1, or
+        the backend of an enclosing `joblib.parallel_config`.
+    scheduler
+        With `dask`: the address of a scheduler, or its file; by default the current client, the
+        scheduler that `DASK_SCHEDULER_ADDRESS` names, or a local cluster.
+
+    Yields
+    ------
+    tuple of name and result
+        In the order in which tasks finish.
+
+    Raises
+    ------
+    PolicyError
+        If the backend is unknown, or a scheduler is given without the backend `dask`.
+    MissingDependencyError
+        If the backend is not installed.
+    CranfieldError
+        If a worker is killed, for example for lack of memory.
+    """
+    if scheduler is not None and backend != "dask":
+        raise PolicyError("a scheduler requires the backend 'dask'")
+    if backend == "serial" or (backend is None and jobs == 1 and not surrounded()):
+        for name, task in tasks:
+            yield name, function(shared, task)
+        return
+    with _chosen_backend(jobs, backend, scheduler):
+        try:
+            yield from _by_joblib(_Call(function, shared), jobs, tasks)
+        except Exception as error:
+            if not isinstance(error, BrokenExecutor) and type(error).__name__ not in _KILLED:
+                raise
+            raise CranfieldError(
+                "a worker was killed, perhaps for lack of memory; use fewer jobs"
+                " (a study resumes from its results folder)"
+            ) from error
+
+
+def surrounded() -> bool:
+    """Return whether the caller chose a backend for all of joblib."""
+    if "joblib" not in sys.modules:
+        return False
+    active, jobs = _active()
+    # Without a choice it is joblib's default, with one worker.
+    return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
+
+
+def fields_alone(thing: Any) -> dict[str, Any]:
+    """Return the state of an object without its cached properties, to be sent to workers."""
+    return {
+        name: value
+        for name, value in vars(thing).items()
+        if not isinstance(getattr(type(thing), name, None), cached_property)
+    }
+
+
+def end_workers() -> None:
+    """Stop the processes that joblib keeps, and release what they share.
+
+    A process that exits at once, as the command does, would leave their semaphores behind.
+    """
+    from joblib.externals.loky import reusable_executor
+
+    # A second Ctrl-C during the shutdown would leave them, too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    executor = reusable_executor._executor
+    if executor is not None:
+        executor.shutdown(wait=True, kill_workers=True)
+    atexit._run_exitfuncs()
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """A function, with the data that all its calls share."""
+
+    function: Callable[[Any, Any], Any]
+    shared: Any
+    version: str = __version__
+
+    def named(self, name: Any, task: Any) -> tuple[Any, Any]:
+        check_fork()
+        if self.version != __version__:
+            raise CranfieldError(
+                f"a worker has cranfield {__version__}, but this process has {self.version}"
+            )
+        return name, self.function(self.shared, task)
+
+
+@contextmanager
+def _chosen_backend(jobs: int, backend: str | None, scheduler: str | None) -> Iterator[None]:
+    import joblib
+
+    if backend is None and surrounded():
+        yield
+    elif backend == "dask":
+        with _dask_client(jobs, scheduler) as client, joblib.parallel_config("dask", client=client):
+            yield
+    else:
+        if backend == "ray":
+            optional_module("ray.util.joblib", "ray", user="this backend").register_ray()
+        try:
+            chosen = joblib.parallel_config(backend or "loky")
+        except ValueError as error:
+            raise PolicyError(
+                f"unknown backend {quoted(backend)}; expected one of: {', '.join(BACKENDS)}"
+            ) from error
+        with chosen:
+            yield
+
+
+def _active() -> Any:
+    from joblib.parallel import get_active_backend
+
+    return get_active_backend()
+
+
+def _by_joblib(call: _Call, jobs: int, tasks: Named[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    import joblib
+
+    if getattr(_active()[0], "supports_sharedmem", False):
+        function = call.named
+    else:
+        import numpy as np
+        from joblib.externals.loky.backend.reduction import dumps
+
+        # joblib sends a large array to each worker once, or shares its memory.
+        data = bytes(dumps(call))
+        packed = np.frombuffer(data, dtype=np.uint8)
+        function = partial(_unpacked, packed, hashlib.blake2b(data).hexdigest())
+    calls = (joblib.delayed(function)(name, task) for name, task in tasks)
+    options: dict[str, Any] = {"n_jobs": jobs, "batch_size": 1, "pre_dispatch": "2*n_jobs"}
+    try:
+        parallel = joblib.Parallel(return_as="generator_unordered", **options)
+    except ValueError:
+        # Backends such as Ray's return results only all together.
+        parallel = joblib.Parallel(**options)
+        while batch := list(islice(calls, 4 * jobs)):
+            yield from parallel(batch)
+        return
+    results = parallel(calls)
+    try:
+        yield from results
+    finally:
+        # joblib warns if a caller stops before the end, as after Ctrl-C.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+_opened: dict[str, _Call] = {}
+"""The last call that this worker received, by its hash."""
+
+
+def _unpacked(packed: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
+    call = _opened.get(digest)
+    if call is None:
+        call = pickle.loads(packed)
+        _opened.clear()
+        _opened[digest] = call
+    return call.named(name, task)
+
+
+@contextmanager
+def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
+    """Yield a client of the scheduler, the current client, or a client of a local cluster."""
+    distributed = optional_module("distributed", "distributed", user="this backend")
+    if scheduler is None:
+        try:
+            present = distributed.get_client()
+        except ValueError:
+            # Dask reads DASK_SCHEDULER_ADDRESS, or starts a local cluster at any free port.
+            local = {"n_workers": jobs, "threads_per_worker": 1}
+            with distributed.Client(**local, dashboard_address="127.0.0.1:0") as client:
+                yield client
+        else:
+            yield present
+        return
+    where = "scheduler_file" if Path(scheduler).is_file() else "address"
+    try:
+        connected = distributed.Client(**{where: scheduler})
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise PolicyError(f"no scheduler of Dask at {quoted(scheduler)}: {reason}") from error
+    with connected as client:
+        yield client

@@ -1,0 +1,221 @@
+"""Text in messages: numbers in words, names from files made safe to show, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import Any
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def capitalised(line: str) -> str:
+    return line[:1].upper() + line[1:]
+
+
+def some_of(words: Iterable[str], most: int) -> str:
+    """List the first few words, and say so when there are more.
+
+    Examples
+    --------
+    >>> some_of(["a", "b", "c"], 2)
+    'a, b, …'
+    """
+    listed = list(words)
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+def names_or_count(names: Sequence[str], noun: str, most: int = 5) -> str:
+    """Name all of a few things, or count them when there are many.
+
+    Examples
+    --------
+    >>> names_or_count(["AP", "nDCG", "RR"], "measure")
+    'AP, nDCG and RR'
+    >>> names_or_count(["a", "b", "c"], "test", most=2)
+    '3 tests'
+    """
+    if len(names) > most:
+        return counted(len(names), noun)
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def nearest(name: object, known: Iterable[str], most: int = 3) -> list[str]:
+    """Find the names that may have been meant, the nearest one first, whatever their case.
+
+    Examples
+    --------
+    >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
+    ['nDCG']
+    """
+    # It is only needed when something is wrong.
+    from difflib import get_close_matches
+
+    by_case = {one.casefold(): one for one in known}
+    return [by_case[one] for one in get_close_matches(str(name).casefold(), by_case, most)]
+
+
+def did_you_mean(
+    name: object,
+    known: Iterable[str],
+    most: int = 3,
+    *,
+    otherwise: str = "",
+    shown: Callable[[str], str] = str,
+) -> str:
+    """Ask whether the nearest names were meant; where there are none, say something else.
+
+    Examples
+    --------
+    >>> did_you_mean("bm52", ["bm25", "dense"])
+    '; did you mean bm25?'
+    >>> did_you_mean("x", ["bm25", "dense"], otherwise="there are bm25, dense")
+    '; there are bm25, dense'
+    """
+    near = dict.fromkeys(map(shown, nearest(name, known, most)))
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; {otherwise}" if otherwise else ""
+
+
+def homes_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Read a list of names by module: the module of each, and what its other names mean.
+
+    >>> homes_of("dcg: DCG=CG nDCG")
+    ({'DCG': 'dcg', 'nDCG': 'dcg'}, {'CG': 'DCG'})
+    """
+    home: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+    module = ""
+    for word in text.split():
+        if word.endswith(":"):
+            module = word.removesuffix(":")
+        else:
+            name, *others = word.split("=")
+            home[name] = module
+            aliases |= dict.fromkeys(others, name)
+    return home, aliases
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    # In the old font encoding of LaTeX these would come out as other characters.
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # Signs that this package puts into captions.
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "‖": r"$\Vert$",
+    "≤": r"$\leq$",
+    "…": r"\ldots{}",
+    # Letters of names of measures.
+    "α": r"$\alpha$",
+    "♯": r"$\sharp$",
+    **{char: "\\" + char for char in "&%$#_{}"},
+}
+
+
+def plain(text: str) -> str:
+    """Escape what is not printable, so that a terminal shows it instead of obeying it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+_LONGEST = 500
+"""Characters of a message: a few lines of a terminal."""
+
+
+def one_line(text: str, limit: int = _LONGEST) -> str:
+    r"""Escape what is not printable, and cut what is too long in its middle.
+
+    Where a message begins and ends says most: the file, and what helps.
+
+    Examples
+    --------
+    >>> one_line("a\nb" + "c" * 100, 12)
+    'a\\nbcc…ccccc'
+    """
+    # Escaping only makes longer: what is between is cut in any case.
+    short = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
+    shown, left = plain(short), limit // 2
+    return shown if len(shown) <= limit else f"{shown[:left]}…{shown[left + 1 - limit :]}"
+
+
+# Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.
+_LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
+
+_MARKDOWN = {
+    **{char: f"&#{ord(char)};" for char in "|\\"},
+    **{char: "\\" + char for char in "*`[]~$"},
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+}
+
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
+_OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
+
+
+def latex(text: str) -> str:
+    r"""Escape what LaTeX would take as a command, or draw as another character."""
+    safe = "".join(_LATEX.get(char, char) for char in plain(text))
+    return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
+
+
+def bibtex(text: str) -> str:
+    r"""Escape for LaTeX in a field of BibTeX, which counts braces even behind a backslash.
+
+    Examples
+    --------
+    >>> bibtex("{a")
+    '\\textbraceleft{}a'
+    """
+    return latex(text).replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
+
+
+def markdown(text: str) -> str:
+    r"""Escape what Markdown, or HTML inside it, would take as markup."""
+    safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
+    # Between letters an underscore is a character like others.
+    safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
+    return _BLOCK.sub(r"\1\\\2", safe)
+
+
+def html(text: str) -> str:
+    """Escape what HTML would take as markup, in text and in attributes."""
+    return plain(text).translate(_HTML)
+
+
+def json_text(content: Any) -> str:
+    """Return values, those of NumPy too, as JSON; null stands for NaN and infinity."""
+    return json.dumps(plain_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain_values(value: Any) -> Any:
+    """Return Python's values for NumPy's, text for dates, and None for non-finite numbers."""
+    # NumPy's arrays and scalars both have it; NumPy itself need not be loaded to tell.
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: plain_values(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_values(inner) for inner in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,295 @@
+"""The overview of a task: all runs by all measures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import best
+from cranfield.base.errors import PolicyError, check_choice
+from cranfield.base.files import whole_file
+from cranfield.base.text import capitalised, counted
+from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
+from cranfield.campaign.results.scoring import scored
+from cranfield.campaign.results.sheet_files import STYLES, as_bytes, make_folder
+from cranfield.campaign.results.sheet_making import in_order, own_measures
+from cranfield.campaign.results.stored_inputs import version_of
+from cranfield.campaign.results.topic_statistics import topic_statistics
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.reporting import charts
+from cranfield.reporting.charts.theme import rendered
+from cranfield.reporting.page.html import Html, Parts, el, joined, label, named, page_of_parts
+from cranfield.reporting.page.report_page import report
+from cranfield.reporting.page.sections import Rows, table
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.tabular import Cell, Table, number
+
+PICTURES = {
+    "scores": ("Scores over topics", "Scores of each run over topics"),
+    "intervals": ("Intervals", "Means, with intervals that tell which runs differ from the first"),
+    "separation": ("Who differs", "Which runs are found better or worse than which others"),
+    "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
+}
+"""What the charts show, by their names: a heading and a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """What an overview shows.
+
+    Attributes
+    ----------
+    title
+        Of the campaign and its task.
+    judgments
+        Version of the judgments.
+    board
+        The runs, in order of the first measure.
+    evaluation
+        Their scores by the measures of the board.
+    topics
+        By the first measure: `topic`, `best`, `median`, `worst`, `n`, `mean` of all runs.
+    """
+
+    title: str
+    judgments: str
+    board: Leaderboard
+    evaluation: Evaluation
+    topics: pl.DataFrame
+
+
+def board_table(found: Overview) -> Table:
+    """Return the board as a table: the best of each measure is bold."""
+    board = found.board
+    bold = _bold(found)
+    head = ["", "run", "team", "type", *board.measures, "groups", "unjudged@10"]
+    rows = []
+    for k, row in enumerate(board.rows.rows(named=True)):
+        scores = [Cell(number(row[name]), bold=bool(bold[name][k])) for name in board.measures]
+        rows.append(
+            [
+                str(row["place"]),
+                row["tag"] + (" (late)" if row["late"] else ""),
+                row["team"],
+                row["type"] or "",
+                *scores,
+                shortened(row["groups"] or ""),
+                f"{row['unjudged@10']:.1%}",
+            ]
+        )
+    title = f"{found.title}, {counted(len(rows), 'run')}"
+    return Table(title, head, rows, (1, 2, 3, 4 + len(board.measures)), remarks=board.remarks)
+
+
+def _bold(found: Overview) -> Mapping[str, Sequence[bool]]:
+    made = {}
+    for name in found.board.measures:
+        values = found.board.rows[name].to_numpy().astype(np.float64)
+        made[name] = best(values, found.evaluation[name].lower_is_better).tolist()
+    return made
+
+
+def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[str]) -> str:
+    """Write the page; `drawn` are charts as SVG by name, `forms` are what their files are."""
+    parts: Parts = {
+        "board": ("The board", _board(found)),
+        "topics": ("Topics", _topics(found)),
+        **{
+            f"chart-{name}": (head, _picture(name, said, drawn[name], forms))
+            for name, (head, said) in PICTURES.items()
+            if name in drawn
+        },
+        "files": ("Files", _files()),
+    }
+    counts = (
+        f"{counted(found.board.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
+        f" judgments {label(found.judgments)}"
+    )
+    return page_of_parts(label(found.title), counts, parts, styles=STYLES, skip="Skip to the board")
+
+
+def _board(found: Overview) -> Html:
+    board = found.board
+    bold = _bold(found)
+    first, *others = board.measures
+    heads = map(label, (first, "groups", *others))
+    head = ["run", "place", *heads, "unjudged@10", "team", "type"]
+    rows: Rows = []
+    for k, row in enumerate(board.rows.rows(named=True)):
+        score, *more = (
+            el("strong", number(row[name])) if bold[name][k] else number(row[name])
+            for name in board.measures
+        )
+        tag = joined(named(row["tag"]), " (late)" if row["late"] else None)
+        start = [tag, f"{row['place']:,}", score, shortened(row["groups"] or "")]
+        about = [named(row["team"]), label(row["type"]) if row["type"] else ""]
+        rows.append([*start, *more, f"{row['unjudged@10']:.1%}", *about])
+    left = (0, 3, 5 + len(others), 6 + len(others))
+    caption = f"Runs by {label(first)}; the best of each measure in bold"
+    notes = [el("p", f"{capitalised(label(one))}.", class_="small") for one in board.remarks]
+    return joined(table(caption, head, rows, left=left, name="topics tall"), *notes)
+
+
+def _topics(found: Overview) -> Html:
+    frame = found.topics
+    rows: Rows = [
+        [named(topic), *map(number, values)]
+        for topic, *values in frame.select("topic", "mean", "best", "median", "worst")
+        .sort("median", descending=not found.evaluation[found.board.measures[0]].lower_is_better)
+        .rows()
+    ]
+    head = ["topic", "mean", "best", "median", "worst"]
+    caption = f"{label(found.board.measures[0])} by topic, of all runs, the easiest first"
+    return table(caption, head, rows, name="topics tall narrow")
+
+
+def _picture(name: str, said: str, drawn: bytes, forms: Sequence[str]) -> Html:
+    source = f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
+    links = [el("li", el("a", f"{name}.{form}", href=f"charts/{name}.{form}")) for form in forms]
+    picture = el("div", el("img", src=source, alt=said), class_="box picture", tabindex=0,
+                 role="region", aria_label=said)  # fmt: skip
+    return joined(picture, el("ul", *links, class_="legend") if links else None)
+
+
+def _files() -> Html:
+    about = {
+        "report.html": "all measures: which runs differ, any two runs topic by topic",
+        "board.csv": "the board; also board.parquet and board.tex",
+        "topics.csv": "best, median, worst and mean of each topic",
+    }
+    lines = (el("li", el("a", name, href=name), f": {said}") for name, said in about.items())
+    return el("ul", *lines)
+
+
+FORMS = ("html", "svg", "pdf", "png")
+"""What charts can be written as."""
+
+CHARTS = "charts"
+
+
+def overview_of(
+    evaluation: Evaluation,
+    runs: Sequence[Submission],
+    task: TaskRules,
+    *,
+    title: str = "",
+    judgments: str = "",
+    median: str = "better",
+) -> Overview:
+    """Put together what an overview shows; the measures are those of the evaluation."""
+    tags = sorted(run.tag for run in runs)
+    first = evaluation.measures[0]
+    scores = evaluation[str(first)].select(in_order(evaluation.topics), tags)
+    topics = topic_statistics(scores, median=median).of().drop("group")
+    return Overview(
+        title or task.title or task.name,
+        judgments,
+        leaderboard(evaluation, runs),
+        evaluation,
+        topics.with_columns(pl.Series("mean", scores.mean_along(1))),
+    )
+
+
+def write_overview(
+    opened: Opened,
+    task: str | None,
+    folder: PathName,
+    *,
+    judgments: str | None = None,
+    forms: Sequence[str] = ("svg",),
+) -> tuple[Path, ...]:
+    """Write the overview of a task's accepted runs.
+
+    Parameters
+    ----------
+    opened, task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    folder
+        Where to; it is made where it is not there.
+    forms
+        What charts are written as: any of `html`, `svg`, `pdf` and `png`.
+
+    Returns
+    -------
+    tuple of Path
+        `index.html`; the board as `board.csv`, `board.parquet` and `board.tex`; `topics.csv`;
+        `charts/`; and `report.html`, which :func:`cranfield.report` makes.
+
+    Raises
+    ------
+    PolicyError
+        For a form that there is not.
+    """
+    for one in forms:
+        check_choice("forms", one, FORMS)
+    target = opened.outside(folder)
+    rules = opened.rules.task(task)
+    version = version_of(opened, rules.name, judgments).version
+    evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
+    title = f"{opened.rules.title or opened.rules.id}: {rules.title or rules.name}"
+    # A run that comes in right now is not among the scores.
+    runs = [
+        run
+        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
+        if run.tag in evaluation.systems
+    ]
+    found = overview_of(
+        evaluation, runs, rules, title=title, judgments=version, median=rules.median
+    )
+    return overview_files(found, target, forms)
+
+
+def overview_files(
+    found: Overview, folder: Path, forms: Sequence[str] = ("svg",)
+) -> tuple[Path, ...]:
+    """Write all files of an overview into a folder."""
+    make_folder(folder / CHARTS)
+    made = [folder / name for name in ("board.csv", "board.parquet", "board.tex", "topics.csv")]
+    board, topics = found.board.rows, found.topics
+    contents: list[Callable[[IO[bytes]], object]] = [
+        board.write_csv,
+        board.write_parquet,
+        lambda out: out.write(as_bytes(board_table(found).to_latex(caption=True, long=True))),
+        topics.write_csv,
+    ]
+    for path, write in zip(made, contents, strict=True):
+        with whole_file(path) as out:
+            write(out)
+    drawn: dict[str, bytes] = {}
+    for name, chart in charts_of(found):
+        drawn[name] = rendered(chart, "svg")
+        for form in forms:
+            made.append(folder / CHARTS / f"{name}.{form}")
+            content = drawn[name] if form == "svg" else rendered(chart, form)
+            with whole_file(made[-1]) as out:
+                out.write(content)
+    made.append(report(found.evaluation, folder / "report.html", title=found.title))
+    page = folder / "index.html"
+    with whole_file(page) as out:
+        out.write(as_bytes(overview_page(found, drawn, forms)))
+    return page, *made
+
+
+def charts_of(found: Overview) -> Iterator[tuple[str, Any]]:
+    """Yield name and chart of all that can be drawn of the first measure."""
+    scores = found.evaluation[found.board.measures[0]]
+    yield "scores", charts.box_plot(scores)
+    yield "topics", charts.difficulty_map(scores)
+    if found.board.separation is not None:
+        gaps = np.isnan(scores.values).any()
+        comparison = compare(scores, missing="zero" if gaps else None)
+        yield "separation", charts.significance_matrix(comparison)
+        with suppress(PolicyError):
+            # Some comparisons have no intervals around means.
+            yield "intervals", charts.intervals_chart(comparison)

@@ -1,0 +1,435 @@
+"""The sheet of a run: all that a participant is told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
+from typing import Any
+
+from cranfield.base.errors import InputError
+from cranfield.base.text import counted, json_text, plain
+from cranfield.tabular import number, text_table
+
+Number = float | None
+"""A score; None is no score."""
+
+
+def finite(value: float) -> Number:
+    """Return a number; None for what is none, or has no end."""
+    return value if isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Category:
+    """The runs that a run is compared with: those of one value of a category, or all.
+
+    Attributes
+    ----------
+    key, value
+        Such as `type` and `manual`; both are empty for all runs.
+    runs
+        How many runs it has, this one among them.
+    """
+
+    key: str
+    value: str
+    runs: int
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.value}" if self.key else "all runs"
+
+
+@dataclass(frozen=True)
+class OfTopic:
+    """One topic: its relevant documents, the run's score, and those of the category.
+
+    Attributes
+    ----------
+    relevant
+        Number of relevant documents.
+    best, median, worst
+        Scores of the category; None where no category is shown.
+    place
+        One more than the runs of the category with a better score: equal ones share it.
+    """
+
+    topic: str
+    relevant: int
+    score: Number
+    best: Number = None
+    median: Number = None
+    worst: Number = None
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What is sure of a run's place among all runs.
+
+    Attributes
+    ----------
+    place
+        One more than the runs with a better mean.
+    runs
+        Number of runs.
+    letters
+        Groups of runs that are not separated: runs that share a letter do not differ.
+    method
+        The test, its correction and its level.
+    better, worse, alike
+        How many runs are found better, worse, and neither.
+    names
+        Runs not separated from it, the best first; None where others are hidden.
+    verdict
+        Whether what the test says is meaningful on the scale of the measure, in sentences.
+    refused
+        Why runs are not compared; empty where they are.
+    """
+
+    place: int
+    runs: int
+    letters: str = ""
+    method: str = ""
+    better: int = 0
+    worse: int = 0
+    alike: int = 0
+    names: tuple[str, ...] | None = None
+    verdict: tuple[str, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Content:
+    """What a sheet shows; :class:`Sheet` is this with ways to write it.
+
+    Attributes
+    ----------
+    campaign, campaign_title, task, task_title
+        Names and titles.
+    judgments
+        Version of the judgments.
+    tag, team, team_name, type, answers, priority, description
+        As handed in; answers to the task's questions by their names.
+    late, pooled, depth
+        Whether it came late, and whether its first `depth` documents a topic were pooled.
+    sha256, received
+        Of the bytes as handed in; when, in UTC.
+    warnings
+        What the check warned of.
+    metadata
+        The part that is public, as YAML.
+    measure, lower_is_better
+        The measure of charts, topics and of what is sure; and whether low scores are good.
+    topics
+        Number of topics that are scored.
+    retrieved, relevant, relevant_retrieved
+        Numbers of documents over all topics.
+    precision_at_recall
+        Interpolated precision at recall 0, 0.1, ..., 1, shape (11,).
+    median_precision
+        The median of the category at each of these levels; empty where none is shown.
+    precision_at
+        Precision after 5, 10, ..., 1000 documents, by cutoff.
+    average_precision, r_precision
+        Means over topics.
+    measures
+        The task's measures: means over topics, or what else the measure sums up to.
+    unjudged
+        Share of documents without a judgment in the top ranks, by depth.
+    category
+        The runs it is compared with; None where these are too few to be shown.
+    by_topic
+        Topic by topic, in order of topics.
+    sure
+        What is sure of its place.
+    """
+
+    campaign: str
+    campaign_title: str
+    task: str
+    task_title: str
+    judgments: str
+    tag: str
+    team: str
+    team_name: str
+    measure: str
+    topics: int
+    retrieved: int
+    relevant: int
+    relevant_retrieved: int
+    precision_at_recall: tuple[Number, ...]
+    precision_at: Mapping[int, Number]
+    average_precision: Number
+    r_precision: Number
+    measures: Mapping[str, Number]
+    unjudged: Mapping[int, Number]
+    by_topic: tuple[OfTopic, ...]
+    sure: Certainty
+    category: Category | None = None
+    median_precision: tuple[Number, ...] = ()
+    lower_is_better: bool = False
+    type: str = ""
+    priority: int | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    late: bool = False
+    pooled: bool = False
+    depth: int | None = None
+    sha256: str = ""
+    received: str = ""
+    warnings: tuple[str, ...] = ()
+    metadata: str = ""
+
+
+def facts(sheet: Content) -> list[tuple[str, str]]:
+    """Return what is known of the run: a word, and what it is."""
+    # A list, as a question may be called like anything else.
+    found = [
+        ("Campaign", sheet.campaign_title or sheet.campaign),
+        ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
+        ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
+        ("Run", sheet.tag),
+        ("Team", team_of(sheet)),
+        ("Type", sheet.type),
+        ("Priority", "" if sheet.priority is None else str(sheet.priority)),
+        *sheet.answers.items(),
+        ("Received", sheet.received + (", late" if sheet.late else "")),
+        ("Pooled", _pooled(sheet)),
+        ("SHA-256", sheet.sha256),
+        ("Description", sheet.description),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def team_of(sheet: Content) -> str:
+    named = sheet.team_name not in {"", sheet.team}
+    return f"{sheet.team} ({sheet.team_name})" if named else sheet.team
+
+
+def _pooled(sheet: Content) -> str:
+    if sheet.depth is None:
+        return ""
+    if sheet.pooled:
+        return f"its first {counted(sheet.depth, 'document')} for each topic were judged"
+    return "not pooled; its documents are judged where other runs brought them in"
+
+
+def place_sentence(sheet: Content) -> str:
+    value = number(sheet.measures.get(sheet.measure))
+    of = f"{sheet.sure.place:,} of {counted(sheet.sure.runs, 'run')}"
+    return f"Place {of} by {sheet.measure}" + (f", {value}" if value else "")
+
+
+def compared(sheet: Content) -> str:
+    """Say which runs best, median and worst are of."""
+    if sheet.category is None:
+        return "there are too few other runs to be compared with"
+    return f"best, median and worst of {_of(sheet)}"
+
+
+def _of(sheet: Content) -> str:
+    one = sheet.category
+    if one is None or not one.key:
+        return f"all {counted(sheet.sure.runs, 'run')}"
+    return f"the {counted(one.runs, 'run')} of {one}"
+
+
+def difference(one: OfTopic) -> float | None:
+    """The run's score less the median of the category."""
+    return None if one.score is None or one.median is None else one.score - one.median
+
+
+def topic_head(sheet: Content) -> list[str]:
+    head = ["topic", "relevant", sheet.measure]
+    return (
+        head
+        if sheet.category is None
+        else [*head, "best", "median", "worst", "less median", "place"]
+    )
+
+
+def topic_rows(sheet: Content) -> list[list[str]]:
+    rows = []
+    for one in sheet.by_topic:
+        row = [one.topic, f"{one.relevant:,}", number(one.score)]
+        if sheet.category is not None:
+            row += [number(value) for value in (one.best, one.median, one.worst)]
+            less = difference(one)
+            row.append("" if less is None else f"{number(less) if less <= 0 else f'+{less:.4f}'}")
+            row.append(f"{one.place} of {sheet.category.runs}")
+        rows.append(row)
+    return rows
+
+
+def sure_sentences(sheet: Content) -> list[str]:
+    """Say which runs are found better and worse, which are not, and what that means."""
+    one = sheet.sure
+    if one.refused:
+        return [f"Runs are not compared: {one.refused}."]
+    lines = [f"{_found(sheet)} ({one.method})."]
+    if one.letters:
+        lines.append(
+            f"Its groups: {one.letters}. Runs that share a letter are not found to differ."
+        )
+    return [*lines, *one.verdict]
+
+
+def _found(sheet: Content) -> str:
+    one, by = sheet.sure, f"by {sheet.measure}"
+    if one.runs == 2:
+        what = "found better" if one.better else "found worse" if one.worse else "not separated"
+        return f"The other run is {what} {by}"
+    return (
+        f"Of the {one.runs - 1:,} other runs, {one.better:,} {_is(one.better)} found better {by},"
+        f" {one.worse:,} worse, and {one.alike:,} {_is(one.alike)} not separated from it"
+    )
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def text_of(sheet: Content) -> str:
+    parts = [
+        _heading(sheet),
+        text_table(["", ""], [[name, value] for name, value in facts(sheet)], left=(0, 1)).lstrip(),
+        *[f"warning: {plain(one)}" for one in sheet.warnings],
+        _overall(sheet),
+        _topics(sheet),
+        _sure(sheet),
+    ]
+    if sheet.metadata:
+        lines = "\n".join(plain(line) for line in sheet.metadata.splitlines())
+        parts.append(f"Metadata\n{lines}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(sheet: Content) -> str:
+    of = plain(sheet.campaign_title or sheet.campaign)
+    task = plain(sheet.task_title or sheet.task)
+    return f"{plain(sheet.tag)}: {of}, {task}\n{plain(place_sentence(sheet))}"
+
+
+def _overall(sheet: Content) -> str:
+    counts = text_table(
+        [f"Over {sheet.topics:,} topics", ""],
+        [
+            ["Retrieved", f"{sheet.retrieved:,}"],
+            ["Relevant", f"{sheet.relevant:,}"],
+            ["Relevant retrieved", f"{sheet.relevant_retrieved:,}"],
+        ],
+    )
+    curve = [
+        [
+            f"{k / 10:.2f}",
+            number(value),
+            *([number(sheet.median_precision[k])] if sheet.median_precision else []),
+        ]
+        for k, value in enumerate(sheet.precision_at_recall)
+    ]
+    head = ["Recall", "Precision", *(["Median"] if sheet.median_precision else [])]
+    levels = text_table(head, curve)
+    documents = text_table(
+        ["Precision after", ""],
+        [
+            *([f"{k} documents", number(value)] for k, value in sheet.precision_at.items()),
+            ["R (R-precision)", number(sheet.r_precision)],
+        ],
+    )
+    means = text_table(
+        ["Measure", ""],
+        [
+            ["Average precision", number(sheet.average_precision)],
+            *([name, number(value)] for name, value in sheet.measures.items()),
+            *([f"Unjudged in the top {k}", number(value)] for k, value in sheet.unjudged.items()),
+        ],
+    )
+    return "\n\n".join([counts, _beside(levels, documents), means])
+
+
+def _beside(one: str, other: str) -> str:
+    """Set two blocks of text side by side."""
+    left, right = one.split("\n"), other.split("\n")
+    width = max(map(len, left)) + 6
+    rows = max(len(left), len(right))
+    left, right = ([*some, *[""] * (rows - len(some))] for some in (left, right))
+    return "\n".join(f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True))
+
+
+def _topics(sheet: Content) -> str:
+    title = plain(f"{sheet.measure} by topic; {compared(sheet)}")
+    return f"{title}\n{text_table(topic_head(sheet), topic_rows(sheet))}"
+
+
+def _sure(sheet: Content) -> str:
+    lines = ["What is sure", *sure_sentences(sheet)]
+    if sheet.sure.names:
+        lines.append(f"Not separated from it: {', '.join(sheet.sure.names)}.")
+    return "\n".join(map(plain, lines))
+
+
+FORM = "cranfield sheet 1"
+"""What a sheet's JSON calls itself."""
+
+
+@dataclass(frozen=True, repr=False)
+class Sheet(Content):
+    """All that is told of one run; :func:`sheets_of` makes those of a task.
+
+    What it holds are the attributes of
+    :class:`~cranfield.campaign.results.sheet.Content`.
+    """
+
+    def to_json(self) -> str:
+        """Return it as JSON, from which :meth:`from_json` makes an equal one."""
+        return json_text({"form": FORM, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
+        """Read what :meth:`to_json` wrote; `source` is what messages call it.
+
+        Raises
+        ------
+        InputError
+            For anything else.
+        """
+        try:
+            content = json.loads(text)
+            if content.pop("form") != FORM:
+                raise InputError(f"is not of the form {FORM!r}", source=source)
+            return cls(**_read(content))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"is no sheet as cranfield writes them: {error}", source=source) from (
+                error
+            )
+
+    def to_text(self) -> str:
+        """Return it as text, in the manner of TREC's sheets."""
+
+        return text_of(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        place = f"{self.sure.place} of {self.sure.runs} by {self.measure}"
+        return f"Sheet({self.tag!r}, task {self.task}: place {place})"
+
+
+def _read(content: dict[str, Any]) -> dict[str, Any]:
+    """Turn values of JSON into those of a sheet."""
+    made = dict(content)
+    for one in fields(Sheet):
+        value = made.get(one.name)
+        if one.name in {"precision_at", "unjudged"}:
+            made[one.name] = {int(key): share for key, share in made[one.name].items()}
+        elif isinstance(value, list) and one.name != "by_topic":
+            made[one.name] = tuple(value)
+    made["by_topic"] = tuple(OfTopic(**one) for one in made["by_topic"])
+    sure = made["sure"]
+    names = None if sure["names"] is None else tuple(sure["names"])
+    made["sure"] = Certainty(**{**sure, "names": names, "verdict": tuple(sure["verdict"])})
+    made["category"] = None if made["category"] is None else Category(**made["category"])
+    return made

@@ -1,0 +1,495 @@
+"""Sheets of a task's runs, from their scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, places
+from cranfield.base.errors import check_choice
+from cranfield.base.text import capitalised
+from cranfield.campaign.checks.lines import public_metadata
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.leaderboard import compared_if_possible
+from cranfield.campaign.results.scoring import scored
+from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet, finite
+from cranfield.campaign.results.stored_inputs import version_of
+from cranfield.campaign.results.topic_statistics import ALL, TopicStatistics, topic_statistics
+from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
+from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.collection.metadata.reading import read_metadata
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures import parse_measures
+from cranfield.reporting.page.sections import verdict_sentence
+from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdicts_of
+from cranfield.scales.meaningful import MEANINGFUL, Meaning, meaning, order_kept
+from cranfield.scores import Scores
+
+ALL_RUNS = ("", "")
+"""The group of all runs, as category and value."""
+
+Group = tuple[str, str]
+
+
+def value_of(run: Submission, key: str) -> str:
+    """Return the value that a run has of a category: its type, or its answer to a question."""
+    return run.type if key == "type" else run.answers.get(key, "")
+
+
+def groups_by(runs: Sequence[Submission], key: str) -> dict[str, str]:
+    """Return the value of each run by its tag; a run without one has no group."""
+    return {run.tag: value for run in runs if (value := value_of(run, key))}
+
+
+def groups_shown(
+    runs: Sequence[Submission], task: TaskRules, team: str | None = None
+) -> dict[str, Group | None]:
+    """Choose the group that each run is compared with: the first that is large enough, or all.
+
+    With a `team`, for its runs only, and so that these groups together tell it nothing of fewer
+    teams than `min_category`, its own among them: not by themselves, and not by what one of them
+    has and another lacks.
+    """
+    members = {ALL_RUNS: frozenset(run.tag for run in runs)}
+    for key in task.categories:
+        of = groups_by(runs, key)
+        for value in sorted(set(of.values())):
+            members[key, value] = frozenset(tag for tag, own in of.items() if own == value)
+    team_of = {run.tag: run.team for run in runs}
+
+    def enough(tags: Collection[str]) -> bool:
+        if team is None:
+            return len(tags) >= task.min_category
+        return len({team_of[tag] for tag in tags} | {team}) >= task.min_category
+
+    def first(run: Submission) -> Group | None:
+        asked = [(key, value_of(run, key)) for key in task.categories]
+        return next(
+            (one for one in [*asked, ALL_RUNS] if one in members and enough(members[one])), None
+        )
+
+    chosen = {run.tag: first(run) for run in runs if team is None or run.team == team}
+    return chosen if team is None else _apart(chosen, members, team_of, team, enough)
+
+
+def _apart(
+    chosen: Mapping[str, Group | None],
+    members: Mapping[Group, frozenset[str]],
+    team_of: Mapping[str, str],
+    team: str,
+    enough: Callable[[Collection[str]], bool],
+) -> dict[str, Group | None]:
+    """Leave out groups that differ from another by a few runs of others; that of all runs first."""
+    kept = {one for one in chosen.values() if one is not None}
+    for one, other in combinations(sorted(kept, reverse=True), 2):
+        if not {one, other} <= kept:
+            continue
+        for rest in (members[one] - members[other], members[other] - members[one]):
+            if any(team_of[tag] != team for tag in rest) and not enough(rest):
+                kept.discard(other)
+    return {tag: one if one in kept else None for tag, one in chosen.items()}
+
+
+LEVELS = tuple(f"{k / 10:g}" for k in range(11))
+
+
+def recall_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return interpolated precision at 11 levels of recall, rounded as the rules of judging say."""
+    compat = task.judging.get("compat")
+    names = parse_measures("iprec_at_recall", compat=None if compat is None else str(compat))
+    return tuple(map(str, names))
+
+
+class AgainstOthers:
+    """Statistics of the groups that runs are compared with, each computed once."""
+
+    def __init__(
+        self, evaluation: Evaluation, scores: Scores, runs: Sequence[Submission], task: TaskRules
+    ) -> None:
+        self.scores, self.runs, self.task = scores, runs, task
+        levels = [evaluation[name] for name in recall_measures(task)]
+        curves = np.stack([one.select(None, scores.systems).overall() for one in levels])
+        self.curves = Scores(curves, LEVELS, scores.systems, "IPrec")
+        self._made: dict[str, tuple[TopicStatistics, TopicStatistics]] = {}
+        self._ranked: dict[Group, Floats] = {}
+
+    def _of(self, group: Group) -> tuple[TopicStatistics, TopicStatistics, str]:
+        """Statistics of scores and of curves by one category, and what they call the group."""
+        key, value = group
+        if key not in self._made:
+            # Called so that no value is taken for all runs.
+            groups = (
+                {tag: f"={own}" for tag, own in groups_by(self.runs, key).items()} if key else None
+            )
+            self._made[key] = tuple(  # type: ignore[assignment]
+                topic_statistics(one, groups, median=self.task.median)
+                for one in (self.scores, self.curves)
+            )
+        return *self._made[key], f"={value}" if key else ALL
+
+    def statistics(self, group: Group) -> pl.DataFrame:
+        """Return best, median and worst of a group, by topic."""
+        statistics, _, name = self._of(group)
+        return statistics.of(name)
+
+    def category(self, group: Group | None) -> Category | None:
+        if group is None:
+            return None
+        statistics, _, name = self._of(group)
+        return Category(*group, int(statistics.of(name)["n"][0]))
+
+    def curve(self, group: Group | None) -> tuple[float | None, ...]:
+        if group is None:
+            return ()
+        _, curves, name = self._of(group)
+        return tuple(map(finite, curves.of(name)["median"].to_list()))
+
+    def topics(self, run: int, group: Group | None, relevant: Floats) -> tuple[OfTopic, ...]:
+        """Return the rows of one run, by its index in the scores; `relevant` by topic."""
+        scores = self.scores
+        columns: list[Iterable[Any]] = [
+            scores.topics,
+            [int(count) for count in relevant],
+            [finite(value) for value in scores.values[:, run].tolist()],
+        ]
+        if group is not None:
+            statistics, _, name = self._of(group)
+            frame = statistics.of(name)
+            columns += [map(finite, frame[one].to_list()) for one in ("best", "median", "worst")]
+            columns.append([int(place) for place in self._places(group)[:, run]])
+        return tuple(OfTopic(*row) for row in zip(*columns, strict=True))
+
+    def _places(self, group: Group) -> Floats:
+        """The place of each run of a group among them, topic by topic; NaN for other runs."""
+        if group not in self._ranked:
+            key, value = group
+            of = groups_by(self.runs, key)
+            chosen = [not key or of.get(tag) == value for tag in self.scores.systems]
+            values = self.scores.values[:, chosen]
+            found = np.full(self.scores.values.shape, np.nan)
+            found[:, chosen] = [places(row, self.scores.lower_is_better) for row in values]
+            self._ranked[group] = found
+        return self._ranked[group]
+
+
+NO_REASON = "the comparison is not possible"
+
+
+def certainties(scores: Scores) -> tuple[Certainty, ...]:
+    """Say of each run what is sure of it, by the default comparison of all pairs."""
+    own = places(scores.overall(), scores.lower_is_better).tolist()
+    bare = [Certainty(place, len(scores.systems)) for place in own]
+    comparison = compared_if_possible(scores)
+    if isinstance(comparison, str):
+        return tuple(replace(one, refused=comparison) for one in bare)
+    said = meaning(comparison)
+    letters = group_letters(comparison) or [""] * len(bare)
+    verdicts = verdicts_of(comparison)
+    method = f"{comparison.title}, alpha {comparison.alpha:g}"
+    order = comparison.order
+    made = []
+    for k, one in enumerate(bare):
+        row = verdicts[k]
+        others = order[order != k]
+        alike = [int(j) for j in others if row[j] not in {BETTER, WORSE}]
+        made.append(
+            replace(
+                one,
+                letters=letters[k],
+                method=method,
+                # The row says what this run is: the others are the contrary.
+                better=int((row == WORSE).sum()),
+                worse=int((row == BETTER).sum()),
+                alike=len(alike),
+                names=tuple(scores.systems[j] for j in alike),
+                verdict=_verdict(said, k),
+            )
+        )
+    return tuple(made)
+
+
+def nameless(one: Certainty) -> Certainty:
+    """Leave out whatever names another run; why runs were not compared may do so too."""
+    return replace(one, names=None, refused=NO_REASON if one.refused else "")
+
+
+def _verdict(said: Meaning, k: int) -> tuple[str, ...]:
+    """Say whether the statement is meaningful, and how many pairs with this run hold anyway."""
+    first = verdict_sentence(said)
+    one = said.comparison
+    mine = ((one.first == k) | (one.second == k)) & one.is_significant()
+    found = int(mine.sum())
+    if said.verdict == MEANINGFUL or not found:
+        return (first,)
+    holds = int((mine & said.dominance.holds).sum())
+    kept = order_kept(found, holds, "run that differs from it", "runs that differ from it")
+    return (first, f"{capitalised(kept)}.")
+
+
+OTHERS = ("named", "hidden")
+"""Whether a sheet names the runs that are not separated from its own."""
+
+COUNTS = ("NumQ", "NumRet", "NumRel", "NumRelRet")
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+PRECISION = {k: f"P@{k}" for k in CUTOFFS}
+
+
+def measures_of(task: TaskRules) -> tuple[str, ...]:
+    """Return all measures of a task's sheets: the overall block, the task's own, what is judged."""
+    own = own_measures(task)
+    judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
+    return tuple(
+        dict.fromkeys(
+            [*COUNTS, *recall_measures(task), "AP", *PRECISION.values(), "Rprec", *own, *judged]
+        )
+    )
+
+
+def own_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return the text forms of the measures that the rules name."""
+    return tuple(map(str, parse_measures(task.measures, compat=compat_of(task))))
+
+
+def compat_of(task: TaskRules) -> str | None:
+    """Return the program whose roundings the names of trec_eval stand for."""
+    found = task.judging.get("compat")
+    return None if found is None else str(found)
+
+
+def _depths(task: TaskRules) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
+
+
+def sheets_of(
+    opened: Opened,
+    task: str | None = None,
+    judgments: str | None = None,
+    *,
+    measure: str | None = None,
+    others: str = "named",
+    team: str | None = None,
+) -> tuple[Sheet, ...]:
+    """Make the sheets of a task's accepted runs.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    task, judgments
+        The task, which needs no name where there is one only; the version of the judgments, by
+        default the last.
+    measure
+        What charts, topics and certainty are about; by default the first of the task.
+    others
+        `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run is
+        named.
+    team
+        For the sheets of one team only: the runs that its runs are compared with are chosen such
+        that they tell of no few other teams.
+
+    Returns
+    -------
+    tuple of Sheet
+        In order of tags.
+    """
+    return making_of(opened, task, judgments, measure).sheets(others, team)
+
+
+def making_of(
+    opened: Opened,
+    task: str | None = None,
+    judgments: str | None = None,
+    measure: str | None = None,
+) -> Making:
+    """Gather all that the sheets of a task are made from; options as for :func:`sheets_of`."""
+    rules = opened.rules.task(task)
+    asked = [*measures_of(rules), *([] if measure is None else [measure])]
+    evaluation = scored(opened, rules.name, measures=asked, judgments=judgments)
+    # A run that comes in right now is not among the scores.
+    runs = [
+        run
+        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
+        if run.tag in evaluation.systems
+    ]
+    known = Known(
+        opened.rules,
+        rules,
+        version_of(opened, rules.name, judgments).version,
+        {one.id: one.name for one in opened.registry.teams()},
+        {run.tag: _warnings(opened, run) for run in runs},
+        {run.tag: _metadata(run) for run in runs if run.metadata},
+    )
+    return Making(evaluation, runs, known, measure)
+
+
+def _warnings(opened: Opened, run: Submission) -> tuple[str, ...]:
+    """Return what the check told the team; what only organisers are told is no warning."""
+    faults = opened.registry.faults(run.id)
+    return tuple(one.message for one in faults if one.severity == "warning")
+
+
+def _metadata(run: Submission) -> str:
+    """Return the part of a run's metadata that is public."""
+    read = read_metadata((run.metadata or "").encode())
+    return "" if read is None else public_metadata(read)[0].decode()
+
+
+@dataclass(frozen=True)
+class Known:
+    """What sheets say besides scores.
+
+    Attributes
+    ----------
+    rules, task, judgments
+        The rules, and the version of the judgments.
+    teams
+        Names of teams by id.
+    warnings, metadata
+        By tag: what the check told, and the part of the metadata that is public, as YAML.
+    """
+
+    rules: Rules
+    task: TaskRules
+    judgments: str = ""
+    teams: Mapping[str, str] = field(default_factory=dict)
+    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """What sheets are made from: scores of all `runs` by all of :func:`measures_of`."""
+
+    evaluation: Evaluation
+    runs: Sequence[Submission]
+    known: Known
+    measure: str | None = None
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores that charts, topics and certainty are about."""
+        return self.scores_by(self.measure or own_measures(self.known.task)[0])
+
+    def scores_by(self, measure: str) -> Scores:
+        """Return the scores by one measure, topics and tags in order."""
+        tags = sorted(run.tag for run in self.runs)
+        return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
+
+    @cached_property
+    def sure(self) -> tuple[Certainty, ...]:
+        """What is sure of each run, in order of tags."""
+        return certainties(self.scores)
+
+    def groups(self, team: str | None = None) -> dict[str, Group | None]:
+        """Return the group that each run, or each run of a team, is compared with."""
+        return groups_shown(self.runs, self.known.task, team)
+
+    def against(self, scores: Scores) -> AgainstOthers:
+        """Return what compares scores with those of groups."""
+        return AgainstOthers(self.evaluation, scores, self.runs, self.known.task)
+
+    def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
+        """Make the sheets; options as for :func:`sheets_of`."""
+        check_choice("others", others, OTHERS)
+        scores, task = self.scores, self.known.task
+        run_of = {run.tag: run for run in self.runs}
+        chosen = self.groups(team)
+        compared = self.against(scores)
+        counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
+        relevant = np.nanmax(counts, axis=1)
+        wanted = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
+        names = dict.fromkeys([*measures_of(task), *wanted])
+        overall = {name: self.scores_by(name).overall().tolist() for name in names}
+        # Where no run is marked it is not known which were pooled.
+        marked = any(run.pooled for run in run_of.values())
+        return tuple(
+            Sheet(
+                **_head(run_of[tag], self.known, marked),
+                **_overall({name: values[k] for name, values in overall.items()}, wanted, task),
+                measure=scores.measure,
+                lower_is_better=scores.lower_is_better,
+                by_topic=compared.topics(k, chosen[tag], relevant),
+                category=compared.category(chosen[tag]),
+                median_precision=compared.curve(chosen[tag]),
+                sure=self.sure[k] if others == "named" else nameless(self.sure[k]),
+            )
+            for k, tag in enumerate(scores.systems)
+            if tag in chosen
+        )
+
+
+def make_sheets(
+    evaluation: Evaluation,
+    runs: Sequence[Submission],
+    known: Known,
+    *,
+    measure: str | None = None,
+    others: str = "named",
+    team: str | None = None,
+) -> tuple[Sheet, ...]:
+    """Make sheets from scores of all `runs` by all of :func:`measures_of`."""
+    return Making(evaluation, runs, known, measure).sheets(others, team)
+
+
+def in_order(topics: Sequence[str]) -> list[str]:
+    """Sort topics such that 2 comes before 10."""
+
+    def key(topic: str) -> list[tuple[int, str]]:
+        parts = re.split(r"([0-9]+)", topic)
+        return [(int(part), "") if k % 2 else (0, part) for k, part in enumerate(parts)]
+
+    return sorted(topics, key=key)
+
+
+def _head(run: Submission, known: Known, marked: bool) -> dict[str, Any]:
+    task = known.task
+    return {
+        "campaign": known.rules.id,
+        "campaign_title": known.rules.title,
+        "task": task.name,
+        "task_title": task.title,
+        "judgments": known.judgments,
+        "tag": run.tag,
+        "team": run.team,
+        "team_name": known.teams.get(run.team, ""),
+        "type": run.type,
+        "priority": run.priority,
+        "answers": dict(run.answers),
+        "description": run.description,
+        "late": run.late,
+        "pooled": run.pooled,
+        "depth": (task.pool or PoolRules()).depth if marked else None,
+        "sha256": run.object,
+        "received": run.received,
+        "warnings": known.warnings.get(run.tag, ()),
+        "metadata": known.metadata.get(run.tag, ""),
+    }
+
+
+def _overall(values: Mapping[str, float], wanted: Sequence[str], task: TaskRules) -> dict[str, Any]:
+    topics, retrieved, relevant, found = (round(values[name]) for name in COUNTS)
+    return {
+        "topics": topics,
+        "retrieved": retrieved,
+        "relevant": relevant,
+        "relevant_retrieved": found,
+        "precision_at_recall": tuple(finite(values[name]) for name in recall_measures(task)),
+        "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
+        "average_precision": finite(values["AP"]),
+        "r_precision": finite(values["Rprec"]),
+        "measures": {name: finite(values[name]) for name in wanted},
+        "unjudged": {k: _unjudged(values, k, topics) for k in _depths(task)},
+    }
+
+
+def _unjudged(values: Mapping[str, float], depth: int, topics: int) -> float | None:
+    """The share of the documents in the top ranks of all topics that nobody judged."""
+    retrieved = values[f"NumRet@{depth}"]
+    return finite(values[f"Unjudged@{depth}"] * depth * topics / retrieved) if retrieved else None

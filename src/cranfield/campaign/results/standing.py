@@ -1,0 +1,432 @@
+"""Where a new run stands beside the runs of a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import fspath
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import without_noise
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
+from cranfield.campaign.results.stored_inputs import intact_runs, qrels_of, run_of, runs_of
+from cranfield.campaign.rules.task_rules import PoolRules
+from cranfield.collection.files.reading import read_run
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.run import Run
+from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.meta.of_collections.leave_one_out import leave_one_out
+from cranfield.result import Column, Columns, Result, readable
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.transform import standardise
+from cranfield.tabular import Table
+
+BEST, MEDIAN, BASELINE = "best", "median", "baseline"
+
+
+def position_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
+    """Say in words where a run stands, from its comparisons with the best and the median.
+
+    >>> columns = {"against": ["best", "median"], "difference": [-0.1, 0.2]}
+    >>> position_of(pl.DataFrame({**columns, "separated": [False, True]}))
+    'above the median, not separated from the best'
+    """
+    side: dict[str, str] = {}
+    for against, difference, separated in frame.select(
+        "against", "difference", "separated"
+    ).iter_rows():
+        above = "above" if (difference > 0) != lower_is_better else "below"
+        side[against] = above if separated else "not separated from"
+    if side[BEST] == "above":
+        return "above the best"
+    if side[MEDIAN] != "above":
+        return f"{side[MEDIAN]} the median"
+    return f"above the median, {side[BEST]} the best"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Standing(Result):
+    """Where a run stands beside a campaign's runs; made by :func:`standing`.
+
+    Attributes
+    ----------
+    run, measure, judgments
+        Tag of the run, text form of the measure, version of the judgments.
+    unjudged
+        Proportion of documents without a judgment among the first 10, and the first `depth`, of all
+        topics; by rank.
+    depth
+        Depth of the pool, for `unjudged`.
+    lost
+        Losses of runs that were not pooled, estimated by leaving out each team: `runs`, `mean
+        drop`, `largest drop`, `largest rank change`; None where it is not known who was pooled.
+    place, of
+        Its rank among the runs that it is compared with, itself one of them; equal means share it.
+    mean
+        Its mean score.
+    frame
+        Its own comparisons, a row for each, without the column `run`.
+    standardised
+        Mean of the run's standardised scores; the reference are the campaign's runs. None for less
+        than ten of them.
+    position
+        In words: `below the median`, `not separated from the median`, `above the median, below the
+        best`, `above the median, not separated from the best`, or `above the best`.
+    comparison
+        The comparison that the position rests on, by :func:`cranfield.compare`.
+    baseline
+        Where the baseline stands; None without one.
+    notes
+        Notes on the comparisons.
+    """
+
+    name: ClassVar[str] = "comparisons"
+    columns: ClassVar[Columns] = {
+        "run": Column("The run that is compared, or its baseline.", key=True),
+        "against": Column("The run that it is compared with: best, median or baseline.", key=True),
+        "tag": Column("Tag of that run."),
+        "mean": Column("Mean score of that run."),
+        "difference": Column("Mean of the run minus that of the other one."),
+        "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
+        "high": Column("Upper bound of that interval."),
+        "raw p": Column("p-value without correction for several comparisons."),
+        "p": Column("p-value, corrected for the comparisons of this run."),
+        "separated": Column("Whether the two are significantly different."),
+        "standardised": Column(
+            "Mean standardised score of the other run; null for less than ten reference runs."
+        ),
+    }
+
+    run: str
+    measure: str
+    judgments: str
+    unjudged: dict[int, float]
+    depth: int
+    lost: dict[str, float] | None
+    place: int
+    of: int
+    mean: float
+    frame: pl.DataFrame
+    standardised: float | None
+    position: str
+    comparison: PairwiseComparison
+    baseline: Standing | None
+    notes: tuple[str, ...]
+
+    def _frame(self) -> pl.DataFrame:
+        rows = [self.frame.select(pl.lit(self.run).alias("run"), pl.all())]
+        if self.baseline is not None:
+            rows.append(self.baseline.to_polars())
+        return pl.concat(rows)
+
+    def heading(self) -> list[str]:
+        """Return lines on the run and its baseline, with what is unjudged first."""
+        shares = ", ".join(f"{share:.1%} of the first {d}" for d, share in self.unjudged.items())
+        lines = [f"{self.run}: without a judgment are {shares}"]
+        if self.lost is not None:
+            lines.append(
+                f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
+                f" {self.measure} (mean {self.lost['mean drop']:.4f}) and up to"
+                f" {self.lost['largest rank change']:.0f} places: leaving out each team of"
+                f" {counted(int(self.lost['runs']), 'pooled run')}"
+            )
+        z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
+        lines += [
+            f"{self.measure} {self.mean:.4f}{z}: place {self.place:,} of {self.of:,}"
+            f" (judgments {self.judgments})",
+            f"verdict: {self.position}",
+        ]
+        return [*lines, *(self.baseline.heading() if self.baseline else [])]
+
+    def note_lines(self) -> list[str]:
+        """Return no lines: the notes stand below the table of the run that they are on."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """Return the comparisons for reading, those of the baseline in a table of their own."""
+        title = f"{self.run}: {self.comparison.method}"
+        shown = self.frame if self.standardised is not None else self.frame.drop("standardised")
+        table = replace(readable(shown, title, self.columns), remarks=list(self.notes))
+        return [table, *(self.baseline.tables() if self.baseline else [])]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of the run and of its baseline, with notes."""
+        own = {
+            "run": self.run,
+            "measure": self.measure,
+            "judgments": self.judgments,
+            "unjudged": {str(depth): share for depth, share in self.unjudged.items()},
+            "lost when not pooled": self.lost,
+            "mean": self.mean,
+            "standardised": self.standardised,
+            "place": self.place,
+            "of": self.of,
+            "verdict": self.position,
+            "method": self.comparison.method,
+            "notes": list(self.notes),
+        }
+        return own | ({} if self.baseline is None else {"baseline": self.baseline.facts()})
+
+    def __repr__(self) -> str:
+        return f"Standing({self.run}: {self.position}, place {self.place:,} of {self.of:,})"
+
+
+def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
+    """Find what runs lose that were not pooled, by leaving out each team that was."""
+    pooled = intact_runs(scoring.opened, [one for one in scoring.submissions if one.pooled])
+    teams = {one.tag: one.team for one in pooled}
+    if len(set(teams.values())) < 2:
+        return None
+    measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
+    own = scoring.policies.describe()
+    policies = {name: own[name] for name in ("ties", "topics", "negative")}
+
+    def make() -> tuple[pl.DataFrame, dict[str, str]]:
+        left = leave_one_out(
+            runs_of(scoring.opened, scoring.rules, pooled),
+            qrels_of(scoring.opened, scoring.rules, scoring.judgments),
+            measure,
+            teams=teams,
+            depth=depth,
+            lists="raw",
+            **policies,
+        )
+        wanted = ("mean drop", "largest drop", "largest rank change")
+        return left.summary.select(pl.col(one).cast(pl.Float64) for one in wanted), {}
+
+    objects = sorted((one.tag, one.team, one.object) for one in pooled)
+    basis = digest("left out", scoring.basis(), str(measure), depth, objects)
+    task, judgments = scoring.rules.name, scoring.judgments.version
+    frame, _ = kept_frame(scoring.opened, task, judgments, basis, make)
+    return {"runs": float(len(pooled)), **frame.row(0, named=True)}
+
+
+CHOSEN = (
+    "the best and the median run are taken as given: that they were chosen by these very scores is"
+    " not in the p-values"
+)
+"""What a reader should know of comparisons with runs that were chosen by their scores."""
+
+LEAST_REFERENCE = 10
+"""Reference runs without which scores are not standardised.
+
+In units of the spread of n normal values, a new one has Student's distribution with n - 1 degrees
+of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 for 5, 1.2 for 10.
+"""
+
+
+def standing(
+    opened: Opened,
+    run: PathName,
+    task: str | None = None,
+    *,
+    measure: str | None = None,
+    baseline: PathName | None = None,
+    judgments: str | None = None,
+    kind: str | None = "automatic",
+    alpha: float = 0.05,
+    pooling: bool = True,
+    **options: Any,
+) -> Standing:
+    """Say where a run stands: against the best, the median and a baseline.
+
+    Source: Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, who found
+    that new results were compared with weak baselines and did not exceed what was there.
+
+    Parameters
+    ----------
+    opened, task, judgments
+        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    run, baseline
+        A run's file, or the tag of one of the campaign's runs.
+    measure
+        The first measure of the task's rules by default.
+    kind
+        The type of the runs that it is compared with. All accepted runs for None, and for
+        `automatic` where none is of it.
+    alpha
+        Significance level.
+    pooling
+        Whether to find out what runs lose that were not pooled, where it is known who was; it is
+        kept once it is found.
+    options
+        As for :func:`cranfield.compare`.
+
+    Returns
+    -------
+    Standing
+        The comparisons of the run with the others are one family, those of the baseline another.
+
+    Raises
+    ------
+    CranfieldError
+        Where there is no run to compare with, or the file is none.
+    """
+    scoring = Scoring(opened, task, None if measure is None else [measure], judgments)
+    wanted = scoring.measures[0]
+    if wanted.info.others:
+        raise PolicyError(f"{wanted} looks at other runs: a run cannot stand by it")
+    scoring = scoring.only(wanted)
+    asked = [fspath(one) for one in (run, baseline) if one is not None]
+    given = [_read(scoring, one) for one in asked]
+    names = [one.name for one in given]
+    if len(set(names)) < len(names):
+        raise PolicyError(f"the run and its baseline are both called {quoted(names[0])}")
+    found = _evaluated(scoring, given)
+    # From now on, runs that cannot be read are no longer among the submissions.
+    [every] = scoring.evaluation().values()
+    lost = lost_unpooled(scoring) if pooling else None
+    files = [one.name for one, text in zip(given, asked, strict=True) if Path(text).is_file()]
+    among = _among(scoring, every, found, files, kind)
+    of_baseline = None
+    if baseline is not None:
+        of_baseline = among.standing(names[1], None, alpha, options)
+    stands = among.standing(names[0], None if baseline is None else names[1], alpha, options)
+    return replace(stands, lost=lost, baseline=of_baseline)
+
+
+def _read(scoring: Scoring, text: str) -> Run:
+    """Read a run's file, or one of the campaign's runs by its tag."""
+    submission = next((one for one in scoring.submissions if one.tag == text), None)
+    if submission is not None and not Path(text).is_file():
+        return run_of(scoring.opened, scoring.rules, submission)
+    return read_run(text, format=scoring.rules.format)
+
+
+def _evaluated(scoring: Scoring, runs: Sequence[Run]) -> Evaluation:
+    qrels = qrels_of(scoring.opened, scoring.rules, scoring.judgments)
+    return score(judge(list(runs), qrels, **scoring.policies.describe()), scoring.measures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Among:
+    """New runs among those of a campaign: `scores` of all, the `others`, their type in words."""
+
+    scoring: Scoring
+    scores: Scores
+    others: tuple[str, ...]
+    what: str
+    found: Evaluation
+    notes: tuple[str, ...]
+
+    def standing(
+        self, run: str, baseline: str | None, alpha: float, options: dict[str, Any]
+    ) -> Standing:
+        """Compare a run with the best, the median and perhaps a baseline."""
+        others = [one for one in self.others if one != run]
+        reference = self.scores.select(systems=others)
+        sign = 1.0 if reference.lower_is_better else -1.0
+        means = dict(zip(self.scores.systems, self.scores.mean().tolist(), strict=True))
+        worth = sign * without_noise(self.scores.mean())
+        order = dict(zip(self.scores.systems, worth.tolist(), strict=True))
+        best_first = sorted(others, key=lambda one: (order[one], one))
+        chosen = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
+        if baseline is not None:
+            chosen[BASELINE] = baseline
+        against = list(dict.fromkeys(chosen.values()))
+        compared = compare(
+            self.scores.select(systems=[*against, run]), baseline=against, alpha=alpha, **options
+        )
+        z = self._standardised(reference)
+        pairs = compared.to_polars().with_columns(tag=pl.col("second"))
+        frame = (
+            pl.DataFrame({"against": list(chosen), "tag": list(chosen.values())})
+            .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
+            .join(pairs, on="tag", how="left", maintain_order="left")
+            .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
+            .select(
+                *("against", "tag", "mean", "difference", "low", "high", "raw p", "p"),
+                pl.col("significant").alias("separated"),
+                "standardised",
+            )
+        )
+        better = sum(order[one] < order[run] for one in others)
+        depth = (self.scoring.rules.pool or PoolRules()).depth
+        return Standing(
+            run=run,
+            measure=self.scores.measure,
+            judgments=self.scoring.judgments.version,
+            unjudged=self._unjudged(run, depth),
+            depth=depth,
+            lost=None,
+            place=better + 1,
+            of=len(others) + 1,
+            mean=means[run],
+            frame=frame,
+            standardised=z[run],
+            position=position_of(frame, reference.lower_is_better),
+            comparison=compared,
+            baseline=None,
+            notes=(
+                f"compared with the {counted(len(others), 'accepted run')}{self.what}",
+                *self.notes,
+                *self._few(len(others)),
+                CHOSEN,
+                *compared.notes,
+            ),
+        )
+
+    def _standardised(self, reference: Scores) -> dict[str, float | None]:
+        if len(reference.systems) < LEAST_REFERENCE:
+            return dict.fromkeys(self.scores.systems)
+        made = standardise(self.scores, reference)
+        return dict(zip(made.systems, made.mean().tolist(), strict=True))
+
+    def _few(self, runs: int) -> list[str]:
+        few = f"not standardised: the spread of {counted(runs, 'run')} is hardly known"
+        return [f"{few}; {LEAST_REFERENCE} are needed"] if runs < LEAST_REFERENCE else []
+
+    def _unjudged(self, run: str, depth: int) -> dict[int, float]:
+        """Return the share of unjudged documents in the first ranks of all topics together."""
+        judged = self.found.judged
+        column = judged.systems.index(run)
+        shares = {}
+        for last in sorted({10, depth}):
+            top = judged.top(last)
+            retrieved = int(top.retrieved[:, column].sum())
+            shares[last] = 1 - int(top.judged().count[:, column].sum()) / max(1, retrieved)
+        return shares
+
+
+def _among(
+    scoring: Scoring, every: Scores, found: Evaluation, files: Sequence[str], kind: str | None
+) -> _Among:
+    """Put the new runs beside those of the campaign; `files` are not among these."""
+    tags = [one.tag for one in scoring.submissions if one.type == kind]
+    if not tags and kind not in (None, "automatic"):
+        types = dict.fromkeys(quoted(one.type) for one in scoring.submissions)
+        raise PolicyError(f"no run is of type {quoted(kind)}; expected one of: {', '.join(types)}")
+    what = f" of type {kind}" if tags else ""
+    tags = tags or [one.tag for one in scoring.submissions]
+    notes = []
+    known = {one.tag for one in scoring.submissions}
+    taken = [name for name in files if name in known]
+    if taken:
+        tags = [tag for tag in tags if tag not in taken]
+        names = ", ".join(map(quoted, taken))
+        notes.append(f"the campaign's own {names} is left out: a file is called so")
+    if not set(tags) - {found.systems[0]}:
+        raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
+    others = every.select(systems=sorted(tags))
+    [new] = found.values()
+    new = new.select(systems=[one for one in new.systems if one not in tags])
+    row = {topic: k for k, topic in enumerate(new.topics)}
+    there = np.array([row.get(topic, -1) for topic in others.topics])
+    beside = np.full((len(there), len(new.systems)), np.nan)
+    beside[there >= 0] = new.values[there[there >= 0]]
+    both = replace(
+        others,
+        values=np.hstack([others.values, beside]),
+        systems=(*others.systems, *new.systems),
+    )
+    complete, told = both.complete("zero")
+    return _Among(scoring, complete, others.systems, what, found, (*notes, *told))

@@ -1,1 +1,0 @@
-"""Where a run stands: against the best, the median and a baseline."""

@@ -1,0 +1,337 @@
+"""Runs, judgments or pools as they are kept in the campaign's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted, told_again, warn
+from cranfield.base.files import file_sha256
+from cranfield.base.text import counted, some_of
+from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, topic_ids, utc_text
+from cranfield.campaign.store import records
+from cranfield.campaign.store.records import Judgments, Submission
+from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+
+if TYPE_CHECKING:
+    from cranfield.assess import Pool
+
+
+def add_judgments(
+    opened: Opened, qrels: PathName, task: str | None = None, *, version: str, note: str = ""
+) -> Judgments:
+    """Add a version of a task's judgments.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    qrels
+        A file of lines as :func:`cranfield.read_qrels` reads them: topic, iteration, document and
+        grade, packed or not.
+    task
+        The task; the only one where there is no other.
+    version
+        Its name, such as `1`. A version that is there stays as it is.
+    note
+        What there is to say of it.
+
+    Returns
+    -------
+    Judgments
+        The record. The same bytes under the same version are what is there already.
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, and for judgments of no topic of the task.
+    PolicyError
+        For a version that is there with other bytes, or whose name no file could have.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics that are not the task's, which do not count, for topics of the task without
+        judgments, and for bytes that are there already.
+    """
+    rules = opened.rules.task(task)
+    if not safe_name(version):
+        raise PolicyError(f"version {quoted(version)} is no name that every disk can hold")
+    path = Path(fspath(qrels))
+    if (suffix := Source(str(path)).suffix) in FORMAT_OF_SUFFIX:
+        reason = f"judgments of a campaign are lines of text, not {suffix} (write_qrels makes them)"
+        raise InputError(reason, source=str(path))
+    read = read_qrels(path)
+    for said in _beside_the_task(read, rules, str(path)):
+        warn(said, stacklevel=2)
+    known = opened.registry.judgments(rules.name)
+    sha256 = file_sha256(path)
+    same = next((one for one in known if one.object == sha256), None)
+    if same is not None:
+        said = f"version {quoted(same.version)} has the same bytes"
+        if same.version == version:
+            said += ": nothing is added"
+        warn(said, stacklevel=2)
+    if any(one.version == version for one in known):
+        return _as_it_is(same, version)
+    sha256, _ = records.put(opened.folder, path)
+    record = Judgments(rules.name, version, sha256, len(read), utc_text(opened.clock()), note)
+    about = {"version": version, "rows": len(read)}
+    with opened.registry.change("judgments", rules.name, about) as change:
+        # Somebody else may have added the version in the meantime.
+        now = {one.version: one for one in change.judgments(rules.name)}
+        if version in now:
+            raise _changed(version)
+        change.insert(record)
+    return record
+
+
+def _as_it_is(same: Judgments | None, version: str) -> Judgments:
+    if same is None or same.version != version:
+        raise _changed(version)
+    return same
+
+
+def _changed(version: str) -> PolicyError:
+    return PolicyError(
+        f"version {quoted(version)} is there, and versions never change: name a new one"
+    )
+
+
+def _beside_the_task(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
+    """Say which topics only the judgments have, or only the task."""
+    topics = topic_ids(rules)
+    if topics is None:
+        return []
+    foreign = [topic for topic in qrels.topics if topic not in set(topics)]
+    lacking = [topic for topic in topics if topic not in set(qrels.topics)]
+    if len(lacking) == len(topics):
+        reason = f"no topic of task {quoted(rules.name)} is judged"
+        raise InputError(reason, source=source, topic=qrels.topics[0])
+    said = []
+    if foreign:
+        names, one = some_of(map(quoted, foreign), 5), len(foreign) == 1
+        does = "is none of the task's, and does" if one else "are none of the task's, and do"
+        said.append(f"{counted(len(foreign), 'topic')} of the judgments {does} not count: {names}")
+    if lacking:
+        names, has = some_of(map(quoted, lacking), 5), "has" if len(lacking) == 1 else "have"
+        said.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
+    return said
+
+
+def version_of(opened: Opened, task: str, version: str | None = None) -> Judgments:
+    """Return a version of a task's judgments, the newest one where none is named."""
+    known = opened.registry.judgments(task)
+    if not known:
+        raise CranfieldError(
+            f"task {quoted(task)} has no judgments (`cranfield campaign judgments` adds them)"
+        )
+    if version is None:
+        return known[-1]
+    found = next((one for one in known if one.version == version), None)
+    if found is None:
+        names = ", ".join(quoted(one.version) for one in known)
+        raise PolicyError(
+            f"there is no version {quoted(version)} of the judgments; there is {names}"
+        )
+    return found
+
+
+def qrels_of(opened: Opened, rules: TaskRules, record: Judgments) -> Qrels:
+    """Read a version of the judgments, those of the task's topics."""
+    path = records.path(opened.folder, record.object)
+    if file_sha256(path) != record.object:
+        raise InputError("is not what was added", source=f"judgments {record.version}")
+    qrels = read_qrels(path)
+    topics = topic_ids(rules)
+    if topics is None or set(qrels.topics) <= set(topics):
+        return qrels
+    frame = qrels.to_polars()
+    return read_qrels(frame.filter(frame["topic"].is_in(list(topics))))
+
+
+Made = TypeVar("Made")
+
+
+def runs_of(opened: Opened, rules: TaskRules, submissions: Iterable[Submission]) -> Runs:
+    """Return the runs of submissions, by tag; their bytes are not compared with their hashes."""
+    paths = {one.tag: str(records.path(opened.folder, one.object)) for one in submissions}
+    return read_runs(paths, format=rules.format)
+
+
+def run_of(opened: Opened, rules: TaskRules, submission: Submission) -> Run:
+    """Read the run of a submission; an `InputError` on its bytes names its tag."""
+    try:
+        _check(opened, submission)
+        return runs_of(opened, rules, [submission])[0]
+    except InputError as error:
+        raise told_again(error, InputError, f"run {quoted(submission.tag)}") from None
+
+
+def intact_runs(opened: Opened, submissions: Iterable[Submission]) -> list[Submission]:
+    """Return the submissions whose stored bytes are unchanged; warn of the others, by tag."""
+    return _readable(opened, submissions, lambda run: _check(opened, run))
+
+
+def from_runs(
+    opened: Opened,
+    rules: TaskRules,
+    submissions: Sequence[Submission],
+    make: Callable[[Runs], Made],
+) -> Made | None:
+    """Call `make` with the runs that can be read, by tag; None if there is none.
+
+    Each other run is excluded with a warning, and recorded in `opened.unreadable`.
+    """
+    runs = intact_runs(opened, submissions)
+    while runs:
+        try:
+            return make(runs_of(opened, rules, runs))
+        except InputError:
+            # All runs are read again only here, to find out whether one of them is the reason.
+            readable = _readable(opened, runs, lambda run: run_of(opened, rules, run))
+            if len(readable) == len(runs):
+                raise
+            runs = readable
+    return None
+
+
+def none_readable(opened: Opened, task: str) -> InputError:
+    """Make the error for a task without a readable run."""
+    reasons = some_of(opened.unreadable.values(), 3)
+    return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
+
+
+def _check(opened: Opened, run: Submission) -> None:
+    path = records.path(opened.folder, run.object)
+    if not path.is_file():
+        raise InputError("is missing from objects/")
+    if file_sha256(path) != run.object:
+        raise InputError("is not what was handed in")
+
+
+def _readable(
+    opened: Opened, runs: Iterable[Submission], read: Callable[[Submission], object]
+) -> list[Submission]:
+    """Return the runs that can be read; warn of each other run once, and record it."""
+    readable = []
+    for run in runs:
+        try:
+            read(run)
+        except InputError as error:
+            reason = str(told_again(error, InputError, f"run {quoted(run.tag)}"))
+            if run.id not in opened.unreadable:
+                warn(f"{reason}; the run is excluded")
+            opened.unreadable[run.id] = reason
+        else:
+            readable.append(run)
+    return readable
+
+
+def pooled_runs(
+    opened: Opened, task: str | None = None, without: Sequence[str] = ()
+) -> tuple[Submission, ...]:
+    """Return the runs that the rules choose: accepted, not late, of the priorities named.
+
+    `without` has tags of runs among these that are kept out of the pool; others are refused.
+    """
+    rules = opened.rules.task(task)
+    priorities = (rules.pool or PoolRules()).priorities
+    accepted = opened.registry.submissions(rules.name)
+    in_time = [one for one in accepted if not one.late]
+    chosen = [one for one in in_time if not priorities or one.priority in priorities]
+    if not chosen:
+        of = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
+        raise CranfieldError(
+            f"task {quoted(rules.name)} has no run to pool:"
+            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{of}"
+        )
+    tags = [one.tag for one in chosen]
+    for tag in without:
+        if tag not in tags:
+            raise PolicyError(
+                f"without must name runs that the rules pool, got {quoted(tag)}; expected any of:"
+                f" {some_of(tags, 12)}"
+            )
+    if set(tags) <= set(without):
+        raise PolicyError("without must leave at least one run in the pool, got all of them")
+    return tuple(one for one in chosen if one.tag not in without)
+
+
+def pool(
+    opened: Opened,
+    task: str | None = None,
+    *,
+    depth: int | None = None,
+    ties: str = "trec",
+    mark: bool = False,
+    without: Sequence[str] = (),
+) -> Pool:
+    """Pool the runs that the rules choose.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    task
+        The task; the only one where there is no other.
+    depth
+        Ranks of each ranking; by default those of the rules, which are 100 where they say nothing.
+    ties
+        Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
+        scores, whatever the rank column says; `rank` goes by that column.
+    without
+        Tags of runs that are kept out of the pool; with `mark`, the event names them.
+    mark
+        Record that these runs were pooled. Those that were pooled before stay marked: what was
+        judged of them is judged.
+
+    Returns
+    -------
+    Pool
+        As :func:`cranfield.assess.pool` makes it.
+
+    Raises
+    ------
+    CranfieldError
+        Where the rules choose no run.
+    InputError
+        If no run can be read. If only some cannot, they are excluded with a warning.
+    """
+    from cranfield.assess import pool as made_of
+
+    rules = opened.rules.task(task)
+    chosen = pooled_runs(opened, rules.name, without)
+    depth = (rules.pool or PoolRules()).depth if depth is None else depth
+    made = from_runs(opened, rules, chosen, lambda runs: made_of(runs, depth, ties=ties))
+    if made is None:
+        raise none_readable(opened, rules.name)
+    if mark:
+        read = [one for one in chosen if one.id not in opened.unreadable]
+        _mark(opened, read, rules.name, depth, without)
+    return made
+
+
+def _mark(
+    opened: Opened, chosen: Sequence[Submission], task: str, depth: int, without: Sequence[str]
+) -> None:
+    new = [one for one in chosen if not one.pooled]
+    if not new and not without:
+        return
+    details = {"depth": depth, "runs": [one.tag for one in new], "without": [*without]}
+    with opened.registry.change("pool", task, details) as change:
+        there = {one.id: one for one in change.submissions(task, None)}
+        for one in new:
+            # The run as it is now: somebody may have withdrawn it while the pool was made.
+            now = there[one.id]
+            if now.state != "accepted":
+                raise PolicyError(f"run {quoted(one.tag)} was taken back while the pool was made")
+            change.update(replace(now, pooled=True))

@@ -1,0 +1,531 @@
+"""A campaign's folder as a whole: created, verified by its hashes, exported."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, ClassVar
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.files import file_sha256, whole_file, whole_folder
+from cranfield.base.text import counted, plain
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate
+from cranfield.campaign.rules.reading import read_rules, template
+from cranfield.campaign.store import events, records, schema
+from cranfield.campaign.store.events import KEYS
+from cranfield.campaign.store.records import (
+    JOURNAL,
+    OBJECTS,
+    REGISTRY,
+    RELEASES,
+    RULES,
+    SCORES,
+    ReleaseRecord,
+    ScoreFile,
+    check_folder,
+    private_folder,
+)
+from cranfield.campaign.store.registry import Reading, Registry, Transaction
+from cranfield.campaign.store.schema import connected
+from cranfield.result import Column, Columns, Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
+"""Kinds: what must not be; what a kill left, and a repair removes; what is only said; what was."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about a file of a campaign, by its path in the folder."""
+
+    file: str
+    reason: str
+    kind: str = PROBLEM
+
+    def __str__(self) -> str:
+        kind = "" if self.kind == PROBLEM else f" ({self.kind})"
+        return f"{plain(self.file)}: {plain(self.reason)}{kind}"
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(Result):
+    """What a verification found; `ok` where nothing is wrong.
+
+    Attributes
+    ----------
+    findings
+        Problems first, then what was left over by a kill, notes, and what was repaired.
+    files, events
+        How many files were compared with their hashes, and how many events are in the chain.
+    """
+
+    name: ClassVar[str] = "findings"
+    columns: ClassVar[Columns] = {
+        "kind": Column("problem, left over (by an interrupted command), note, or repaired."),
+        "file": Column("Path in the campaign's folder.", key=True),
+        "reason": Column("What is wrong with the file, or was done with it."),
+    }
+
+    findings: tuple[Finding, ...]
+    files: int = 0
+    events: int = 0
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """What must not be: bytes that changed, files that are missing."""
+        return self._of(PROBLEM)
+
+    @property
+    def left_over(self) -> tuple[Finding, ...]:
+        """What a kill left, and no record names; `repair` removes it."""
+        return self._of(LEFT_OVER)
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """What is no harm, and should be known."""
+        return self._of(NOTE)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+    def _of(self, kind: str) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.kind == kind)
+
+    def __str__(self) -> str:
+        # Written here, as tables need polars, which a verification does without.
+        return "\n".join([*self.heading(), *map(str, self.findings)])
+
+    def heading(self) -> list[str]:
+        """Return one line: whether all is well, and how much was compared."""
+        compared = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
+        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'whole'}: {compared}"]
+
+    def _frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        rows = [[getattr(one, name) for name in self.columns] for one in self.findings]
+        schema = dict.fromkeys(self.columns, pl.String)
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+OWN = (RULES, REGISTRY, OBJECTS, SCORES, RELEASES)
+
+_UNNAMED = re.compile(
+    rf"{OBJECTS}/(\.[^/]*|([0-9a-f]{{2}})/(\2[0-9a-f]{{62}}|\.[^/]*))"
+    rf"|{SCORES}/(\..*|[^/]+\.parquet)"
+    rf"|{RELEASES}/(\.[^/]*|[^/]+\.retracted\.json)"
+    rf"|\.campaign\.[^/]*|{re.escape(JOURNAL)}"
+)
+"""How what a campaign writes is called; of these, what nobody names was left by a kill."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the registry names: files of rules, objects, scores, releases.
+
+    Attributes
+    ----------
+    rules
+        SHA-256 by path, as the rules were last used.
+    objects
+        What each object is, by its SHA-256.
+    """
+
+    rules: Mapping[str, str]
+    objects: Mapping[str, str]
+    scores: tuple[ScoreFile, ...]
+    releases: tuple[ReleaseRecord, ...]
+
+    @classmethod
+    def of(cls, registry: Reading) -> Named:
+        """Ask a registry, or a change that goes on."""
+        runs = (one for one in registry.submissions(None, None) if one.kept)
+        named = {one.object: f"run {quoted(one.tag)}" for one in runs}
+        named |= {one.object: f"judgments {quoted(one.version)}" for one in registry.judgments()}
+        return cls(registry.rules_files(), named, registry.score_files(), registry.releases())
+
+    def paths(self) -> set[str]:
+        """Return the files that are named, and the folders of releases."""
+        return {
+            *(records.path(Path(), one).as_posix() for one in self.objects),
+            *(one.path for one in self.scores),
+            *(one.path for one in self.releases),
+            *(f"{one.path}.retracted.json" for one in self.releases if one.retraction),
+            *self.rules,
+        }
+
+    def others(self, folder: Path) -> Iterator[Finding]:
+        """Tell what is in a folder besides: left over by a kill, or not the campaign's at all."""
+        named = self.paths()
+        above = {str(parent) for one in named for parent in PurePosixPath(one).parents}
+        for path in _entries(folder, {*OWN, *above}):
+            name = path.relative_to(folder).as_posix()
+            if name in named or name in above or name in OWN:
+                continue
+            if _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
+                yield Finding(name, "no record names it", LEFT_OVER)
+            else:
+                yield Finding(name, "does not belong to the campaign", NOTE)
+
+
+def _entries(folder: Path, opened: set[str]) -> Iterator[Path]:
+    """Go through a folder, and into those of the campaign, but not into releases."""
+    for path in sorted(folder.iterdir()):
+        yield path
+        name = path.name
+        if path.is_symlink() or not path.is_dir():
+            continue
+        if name == OBJECTS:
+            yield from (one for part in sorted(path.iterdir()) for one in _inside(part))
+        elif name in (SCORES, RELEASES):
+            yield from sorted(path.iterdir())
+        elif name in opened:
+            yield from (one for one in sorted(path.rglob("*")) if not one.is_dir())
+
+
+def _inside(part: Path) -> Iterator[Path]:
+    if part.is_dir() and not part.is_symlink():
+        yield from sorted(part.iterdir())
+    else:
+        yield part
+
+
+LOOKS = 5
+"""How often files are looked at that are missing while others are at work."""
+
+
+def verify(opened: Opened, *, repair: bool = False) -> Verification:
+    """Verify a campaign's folder, and change nothing in it but what a kill left half-done.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    repair
+        Remove what a kill left over. What the registry names is never touched.
+
+    Returns
+    -------
+    Verification
+        Each problem with its file and the reason.
+
+    Notes
+    -----
+    Hashes show that bytes are those that were recorded, and in which order; not that what was
+    recorded is true, nor that nobody wrote the whole folder anew.
+    """
+    check_folder(opened.folder)
+    found = _looked(opened.folder)
+    if not repair:
+        return found
+    done = tuple(_repaired(opened, found))
+    again = _looked(opened.folder)
+    return Verification((*again.findings, *done), again.files, again.events)
+
+
+def _looked(folder: Path) -> Verification:
+    """Look again where others changed something meanwhile: what is missing may be purged."""
+    for look in range(LOOKS):
+        try:
+            found = _Account(folder).all()
+        except FileNotFoundError:
+            # A file that was being written got its name, or was removed, under our eyes.
+            if look == LOOKS - 1:
+                raise
+            continue
+        if found.ok or not found.events:
+            break
+        with connected(folder) as connection:
+            if events.last_event(connection)[0] == found.events:
+                break
+    return found
+
+
+class _Account:
+    """One look at a folder: what was compared, and what was found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.findings: list[Finding] = []
+        self.files = 0
+        self.events = 0
+
+    def all(self) -> Verification:
+        named = self.registry()
+        if named is None:
+            self.unnamed()
+        else:
+            for path, sha256 in named.rules.items():
+                self.compare(path, sha256, "rules as they were last used")
+            for sha256, what in named.objects.items():
+                self.compare(records.path(Path(), sha256).as_posix(), sha256, what)
+            for one in named.scores:
+                if (self.folder / one.path).exists():
+                    self.compare(one.path, one.sha256, "scores; remove it to have them computed")
+                else:
+                    self.found(one.path, "is missing; it will be computed again", NOTE)
+            for release in named.releases:
+                self.bag(release.path, release.manifest)
+                if release.retraction is not None:
+                    note = f"{release.path}.retracted.json"
+                    self.compare(note, release.retraction, "note of a retracted release")
+            self.findings.extend(named.others(self.folder))
+        if os.name == "posix" and self.folder.stat().st_mode & 0o077:
+            self.found(".", "others than its owner may look into the folder", NOTE)
+        order = (PROBLEM, LEFT_OVER, NOTE)
+        self.findings.sort(key=lambda one: order.index(one.kind))
+        return Verification(tuple(self.findings), self.files, self.events)
+
+    def found(self, file: str, reason: str, kind: str = PROBLEM) -> None:
+        self.findings.append(Finding(file, reason, kind))
+
+    def compare(self, name: str, sha256: str, what: str) -> None:
+        path = self.folder / name
+        if path.exists() and not path.is_file():
+            # To open a pipe would wait for somebody to write to it.
+            self.found(name, f"is no ordinary file ({what})")
+            return
+        if path.is_symlink():
+            self.found(name, f"is a link: a copy of the folder may be without it ({what})", NOTE)
+        try:
+            same = file_sha256(path) == sha256
+        except InputError as error:
+            self.found(name, f"{error.reason} ({what})")
+            return
+        self.files += 1
+        if not same:
+            self.found(name, f"its SHA-256 is not the recorded one ({what})")
+
+    def registry(self) -> Named | None:
+        """Verify the registry; what it names, or None where it cannot be trusted."""
+        try:
+            with connected(self.folder) as connection:
+                connection.execute("BEGIN")
+                self.files += 1
+                wrong = events.contradictions(connection)
+                for reason in wrong[:20]:
+                    self.found(REGISTRY, reason)
+                if wrong:
+                    return None
+                self.events, _ = events.last_event(connection)
+                return Named.of(Transaction(connection, self.folder))
+        except InputError as error:
+            self.found(REGISTRY, error.reason)
+            return None
+
+    def unnamed(self) -> None:
+        """Verify what tells its own hash, where there is no registry to go by."""
+        self.found(".", "compared without the registry: no rules, scores and missing files", NOTE)
+        for path in sorted((self.folder / OBJECTS).glob("*/*")):
+            if not path.name.startswith("."):
+                self.compare(path.relative_to(self.folder).as_posix(), path.name, "by its name")
+        for path in sorted((self.folder / RELEASES).glob("*/bagit.txt")):
+            self.bag(path.parent.relative_to(self.folder).as_posix(), None)
+
+    def bag(self, path: str, manifest: str | None) -> None:
+        folder = self.folder / path
+        if not folder.is_dir():
+            self.found(path, "is missing (release)")
+            return
+        if manifest is not None:
+            self.compare(f"{path}/{TAG_MANIFEST}", manifest, "release")
+        for line in validate(folder):
+            name, _, reason = line.partition(": ")
+            self.found(f"{path}/{name}", f"{reason} (release)")
+        rest = (one for one in folder.rglob("*") if one.name != TAG_MANIFEST and one.is_file())
+        self.files += sum(1 for _ in rest)
+
+
+def _repaired(opened: Opened, found: Verification) -> Iterator[Finding]:
+    if any(one.file == REGISTRY for one in found.problems):
+        return
+    if found.left_over:
+        # Rules that changed are not recorded by a repair: who uses them does.
+        registry = Registry(opened.folder, actor=opened.actor, clock=opened.clock)
+        names = [one.file for one in found.left_over]
+        with registry.change("repair", details={"removed": names}) as tx:
+            # Under the lock, nothing that was not named a moment ago can become so.
+            for one in Named.of(tx).others(opened.folder):
+                if one.kind == LEFT_OVER and one.file in names:
+                    _remove(opened.folder / one.file)
+                    yield Finding(one.file, "removed", REPAIRED)
+
+
+def _remove(path: Path) -> None:
+    if path.name.endswith("-journal"):
+        # SQLite's own; it is gone after the change that goes on.
+        return
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
+    """Make a campaign's folder, from a file of rules and the files that it names.
+
+    It is made beside its place under another name, and takes its name when it is whole. Without
+    rules there is an example of them, with comments, to be written on.
+
+    Raises
+    ------
+    PolicyError
+        If there is something in the folder, or it is the one that this process works in.
+    InputError
+        If the rules or a file that they name cannot be read, or the folder cannot be made.
+    """
+    if folder.resolve() == Path.cwd():
+        raise PolicyError("the folder of a campaign is made anew: name one to make, not this one")
+    with whole_folder(folder, private=True, synced=True) as building:
+        _fill(building, rules, actor)
+
+
+def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
+    if rules is None:
+        _keep(building / RULES, template().encode())
+    else:
+        # Loaded where it is needed: it reads measures and policies.
+        from cranfield.campaign.rules.reading import check_rules
+
+        read = read_rules(rules)
+        check_rules(read)
+        source = rules if rules.is_dir() else rules.parent
+        for name in read.files:
+            own = RULES if name == read.source else name
+            _keep(building / own, (source / name).read_bytes())
+    for name in (OBJECTS, SCORES, RELEASES):
+        private_folder(building / name)
+    schema.create(building / REGISTRY)
+    files = read_rules(building).files
+    # The log begins with what nobody can guess: releases draw the names of hidden teams by it.
+    about = {"secret": secrets.token_hex(16)}
+    with Registry(building, actor=actor, rules=lambda: files).change("create", details=about):
+        pass
+
+
+def _keep(target: Path, data: bytes) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with whole_file(target, private=True, synced=True) as out:
+        out.write(data)
+
+
+SUMS = "SHA256SUMS"
+CHUNK = 1 << 20
+
+
+def export(opened: Opened, path: str | PathLike[str]) -> Path:
+    """Write a campaign as one zip archive: its files, and the tables of its registry.
+
+    The archive holds all that is private, contacts and runs that were not released: it is for
+    keeping, not for showing. Only its owner can read it. For others there is a release.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    path
+        The archive, whose name ends in `.zip`, outside of the campaign's folder. It holds the
+        campaign's folder, each table in `tables/` as CSV and as JSON, and in `SHA256SUMS` the
+        hashes of all of them, which `sha256sum -c` compares.
+
+    Raises
+    ------
+    InputError
+        If a file that the registry names is missing, or the archive cannot be written.
+    """
+    target = Path(fspath(path))
+    if target.suffix.lower() != ".zip":
+        raise PolicyError(f"an export is a zip archive; {target.name} does not end in .zip")
+    check_folder(opened.folder)
+    if target.resolve().is_relative_to(opened.folder.resolve()):
+        raise PolicyError("an export goes elsewhere than into the campaign's folder")
+    with connected(opened.folder) as connection:
+        connection.execute("BEGIN")
+        registry = Transaction(connection, opened.folder)
+        named = Named.of(registry)
+        data = connection.serialize()
+        tables = {
+            name: [dict(row) for row in connection.execute(f"SELECT * FROM {name}")]
+            for name in (*KEYS, "event")
+        }
+    with (
+        whole_file(target, private=True, synced=True) as out,
+        ZipFile(out, "w", ZIP_DEFLATED) as archive,
+    ):
+        packed = _Packed(archive)
+        packed.add(REGISTRY, data)
+        for name, rows in tables.items():
+            packed.add(f"tables/{name}.csv", _csv(rows).encode())
+            packed.add(f"tables/{name}.json", _json(rows).encode())
+        for name in sorted(named.paths()):
+            packed.copy(opened.folder, name, needed=not name.startswith("scores/"))
+        packed.add(SUMS, "".join(packed.sums).encode())
+    return target
+
+
+class _Packed:
+    """An archive without times, and the hashes of what is in it."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        self._archive = archive
+        self.sums: list[str] = []
+
+    def add(self, name: str, data: bytes) -> None:
+        self._archive.writestr(_entry(name), data)
+        self.sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+
+    def copy(self, folder: Path, name: str, *, needed: bool) -> None:
+        source = folder / name
+        if source.is_dir():
+            for one in sorted(source.rglob("*")):
+                if one.is_file():
+                    self.copy(folder, one.relative_to(folder).as_posix(), needed=True)
+            return
+        if not source.exists() and not needed:
+            return
+        digest = hashlib.sha256()
+        try:
+            with source.open("rb") as file, self._archive.open(_entry(name), "w") as out:
+                while piece := file.read(CHUNK):
+                    digest.update(piece)
+                    out.write(piece)
+        except OSError as error:
+            raise InputError("is missing or cannot be read", source=name) from error
+        self.sums.append(f"{digest.hexdigest()}  {name}\n")
+
+
+def _entry(name: str) -> ZipInfo:
+    entry = ZipInfo(name)
+    entry.external_attr = 0o600 << 16
+    entry.compress_type = ZIP_DEFLATED
+    return entry
+
+
+def _csv(rows: list[dict[str, object]]) -> str:
+    out = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return out.getvalue()
+
+
+def _json(rows: list[dict[str, object]]) -> str:
+    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,482 @@
+"""Commands on labels of several assessors or of language models: `labels`, `judges`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.cli.options.declaring import READ, WRITTEN, command, going_with, option, refuse_given
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    POLICIES,
+    WORK,
+    Reading,
+    judging_options,
+    measures_option,
+    names_of_columns,
+    one_of,
+    resamples_option,
+    wanted_measures,
+    without_reading,
+)
+from cranfield.cli.options.output import output_option, write_results
+from cranfield.collection.policies import FORMATS
+from cranfield.result import WRITERS, ResultSet, check_table, together
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cranfield.assess.judges.reading import Judge
+    from cranfield.assess.labels.consensus import Consensus
+    from cranfield.collection.qrels import Qrels
+
+    Frames = Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
+
+
+EPILOG = """\b
+Examples:
+  cranfield labels crowd.csv
+  cranfield labels crowd.csv --method dawid-skene --qrels crowd.qrels
+  cranfield labels votes.txt --columns "- doc worker grade" --tie high --gold gold.qrels
+  cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
+  cranfield labels crowd.csv --table workers --format csv
+"""
+
+METHODS = {
+    "majority": "majority",
+    "wawa": "wawa",
+    "dawid-skene": "dawid_skene",
+    "one-coin": "one_coin",
+    "glad": "glad",
+    "mace": "mace",
+}
+"""Ways to make one judgment of several labels: their names in :mod:`cranfield.assess`."""
+
+WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
+TIES = ("low", "high", "median", "drop", "random")
+KEYS = {
+    "grades": ("grade",),
+    "workers": ("worker",),
+    "agreement": ("assessors", "measure"),
+    "gold": ("gold",),
+}
+"""The tables of numbers, and the columns that say what a row is of."""
+
+OF_AGREEMENT = ("measures", "pairs", "against", "rel", "interval", "confidence", "resamples")
+"""Parameters of measures of agreement."""
+
+SHOWN = 12
+"""Workers that are printed; tables of numbers have all."""
+
+COMPARED = 40
+"""Pairs of assessors that are printed."""
+
+
+@command(
+    epilog=EPILOG,
+    first="columns grades method tie gold qrels measure pairs against format table output",
+)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
+@option(
+    "--columns",
+    metavar="NAMES",
+    help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
+    " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
+)
+@option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
+@one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
+@one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
+@option("--encoding", default="utf-8", show_default=True, help="Encoding of files of text.")
+@one_of("--method", METHODS, "How labels become one judgment.", "majority")
+@one_of("--tie", TIES, "What becomes of ties.", "low")
+@option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
+@option(
+    "--fix-gold",
+    is_flag=True,
+    help="Let the method know what is in --gold.",
+    goes_with=f"--gold --method={','.join(WITH_GOLD)}",
+)
+@option(
+    "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
+)
+@option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
+)
+@option("--pairs", is_flag=True, help="Agreement of each two assessors.", goes_with="!--against")
+@option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
+@option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
+@one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
+@option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence level of intervals.",
+    goes_with="!--interval=none",
+)
+@resamples_option(10_000, " of topics, with --interval bootstrap", goes_with="--interval=bootstrap")
+@option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of random numbers.",
+    goes_with=("--tie=random", "--interval=bootstrap", "--method=mace"),
+)
+@one_of("--format", WRITERS, "How to write the tables.", "text")
+@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@output_option
+def labels(
+    labels: tuple[str, ...],
+    columns: str | None,
+    grades: str | None,
+    repeats: str,
+    missing: str,
+    encoding: str,
+    method: str,
+    tie: str,
+    gold: str | None,
+    fix_gold: bool,
+    qrels: str | None,
+    measures: tuple[str, ...],
+    format: str,
+    table: str | None,
+    output: str | None,
+    **asked: Any,
+) -> None:
+    """Summarise annotations, measure agreement, and aggregate them into qrels.
+
+    LABELS is a file of topic, document, worker and grade, or judgments of several assessors, each
+    as NAME=FILE.
+    """
+    if [*labels, gold].count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    if qrels is not None and qrels in {output or "-", "-"}:
+        raise PolicyError("--qrels and the tables need two different files")
+    if table is not None:
+        check_table(table, [name for name in KEYS if gold is not None or name != "gold"])
+    from cranfield import assess
+    from cranfield.assess.judges.reading import read_scale
+    from cranfield.assess.labels.reading import read_gold
+    from cranfield.assess.labels.table import Overview
+
+    own_columns, gold_columns = _columns(columns)
+    if gold_columns and gold is None:
+        raise PolicyError("--columns gold. goes with --gold")
+    read = assess.read_labels(
+        _given(labels),
+        columns=own_columns,
+        grades=None if grades is None else read_scale(grades).grades,
+        repeats=repeats,
+        missing=missing,
+        encoding=encoding,
+    )
+    options: dict[str, Any] = {"columns": gold_columns, "encoding": encoding}
+    right = None if gold is None else read_gold(gold, read, **options)
+    known = {"gold": right} if fix_gold else {}
+    make: Callable[..., Consensus] = getattr(assess, METHODS[method])
+    found = make(read, tie=tie, seed=asked["seed"], **known)
+    overview = Overview(read)
+    workers = found.workers()
+    tables = [from_frame(overview.to_polars(), "Grades given", left=["grade"])]
+    frames = {"grades": overview.to_polars(), "workers": workers}
+    notes = list(found.notes)
+    shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
+    rest = workers.height - shown.height
+    beyond = f"; {counted(rest, 'other')} not shown" if rest else ""
+    tables.append(from_frame(shown, f"Workers, by {method}{beyond}"))
+    if len(read.workers) > 1:
+        agreed = assess.agreement_of(read, measures or None, **asked)
+        frames["agreement"] = agreed.to_polars()
+        tables.append(agreed.table(most=COMPARED))
+        if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
+            tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
+    else:
+        refuse_given(OF_AGREEMENT, "requires two workers or more, got one")
+        notes.append("one worker: there is nobody to agree with")
+    if right is not None:
+        frames["gold"], lines = _beside_gold(found, right)
+        tables.append(
+            from_frame(frames["gold"], f"Gold grades, and grades by {method}", left=["gold"])
+        )
+        notes += lines
+    if qrels is not None:
+        notes.append(f"{counted(len(found.qrels), 'judgment')} written to {qrels}")
+    findings = ResultSet(
+        [*overview.heading(), *found.heading(), *(f"note: {one}" for one in notes)],
+        tables,
+        {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
+        {"method": method, "tie": tie, **asked, "notes": notes},
+    )
+    if qrels is None:
+        write_results(findings, format, table, output)
+    else:
+        from cranfield import write_qrels
+
+        write_results(findings, format, table, output, partial(write_qrels, found.qrels, qrels))
+
+
+def _columns(columns: str | None) -> tuple[str | dict[str, str] | None, dict[str, str] | None]:
+    """Take the fields of a line, or names of columns, those of labels and those of gold grades."""
+    if columns is None or "=" not in columns:
+        return columns, None
+    own, gold = names_of_columns(columns), dict[str, str]()
+    for name in [name for name in own if name.startswith("gold.")]:
+        gold[name.removeprefix("gold.")] = own.pop(name)
+    return own or None, gold or None
+
+
+def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
+    """Take a file of labels, or judgments by the assessor's name."""
+    if len(labels) == 1 and "=" not in labels[0]:
+        return labels[0]
+    by_name: dict[str, str] = {}
+    for one in labels:
+        name, sign, path = one.partition("=")
+        if not (name and sign and path):
+            raise PolicyError(f"{quoted(one)} is not of the form NAME=FILE, as several files are")
+        if name in by_name:
+            raise PolicyError(f"there are two files of the assessor {quoted(name)}")
+        by_name[name] = path
+    return by_name
+
+
+def _beside_gold(found: Consensus, gold: Qrels) -> tuple[pl.DataFrame, list[str]]:
+    """Count what is made of pairs with a known grade: a row a known grade, a column a grade."""
+    import numpy as np
+    import polars as pl
+
+    from cranfield.assess.labels.reading import gold_levels
+
+    level, lines = gold_levels(gold, found.labels)
+    rows = np.flatnonzero(level >= 0)
+    q = found.labels.grades.size
+    # What was dropped for a tie is the last column.
+    made = np.where(found.level[rows] < 0, q, found.level[rows])
+    table = np.bincount(level[rows] * (q + 1) + made, minlength=q * (q + 1)).reshape(q, q + 1)
+    right, tied = int(np.trace(table)), int(found.tied[rows].sum())
+    names = [*map(str, found.labels.grades), "none"]
+    frame = pl.DataFrame({"gold": found.labels.grades} | dict(zip(names, table.T, strict=True)))
+    return frame, [*lines[1:], f"{right:,} of {rows.size:,} gold pairs right; {tied:,} were ties"]
+
+
+def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
+    if name != "agreement":
+        return KEYS[name]
+    who = ("first", "second") if "first" in frame.columns else ("assessors",)
+    return (*who, "measure")
+
+
+JUDGES_EPILOG = """\b
+Examples:
+  cranfield judges qrels.txt submissions/
+  cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
+  cranfield judges qrels.txt labels/ --table agreement --format csv
+  cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
+  cranfield judges qrels.txt labels/ --runs runs/ --kin families.csv
+  cranfield judges few.txt llm.txt --runs runs/ --correct topic -m nDCG@10
+  cranfield judges qrels.txt submissions/ --own-runs --kin teams.csv -m nDCG@10
+"""
+
+DEFAULT = ("AP", "nDCG@10")
+
+OF_RUNS = ("rankings", "systems", "kin", "corrected")
+JUDGE_TABLES = ("agreement", "intervals", "calibration", *OF_RUNS)
+
+RANKED = ("--runs", "--own-runs")
+"""What has runs ranked."""
+
+
+@command(
+    epilog=JUDGES_EPILOG,
+    first="cut scale runs own-runs kin correct measure confidence format table output rel",
+)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
+@option("--cut", is_flag=True, help="Count a grade off the scale as its nearer end.")
+@option("--scale", metavar="LOW..HIGH", help="Grades that may be given; by default those of QRELS.")
+@option(
+    "--level",
+    default="ordinal",
+    show_default=True,
+    help="Level of Krippendorff's alpha: ordinal, nominal, interval or ratio.",
+)
+@one_of("--label-format", FORMATS, "Format of JUDGE, where it is not that of --input-format.")
+@option(
+    "--runs",
+    multiple=True,
+    metavar="RUN",
+    help="Runs to be ranked by people and by judges: a file, a folder or a quoted pattern; may be"
+    " given several times.",
+    type=READ,
+)
+@option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
+@option(
+    "--kin",
+    metavar="FILE",
+    help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+    type=READ,
+    goes_with=("--runs !--correct", "--own-runs !--correct"),
+)
+@option(
+    "--correct",
+    stands_for="unit",
+    goes_with=RANKED,
+    metavar="UNIT",
+    help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
+    " topics (topic), or of the documents of every topic (document).",
+)
+@option(
+    "--fixed-topics",
+    is_flag=True,
+    goes_with="--correct",
+    help="With --correct document: confidence intervals for these topics only.",
+)
+@measures_option(DEFAULT, goes_with=RANKED)
+@option(
+    "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
+)
+@one_of("--format", WRITERS, "How to write the tables.", "text")
+@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(JUDGE_TABLES)}.")
+@output_option
+@going_with(("--runs",), ("system", "lower", "bad_runs"))
+@going_with(RANKED, (*POLICIES, *OF_DOCUMENTS, *WORK))
+@judging_options
+def judges(
+    qrels: str,
+    judges: tuple[str, ...],
+    cut: bool,
+    scale: str | None,
+    level: str,
+    label_format: str | None,
+    runs: tuple[str, ...],
+    own_runs: bool,
+    kin: str | None,
+    correct: str | None,
+    fixed_topics: bool,
+    asked: tuple[str, ...],
+    confidence: float,
+    format: str,
+    table: str | None,
+    output: str | None,
+    **judging: Any,
+) -> None:
+    """Compare the labels of judges, such as language models, with those of people.
+
+    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
+    of UMBRELA, where an answer that was not parsed is no label.
+    """
+    from cranfield.assess.judges.comparison import compare_judges
+    from cranfield.assess.judges.rankings import judges_as_runs
+    from cranfield.assess.judges.reading import panel_of, sampled_only
+
+    ranked = bool(runs) or own_runs
+    if runs and own_runs:
+        raise PolicyError("give either --runs or --own-runs, not both")
+    lacking = {
+        "rankings": not ranked or bool(correct),
+        "systems": not ranked or bool(correct),
+        "kin": kin is None,
+        "corrected": not correct,
+    }
+    if table is not None:
+        check_table(table, [name for name in JUDGE_TABLES if not lacking.get(name)])
+    wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
+    refuse_given(("subtopics",), "cannot be combined with judges, who grade documents")
+    reading = Reading.of(judging)
+    people, labels = reading.with_judges(qrels, judges, label_format, runs=ranked)
+    on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
+    if correct and not cut:
+        # Few judgments of people may lack the highest grade.
+        on_scale["scale"] = panel_of(people, labels, scale, few=True).scale
+    found = compare_judges(people, labels, level=level, **on_scale)
+    results: list[Any] = [found]
+    if ranked:
+        cuts = {name: on_scale[name] for name in ("scale", "cut")}
+        many = reading.runs(qrels, runs) if runs else judges_as_runs(people, labels, **cuts)
+        options = without_reading(judging)
+        if options.pop("aspects"):
+            raise PolicyError("--aspect is not for judges")
+        if correct:
+            options |= {"unit": correct, "fixed_topics": fixed_topics, "alpha": 1 - confidence}
+            results += _corrected(many, people, labels, wanted, cuts | options)
+        else:
+            results += _ranked(many, people, labels, wanted, kin, on_scale | options)
+    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    size = (
+        f"{counted(len(sampled_only(people)), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    )
+    heading = [
+        f"{counted(len(found.judges), 'judge')} beside people: {size},"
+        f" grades {found.scale[0]} to {found.scale[-1]}"
+    ]
+    about = {
+        "scale": list(found.scale),
+        "level": level,
+        "confidence": confidence,
+        "notes": notes,
+    }
+    findings = replace(
+        together(*results),
+        heading=[*heading, *(f"note: {note}" for note in notes)],
+        facts=about,
+        first=(),
+    )
+    if correct:
+        findings = replace(findings, frames=_with_judges(findings.frames, results[1:]))
+    write_results(findings, format, table, output)
+
+
+def _ranked(
+    runs: Any,
+    people: Any,
+    labels: tuple[Judge, ...],
+    wanted: Any,
+    kin: str | None,
+    options: dict[str, Any],
+) -> list[Any]:
+    """Rank the runs by people and by judges, and measure the self-preference of judges."""
+    from cranfield.assess.judges.kin import kin_bias
+    from cranfield.assess.judges.rankings import judge_rankings
+
+    rankings = judge_rankings(runs, people, labels, wanted, **options)
+    if kin is None:
+        return [rankings]
+    return [rankings, kin_bias(runs, people, labels, kin, wanted, **options)]
+
+
+def _corrected(
+    runs: Any, people: Any, labels: tuple[Judge, ...], wanted: Any, options: dict[str, Any]
+) -> list[Any]:
+    """Correct the scores by each judge and measure."""
+    from cranfield.assess.estimates.corrected import corrected_scores
+
+    return [
+        corrected_scores(runs, people, judge, measure, **options)
+        for measure in wanted
+        for judge in labels
+    ]
+
+
+def _with_judges(frames: Frames, corrected: Sequence[Any]) -> Frames:
+    """Add measure and judge to the table of corrected scores."""
+    import polars as pl
+
+    first = ("measure", "judge")
+    parts = [
+        one.to_polars().select(
+            *(pl.lit(getattr(one, name)).alias(name) for name in first), pl.all()
+        )
+        for one in corrected
+    ]
+    return {**frames, "corrected": (pl.concat(parts), (*first, "system"))}

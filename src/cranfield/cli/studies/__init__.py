@@ -1,1 +1,0 @@
-"""`cranfield study`: one module a group of studies."""

@@ -1,0 +1,397 @@
+"""Studies of collections: `study collection`, `study pooling`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.cli.options.declaring import READ, command, option, refuse_given
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    WORK,
+    Reading,
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    wanted_measures,
+)
+from cranfield.cli.options.output import progress_of
+from cranfield.cli.options.scores import ScoreInput, score_input
+from cranfield.cli.study_options import StudyOptions, refuse_resamples, study_option, study_options
+from cranfield.meta.study_options import (
+    Depth,
+    Flag,
+    Numbers,
+    OneOf,
+    Repeats,
+    Resamples,
+    Share,
+    Sizes,
+)
+
+if TYPE_CHECKING:
+    from cranfield.meta.of_collections.pools import TracedRuns
+    from cranfield.result import Result
+    from cranfield.scores import Scores
+
+
+COLLECTION_EPILOG = """\b
+Examples:
+  cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
+  cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
+  cranfield study collection --scores scores.csv --sizes 10,25 --test t+holm
+  cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
+"""
+
+OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
+"""Options on judgments that are taken back."""
+
+
+@command(
+    epilog=COLLECTION_EPILOG,
+    first="measure scores teams pool-depth contributors depths"
+    " sizes repeats test table output jobs",
+)
+@score_input(measures_option(("AP",)))
+@study_option(
+    "leave_one_out", "teams", "Table of systems and their teams, to be left out together."
+)
+@study_option(
+    "leave_one_out",
+    "depth",
+    "Ranks that each run contributed.  [default: found in the judgments]",
+    "--pool-depth",
+    kind=Depth,
+)
+@option(
+    "--contributors",
+    default="all",
+    show_default=True,
+    help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
+    " or a file with their tags, one a line.",
+    type=READ,
+)
+@study_option(
+    "leave_one_out",
+    "others",
+    "Judgments of documents that no contributor pooled.",
+    kind=OneOf(("keep", "drop")),
+    default="keep",
+)
+@study_option(
+    "pool_depths",
+    "depths",
+    "Depths of shallower pools.  [default: 1,2,5,10,20,50,100 below the depth of the pool]",
+    kind=Numbers(),
+)
+@one_of(
+    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+)
+@study_option("stability", "sizes", "Topics in a sample.  [default: ten up to all]", kind=Sizes)
+@study_option("stability", "repeats", "Samples of each size.", kind=Repeats, default=1000)
+@study_option(
+    "stability",
+    "replace",
+    "A sample may have a topic more than once.",
+    kind=Flag(),
+    default=False,
+)
+@study_option(
+    "stability",
+    "test",
+    "How pairs of systems are compared, such as t+holm.",
+    "--test",
+    "test",
+    default="anova-2",
+)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@study_option(
+    "stability",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
+@study_option(
+    "generalizability",
+    "target",
+    "Coefficient whose number of topics is wanted.",
+    kind=Share(),
+    default=0.95,
+)
+@study_options()
+def collection(
+    source: ScoreInput,
+    test: str,
+    target: float,
+    options: StudyOptions,
+    **sampling: Any,
+) -> None:
+    """See what a collection is worth: its judgments, and its topics.
+
+    What becomes of scores and ranks when a team's or a run's unique documents are taken from the
+    judgments, and when pools are shallower; what samples of the topics say; how far scores
+    generalise, and what other numbers of topics would find. With --scores only what is about
+    topics.
+    """
+    from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import read_choice
+
+    of_runs = {name: sampling.pop(name) for name in OF_RUNS}
+    _check_pool(of_runs)
+    # Before any file is read.
+    choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
+    refuse_resamples([choice])
+    sampling |= {"test": choice.test, "correction": choice.correction}
+    if choice.by_shard:
+        raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
+    Share().check("--target", target)
+    of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
+    of_judgments = () if source.score_files else (meta.LeaveOneOut, meta.PoolDepths)
+    options.check_table(*of_judgments, *of_scores)
+    found: list[Result] = []
+    notes = []
+    if source.score_files:
+        refuse_given(OF_RUNS, "is about judgments; --scores are judged already")
+        scores = source.scores(options.judging)
+        notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
+    else:
+        scores, pools = _of_pools(source, of_runs, options)
+        found += pools
+    for one in scores.values():
+        found += _of_topics(one, sampling, target, options, notes)
+    options.show(*found, notes=notes, each=True)
+
+
+def _check_pool(given: Mapping[str, Any]) -> None:
+    depth = given["pool_depth"]
+    if depth is None:
+        if given["contributors"] == "judged":
+            raise PolicyError("--contributors judged requires --pool-depth")
+        return
+    deeper = [str(one) for one in given["depths"] or [] if one > depth]
+    if deeper:
+        raise PolicyError(f"--depths must be at most --pool-depth, {depth}, got {','.join(deeper)}")
+
+
+def _of_topics(
+    scores: Scores,
+    sampling: Mapping[str, Any],
+    target: float,
+    options: StudyOptions,
+    notes: list[str],
+) -> list[Result]:
+    """Study the topics by the scores of one measure; what cannot be done is noted."""
+    from cranfield import meta
+    from cranfield.meta.of_topics.extrapolation import CORRECTIONS
+
+    missing, correction = sampling["missing"], sampling["correction"]
+    correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
+    label = f"stability {scores.measure}".strip()
+    found: list[Result] = []
+    try:
+        with options.work(label, label) as work:
+            found.append(meta.stability(scores, seed=options.seed, **sampling, **work))
+        found.append(meta.generalizability(scores, missing=missing, target=target))
+        found.append(
+            meta.extrapolate(
+                scores, correction=correction, alpha=sampling["alpha"], missing=missing
+            )
+        )
+    except PolicyError:
+        raise
+    except CranfieldError as error:
+        of = f"{scores.measure}: " if scores.measure else ""
+        notes.append(f"note: {of}nothing on other numbers of topics: {error}")
+    return found
+
+
+def _of_pools(
+    source: ScoreInput, given: Mapping[str, Any], options: StudyOptions
+) -> tuple[Mapping[str, Scores], list[Result]]:
+    """Judge the runs, score them, and study their judgments."""
+    from cranfield import meta
+    from cranfield.evaluation.evaluation import score
+
+    if source.qrels is None or not source.runs:
+        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
+    refuse_given(("unjudged",), "is --lists here")
+    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
+    refuse_given(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
+    rel, compat = options.judging["rel"], options.judging["compat"]
+    wanted = wanted_measures(source.asked, rel, compat)
+    contributors = contributors_of(given["contributors"])
+    common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel or 1}
+    made = _traced(source, options)
+    for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
+        if len(there) < 2:
+            raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
+    judged = made.judged.condensed() if lists == ("condensed",) else made.judged
+    scores = score(judged, wanted)
+    scores.warn()
+    ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
+    of_pool = {"depth": given["pool_depth"], "others": given["others"]}
+    found: list[Result] = []
+    for unit, teams in ways.items():
+        with options.work(f"leaving out each {unit}", f"leave-one-{unit}-out") as work:
+            found.append(
+                meta.leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
+            )
+    shallower = {"pool_depth": given["pool_depth"], **common}
+    found.append(meta.pool_depths(made, None, wanted, given["depths"], **shallower))
+    return scores, found
+
+
+def _traced(source: ScoreInput, options: StudyOptions) -> TracedRuns:
+    from cranfield.meta.of_collections.pools import traced
+
+    judging = options.judging
+    reading = Reading.of(judging)
+    many = reading.runs(source.qrels, source.runs)
+    chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", *WORK)}
+    with progress_of(many) as progress:
+        return traced(many, reading.qrels(source.qrels), progress=progress, **chosen)
+
+
+def contributors_of(text: str) -> Any:
+    if text in {"all", "judged"}:
+        return None if text == "all" else text
+    try:
+        lines = Path(text).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"cannot be read: {(reason or '').lower()}", source=text) from error
+    return [line.strip() for line in lines if line.strip()]
+
+
+EPILOG = """\b
+Examples:
+  cranfield study pooling qrels.txt runs/*.xz -m AP -m nDCG@10 --budgets 50,100,200
+  cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
+  cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
+"""
+
+
+@command(
+    epilog=EPILOG,
+    first="measure methods budgets contributors teams lists test repeats resume table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@measures_option(("AP",))
+@study_option(
+    "pooling",
+    "methods",
+    "Methods of judging a pool, with commas between them.",
+    default="depth,RRF,Hedge,MTF,MaxMean",
+)
+@study_option(
+    "pooling",
+    "budgets",
+    "Judgments of each topic.  [default: 5,10,20,50,100,200,300,500,1000 below the largest topic]",
+    kind=Numbers(),
+)
+@option(
+    "--contributors",
+    default="judged",
+    show_default=True,
+    help="Runs that make the pool: judged, if their top documents down to --depth are; all; or a"
+    " file with their tags, one a line.",
+    type=READ,
+)
+@study_option("pooling", "teams", "Table of systems and their teams, to be left out together.")
+@study_option(
+    "pooling",
+    "others",
+    "Judgments of documents that no contributor pooled.",
+    kind=OneOf(("keep", "drop")),
+    default="keep",
+)
+@one_of(
+    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+)
+@study_option(
+    "pooling",
+    "test",
+    "How pairs of systems are compared, such as t+holm.",
+    "--test",
+    "test",
+    default="anova-2",
+)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@study_option(
+    "pooling",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
+@study_option(
+    "pooling",
+    "repeats",
+    "Repeats of methods that draw random numbers.",
+    kind=Repeats,
+    default=10,
+)
+@study_options()
+def pooling(
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    methods: str,
+    contributors: str,
+    lists: str,
+    options: StudyOptions,
+    **more: Any,
+) -> None:
+    """Judge a pool again by several methods, with smaller budgets.
+
+    How many relevant documents the first judgments find, how well the order of systems by them
+    agrees with that by all judgments, which significant differences stay, and what becomes of a
+    team whose own documents are taken away. --depth is that of the pool, by default 100; all runs
+    are scored to their end.
+    """
+    from cranfield import meta
+    from cranfield.assess.pools.orders import DEPTH
+    from cranfield.meta.of_collections.pooling import methods_of
+    from cranfield.meta.of_tests.fast_tests import read_choice
+
+    judging = options.judging
+    refuse_given(("unjudged",), "is --lists here")
+    refuse_given(OF_DOCUMENTS, "does not go with pools")
+    refuse_given(("max_grade", "topics_with_grade"), "cannot be combined with pools")
+    rel, compat = judging["rel"], judging["compat"]
+    wanted = wanted_measures(asked, rel, compat)
+    chosen = methods_of(methods)
+    choice = read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
+    refuse_resamples([choice])
+    options.check_table(meta.Pooling)
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
+    policies = {name: judging[name] for name in ("ties", "topics", "negative")}
+    with options.work("pooling") as work:
+        found = meta.pooling(
+            many,
+            reading.qrels(qrels),
+            wanted,
+            methods=chosen,
+            contributors=contributors_of(contributors),
+            lists=("raw", "condensed") if lists == "both" else lists,
+            depth=judging["depth"] or DEPTH,
+            rel=rel or 1,
+            seed=options.seed,
+            compat=compat,
+            **policies,
+            **more,
+            **work,
+        )
+    options.show(found)

@@ -1,0 +1,392 @@
+"""Studies of experiments: `study tests`, `study interleaving`, `study reproduction`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option, refuse_given
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    Reading,
+    alpha_option,
+    aspects_of,
+    measures_option,
+    missing_option,
+    wanted_measures,
+    without_reading,
+)
+from cranfield.cli.options.output import progress_of
+from cranfield.cli.options.scores import ScoreInput, score_input
+from cranfield.cli.study_options import StudyOptions, refuse_resamples, study_option, study_options
+from cranfield.meta.study_options import OneOf, Proportion, Repeats, Resamples, Sizes, Whole
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.result import Result
+
+
+EPILOG = """\b
+Examples:
+  cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
+  cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
+  cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
+  cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
+"""
+
+WHOLE = ("anova-1", "anova-2", "anova-2f")
+SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
+
+
+@command(
+    epilog=EPILOG,
+    first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
+)
+@score_input(
+    option(
+        "--measure",
+        "asked",
+        default="AP",
+        show_default=True,
+        help="The measure.",
+        callback=lambda context, option, measure: (measure,),
+    )
+)
+@option(
+    "--test",
+    "tests",
+    multiple=True,
+    help="A test, such as md2, t+holm or friedman; may be given several times.",
+)
+@option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
+@option(
+    "--shard-map", help="Table of documents and their shards, instead of random ones.", type=READ
+)
+@study_option(
+    "split_topics",
+    "sizes",
+    "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]",
+    kind=Sizes,
+)
+@study_option("split_topics", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@option(
+    "--false-alarms",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also count what tests find among systems made equal, N times.",
+)
+@study_option(
+    "false_alarms",
+    "null",
+    "How systems are made equal.",
+    kind=OneOf(("centred", "simulated", "swapped")),
+    default="centred",
+    goes_with="--false-alarms",
+)
+@option(
+    "--power",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also count what tests find of true differences, on topics drawn N times.",
+)
+@study_option(
+    "power_of_tests",
+    "population",
+    "Where those topics come from.",
+    kind=OneOf(("simulated", "resampled")),
+    default="simulated",
+    goes_with="--power",
+)
+@option("--only", "systems", multiple=True, help="Only this system, and others named so.")
+@study_option(
+    "split_topics", "teams", "Table of systems and their teams: each team by itself, too."
+)
+@alpha_option
+@missing_option(("error", "drop", "zero", "available"))
+@study_option(
+    "split_topics",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
+@study_options()
+def tests(
+    source: ScoreInput,
+    tests: tuple[str, ...],
+    shards: int | None,
+    shard_map: str | None,
+    sizes: list[int] | None,
+    repeats: int,
+    false_alarms: int | None,
+    null: str,
+    power: int | None,
+    population: str,
+    systems: tuple[str, ...],
+    teams: str | None,
+    options: StudyOptions,
+    **tested: Any,
+) -> None:
+    """See how far tests agree with themselves, and each other, on other topics.
+
+    Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
+    on both (Ferro and Sanderson 2022).
+    """
+    from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
+
+    if shards is not None and shard_map is not None:
+        raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
+    more = {meta.FalseAlarms: false_alarms, meta.PowerOfTests: power}
+    options.check_table(
+        meta.SplitStudy, *(kind for kind, number in more.items() if number is not None)
+    )
+    chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
+    # Before any file is read.
+    refuse_resamples([read_choice(one, **tested) for one in chosen])
+    whole, by_shard = _scores(source, shard_map or shards, options)
+    tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
+    split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
+    with options.work("splitting topics", "splits") as work:
+        splits = meta.split_topics(whole, chosen, **split, **tested, **work)
+    studies: list[Result] = [splits]
+    drawn: dict[str, Any] = {"sizes": splits.sizes, **tested}
+    real = [test for test in splits.tests if not is_bound(test)]
+    if false_alarms is not None:
+        with options.work("looking for false alarms", "false-alarms") as work:
+            studies.append(
+                meta.false_alarms(whole, real, null=null, repeats=false_alarms, **drawn, **work)
+            )
+    if power is not None:
+        with options.work("looking for true differences", "power") as work:
+            studies.append(
+                meta.power_of_tests(
+                    whole, real, population=population, repeats=power, **drawn, **work
+                )
+            )
+    options.show(*studies, each=True)
+
+
+def _scores(source: ScoreInput, shards: Any, options: StudyOptions) -> tuple[Any, Any]:
+    """Evaluate the runs, by shard too, or read the scores."""
+    if shards is None:
+        [whole] = source.scores(options.judging).values()
+        return whole, None
+    if source.score_files:
+        raise PolicyError("shards are of documents; --scores are judged already")
+    if source.qrels is None or not source.runs:
+        raise PolicyError("give QRELS and at least one RUN")
+    sharded = evaluated_shards(source, shards, options)
+    [by_shard] = sharded.values()
+    [whole] = sharded.whole.scores.values()
+    return whole, by_shard
+
+
+def evaluated_shards(source: ScoreInput, shards: Any, options: StudyOptions) -> Evaluation:
+    """Read each run once, and score it on the whole collection and on each shard."""
+    from cranfield.evaluation.of_runs import evaluate
+
+    refuse_given(OF_DOCUMENTS, "does not go with shards")
+    judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
+    rel, compat = judging.pop("rel"), judging.pop("compat")
+    reading = Reading.of(judging)
+    judging = without_reading(judging)
+    wanted = wanted_measures(source.asked, rel, compat)
+    many = reading.runs(source.qrels, source.runs)
+    judging |= {"shards": shards, "seed": options.seed, "compat": compat}
+    with progress_of(many) as progress:
+        found = evaluate(many, reading.qrels(source.qrels), wanted, progress=progress, **judging)
+    found.warn()
+    return found
+
+
+INTERLEAVING_EPILOG = """\b
+Examples:
+  cranfield study interleaving qrels.txt runs/*.xz -m nDCG@10
+  cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
+  cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
+"""
+
+
+@command(
+    epilog=INTERLEAVING_EPILOG,
+    first="measure methods users pairs impressions length power resume format table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@measures_option(("nDCG@10",))
+@study_option(
+    "interleaving_sensitivity",
+    "methods",
+    "Methods of interleaving, with commas between them; A/B tests are always done.",
+    default="Balanced,TeamDraft,Probabilistic,Optimised,PairwisePreference",
+)
+@study_option(
+    "interleaving_sensitivity",
+    "users",
+    "Simulated users, with commas between them.",
+    default="perfect,navigational,informational",
+)
+@study_option(
+    "interleaving_sensitivity",
+    "stop",
+    "Where users may stop.",
+    kind=OneOf(("examined", "clicked")),
+    default="examined",
+)
+@study_option(
+    "interleaving_sensitivity",
+    "pairs",
+    "Pairs of systems; of more, so many are drawn.",
+    kind=Whole(1),
+    default=50,
+)
+@study_option(
+    "interleaving_sensitivity",
+    "impressions",
+    "Simulated impressions of each topic.",
+    kind=Repeats,
+    default=1000,
+)
+@study_option(
+    "interleaving_sensitivity", "length", "Ranks that are shown.", kind=Whole(1, 100), default=10
+)
+@study_option(
+    "interleaving_sensitivity",
+    "power",
+    "Chance to find the better system.",
+    kind=Proportion,
+    default=0.8,
+)
+@alpha_option
+@study_options()
+def interleaving(
+    qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
+) -> None:
+    """Simulate users of pairs of systems: impressions needed, by interleaving and by A/B tests.
+
+    The share of wins and of ties tells how many impressions the sign test needs, and clicks a page
+    how many an A/B test does; signs are compared with those of an offline measure. With --rel,
+    users know two grades.
+    """
+    from cranfield import meta
+
+    judging = options.judging
+    unused = ("unjudged", "negative", "depth", "max_grade", "topics_with_grade", *OF_DOCUMENTS)
+    refuse_given(unused, "does not go with simulated users")
+    rel, compat = judging["rel"], judging["compat"]
+    wanted = wanted_measures(asked, rel, compat)
+    if len(wanted) != 1:
+        raise PolicyError("signs are compared with those of one measure")
+    options.check_table(meta.Sensitivity)
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
+    policies = {name: judging[name] for name in ("ties", "topics")}
+    with options.work("interleaving") as work:
+        found = meta.interleaving_sensitivity(
+            many,
+            reading.qrels(qrels),
+            wanted[0],
+            rel=rel,
+            seed=options.seed,
+            compat=compat,
+            **policies,
+            **more,
+            **work,
+        )
+    options.show(found)
+
+
+REPRODUCTION_EPILOG = """\b
+Examples:
+  cranfield study reproduction QRELS --original-baseline a.run --baseline b.run
+  cranfield study reproduction QRELS --original-baseline bm25.run --original-advanced new.run
+      --baseline my-bm25.run --advanced my-new.run -m AP -m nDCG@10
+  cranfield study reproduction QRELS --other-qrels other.txt --original-baseline bm25.run
+      --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
+"""
+
+
+@command(
+    epilog=REPRODUCTION_EPILOG,
+    first="original-baseline original-advanced baseline advanced other-qrels measure"
+    " test format table output rel compat",
+)
+@click.argument("qrels", type=READ)
+@option("--original-baseline", metavar="RUN", help="The baseline of the experiment.", type=READ)
+@option("--original-advanced", metavar="RUN", help="The system that is to be better.", type=READ)
+@option("--baseline", metavar="RUN", help="The baseline, repeated.", type=READ)
+@option("--advanced", metavar="RUN", help="The other system, repeated.", type=READ)
+@option(
+    "--other-qrels",
+    metavar="FILE",
+    help="Judgments of the repeated runs, where their collection is another.",
+    type=READ,
+)
+@measures_option(("AP", "nDCG@10", "P@10"))
+@option("--test", help="Of both sets of scores.  [default: t; with --other-qrels welch]")
+@study_option(
+    "reproduce",
+    "p",
+    "Persistence of rank-biased overlap.",
+    "--persistence",
+    kind=Proportion,
+    default=0.9,
+)
+@study_options(work=False)
+def reproduction(
+    qrels: str,
+    original_baseline: str | None,
+    original_advanced: str | None,
+    baseline: str | None,
+    advanced: str | None,
+    other_qrels: str | None,
+    asked: tuple[str, ...],
+    test: str | None,
+    persistence: float,
+    options: StudyOptions,
+) -> None:
+    """Measure how well an experiment was repeated.
+
+    On the same collection and topics it was reproduced: orders of documents, scores by topic, and
+    the effect of the advanced system are compared. On another collection (--other-qrels) it was
+    replicated: only distributions of scores and effects can be compared.
+    """
+    from cranfield import meta
+    from cranfield.meta.reproduction_result import check_test
+
+    refuse_given(("bad_runs",), "cannot be combined with runs that are needed by their roles")
+    originals = _given({"baseline": original_baseline, "advanced": original_advanced})
+    repeated = _given({"baseline": baseline, "advanced": advanced})
+    if not originals or set(originals) != set(repeated):
+        raise PolicyError(
+            "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
+            " four"
+        )
+    lacking = [] if other_qrels is None else ["order means", "orders"]
+    lacking += [] if len(originals) == 2 else ["effects"]
+    options.check_table(meta.Reproduction, without=lacking)
+    judging = dict(options.judging)
+    rel = judging.pop("rel")
+    reading, judging = Reading.of(judging), without_reading(judging)
+    subtopics = True if judging["intents"] is not None else None
+    judging["aspects"] = aspects_of(judging["aspects"])
+    wanted = wanted_measures(asked, rel, judging["compat"])
+    test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
+    common: dict[str, Any] = {"measures": wanted, "test": test, "seed": options.seed, **judging}
+    common["qrels"] = reading.qrels(qrels, subtopics)
+    sides = [
+        {role: reading.run(path) for role, path in side.items()} for side in (originals, repeated)
+    ]
+    if other_qrels is None:
+        options.show(meta.reproduce(*sides, p=persistence, **common))
+    else:
+        of_others = reading.qrels(other_qrels, subtopics)
+        options.show(meta.replicate(*sides, other_qrels=of_others, **common))
+
+
+def _given(runs: Mapping[str, str | None]) -> dict[str, str]:
+    return {role: path for role, path in runs.items() if path is not None}

@@ -1,0 +1,274 @@
+"""Studies of measures: `study measures`, `study scales`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, check_share
+from cranfield.cli.options.declaring import READ, command, on_command_line, option, refuse_given
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    alpha_option,
+    judged_runs,
+    measures_option,
+    missing_option,
+    wanted_measures,
+)
+from cranfield.cli.options.scores import ScoreInput, score_input
+from cranfield.cli.study_options import (
+    StudyOptions,
+    folder_name,
+    refuse_resamples,
+    study_option,
+    study_options,
+)
+from cranfield.meta.study_options import Flag, Numbers, OneOf, Repeats, Resamples
+
+if TYPE_CHECKING:
+    from cranfield.measures.base import Measure
+    from cranfield.result import Result
+    from cranfield.scores import Scores
+
+
+EPILOG = """\b
+Examples:
+  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 -m RR
+  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 --gold P@5
+  cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
+  cranfield study measures --scores scores.csv --test bootstrap --correction none
+"""
+
+DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
+
+
+@command(
+    epilog=EPILOG,
+    first="measure scores gold preferences test correction"
+    " sizes repeats coefficient table output jobs",
+)
+@score_input(measures_option(DEFAULT))
+@option(
+    "--gold",
+    multiple=True,
+    metavar="MEASURE",
+    help="A simple measure that is trusted: which measures are concordant with it? Several have"
+    " to agree all at once.",
+)
+@option(
+    "--preferences",
+    metavar="FILE",
+    help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
+    type=READ,
+)
+@study_option(
+    "predictive_power",
+    "majority",
+    "Join preferences for the same two runs into one.",
+    kind=Flag(),
+    default=False,
+)
+@study_option(
+    "discriminative_power",
+    "test",
+    "Test of pairs of systems.",
+    "--test",
+    default="randomisation",
+)
+@option("--correction", help="For many comparisons; by default the test's own.")
+@study_option("discriminative_power", "resamples", "Random samples.", kind=Resamples, default=5000)
+@alpha_option
+@missing_option(("error", "drop", "zero"), " by one of the measures")
+@study_option(
+    "swap_method",
+    "sizes",
+    "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]",
+    kind=Numbers(),
+)
+@study_option("swap_method", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@study_option(
+    "swap_method",
+    "bins",
+    "Where bins of differences begin.  [default: 0,0.01,...,0.2,0.25,... up to the largest]",
+    kind=Numbers(None),
+)
+@study_option(
+    "correlate",
+    "method",
+    "How orders of systems are compared.",
+    "--coefficient",
+    kind=OneOf(("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")),
+    default="tau",
+)
+@study_options()
+def measures(
+    source: ScoreInput,
+    gold: tuple[str, ...],
+    preferences: str | None,
+    majority: bool,
+    test: str,
+    correction: str | None,
+    resamples: int,
+    alpha: float,
+    missing: str | None,
+    sizes: list[int] | None,
+    repeats: int,
+    bins: list[float] | None,
+    coefficient: str,
+    options: StudyOptions,
+) -> None:
+    """Measure how good measures are.
+
+    Discriminative power, the swap method, and how far measures agree; with --gold the concordance
+    test, with --preferences predictive power (Sakai 2013, section 5).
+    """
+    from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import SIZES, TestChoice
+    from cranfield.scores.one_measure import aligned, complete
+
+    # Before any file is read.
+    check_share("alpha", alpha)
+    choice = TestChoice(test, correction, alpha, missing, resamples)
+    refuse_resamples([choice])
+    if majority and preferences is None:
+        raise PolicyError("--majority is of --preferences")
+    kinds: list[type[Result]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
+    kinds += [meta.Concordance] if gold else []
+    kinds += [meta.PredictivePower] if preferences is not None else []
+    options.check_table(*kinds)
+    every, own, golden = _scores(source, gold, options.judging)
+    notes: tuple[str, ...] = ()
+    if missing is not None:
+        # For all measures at once, so that all studies are of the same topics.
+        every, notes = complete(aligned(every), missing)
+        own = {name: every[name] for name in own}
+    # What is quick comes first: a wrong file of preferences is found at once.
+    quick: list[Result] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []
+    if golden:
+        quick.append(meta.concordance(every, golden))
+    if preferences:
+        quick.append(meta.predictive_power(own, preferences, majority=majority))
+    swaps = []
+    topics = len(next(iter(own.values())).topics)
+    drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
+    sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins}
+    for name, part in _folders(own).items():
+        with options.work(f"swaps by {name}", part) as work:
+            swaps.append(meta.swap_method(own[name], **sampling, seed=options.seed, **work))
+    tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
+    with options.work("discriminative power", "discriminative-power") as work:
+        power = meta.discriminative_power(
+            own, test=choice.test, correction=str(choice.correction), **tested, **work
+        )
+    left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
+    lines = [f"note: {note}" for note in notes]
+    options.show(power, *swaps, *quick, notes=lines, each=True, **left)
+
+
+def _scores(
+    source: ScoreInput, gold: Sequence[str | Measure], judging: Mapping[str, Any]
+) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
+    """Return the scores of all measures, of those asked for, and the names of the gold ones."""
+    asked = source.asked
+    if not source.score_files:
+        rel, compat = judging["rel"], judging["compat"]
+        asked = wanted_measures(asked, rel, compat)
+        gold = wanted_measures(gold, rel, compat) if gold else ()
+        judging = {**judging, "rel": None}
+    # Of names of the same measure the first one stays.
+    both: dict[str | Measure, str] = {}
+    for one in (*asked, *gold):
+        both.setdefault(one, one if isinstance(one, str) else one.label)
+    golden = list(dict.fromkeys(both[one] for one in gold))
+    found = replace(source, asked=[*both]).scores(judging, every=True)
+    # Scores need not say what they are of.
+    every = {name or "scores": one for name, one in found.items()}
+    named = not source.score_files or on_command_line("asked")
+    shown = dict.fromkeys(both[one] for one in asked)
+    names = shown if named else [name for name in every if name not in golden]
+    if golden and len(set(names) - set(golden)) < 2:
+        raise PolicyError("--gold compares two measures or more besides the gold ones")
+    return every, {name: every[name] for name in names}, golden
+
+
+def _folders(names: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in names:
+        folder = folder_name(f"swaps {name}")
+        again = sum(one == folder for one in found.values())
+        found[name] = f"{folder}-{again + 1}" if again else folder
+    return found
+
+
+SCALES_EPILOG = """\b
+Examples:
+  cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
+  cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
+"""
+
+
+@command(
+    epilog=SCALES_EPILOG,
+    first="measure cutoffs graded alpha rel compat resume format table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@option(
+    "--measure",
+    "asked",
+    multiple=True,
+    help="A measure without cutoff; by default those of the paper.",
+)
+@study_option(
+    "study_scales", "cutoffs", "Lengths of runs.", kind=Numbers(), default=(5, 10, 20, 30)
+)
+@option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
+@study_option(
+    "study_scales",
+    "ties",
+    "Ranks of runs that score alike.",
+    "--interval-ties",
+    kind=OneOf(("unique", "mid", "min", "max")),
+    default="unique",
+)
+@alpha_option
+@study_options(seed=False)
+def scales(
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    cutoffs: list[int],
+    graded: bool,
+    interval_ties: str,
+    alpha: float,
+    options: StudyOptions,
+) -> None:
+    """Measure what changes when measures are interval-scaled.
+
+    For each measure and its interval-scaled version: how well the orders of systems agree, and
+    which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
+    """
+    from cranfield import meta
+    from cranfield.meta.of_scales import MEASURES, TESTS, scale_options
+
+    judging = dict(options.judging)
+    rel = judging.pop("rel")
+    if graded and rel is not None:
+        raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+    if not graded:
+        refuse_given(("max_grade",), "requires --graded; without it grades are 0 and 1")
+    refuse_given(OF_DOCUMENTS, "does not go with all runs of a length")
+    options.check_table(meta.ScaleStudy)
+    # The least that can be asked for: before files are read, which takes a while.
+    scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    judged = judged_runs(qrels, runs, **judging)
+    if not graded:
+        judged = judged.binary(1 if rel is None else rel)
+    with options.work("scales") as work:
+        study = meta.study_scales(
+            judged, asked or MEASURES, cutoffs=cutoffs, ties=interval_ties, alpha=alpha, **work
+        )
+    options.show(study)

@@ -1,0 +1,235 @@
+"""Options of studies."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option, refuse_given
+from cranfield.cli.options.judging import judging_options, one_of
+from cranfield.cli.options.output import output_option, progress_bar, write_results
+from cranfield.meta.study_options import Flag, Numbers, OneOf, Share, Whole, kind_of
+from cranfield.result import ALL, WRITERS, Result, check_table, together
+
+if TYPE_CHECKING:
+    from cranfield.meta.of_tests.fast_tests import TestChoice
+    from cranfield.meta.work import Work
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+
+
+class NumberList(click.ParamType):  # type: ignore[type-arg]
+    """Numbers with commas between them: whole ones from a least one, or any."""
+
+    name = "text"
+
+    def __init__(self, least: int | None) -> None:
+        self.least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        kind = float if self.least is None else int
+        option = max(param.opts, key=len) if param is not None else "it"
+        try:
+            found = [kind(part) for part in value.split(",")]
+        except ValueError:
+            found = []
+        if found and (self.least is None or min(found) >= self.least):
+            return found
+        whole = f"whole numbers from {self.least}, such as 5,10,20"
+        wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
+        raise PolicyError(f"{option} takes {wanted}, not {value!r}")
+
+
+def refuse_resamples(choices: Collection[TestChoice]) -> None:
+    """Refuse --resamples where no test draws samples."""
+    if not any(one.draws for one in choices):
+        tests = ", ".join(one.label for one in choices)
+        refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
+
+
+class StudyOption(Option):
+    """An option of a study, which knows the function, its parameter and what that is declared as.
+
+    To ask the function itself would load it; tests hold both against each other.
+    """
+
+    def __init__(self, *names: Any, of: tuple[str, str, Any, Any], **options: Any) -> None:
+        super().__init__(*names, **options)
+        self.of = of
+
+
+def study_option(
+    study: str,
+    name: str,
+    text: str,
+    *flags: str,
+    kind: Any = None,
+    default: Any = None,
+    goes_with: str = "",
+) -> Decorator:
+    """Make an option for a parameter of a study: its kind and its default; the text is for people.
+
+    The study is a function of :mod:`cranfield.meta`; the kind is declared as there, or is a number
+    or text by the default. A default that the text tells is not shown again. Flags are what the
+    option is called, where that is not the name of the parameter.
+    """
+    kind = kind_of(kind) or kind
+    more: dict[str, Any] = {
+        "cls": StudyOption,
+        "of": (study, name, kind, default),
+        "goes_with": goes_with or (),
+    }
+    told = "[default:" in text or default is None
+    if isinstance(kind, Flag):
+        more["is_flag"] = True
+    elif isinstance(kind, Numbers):
+        more["type"] = NumberList(kind.least)
+        default = None if told else ",".join(map(str, default))
+    elif isinstance(kind, Whole):
+        more["type"] = click.IntRange(kind.least)
+    elif isinstance(kind, Share):
+        more["type"] = click.FloatRange(0, 1, min_open=True, max_open=True)
+    elif isinstance(kind, OneOf):
+        more["type"] = click.Choice(list(kind.names))
+    else:
+        more["type"] = float if isinstance(default, float) else str
+    shown = {} if told or isinstance(kind, Flag) else {"default": default, "show_default": True}
+    return option(*(flags or (f"--{name.replace('_', '-')}",)), help=text, **shown, **more)
+
+
+_SEED = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+_WORK = in_group(
+    "Work",
+    (
+        option(
+            "--resume",
+            metavar="DIR",
+            help="Keep finished parts here, and take those that are there already.",
+        ),
+    ),
+)
+_OUTPUT = in_group(
+    "Output",
+    (
+        one_of("--format", WRITERS, "How to write the tables.", "text"),
+        option(
+            "--table",
+            metavar="NAME",
+            help="One table of numbers only; all: every table for reading.",
+        ),
+        output_option,
+        option(
+            "--plot",
+            "chart",
+            help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json);"
+            " KIND=FILE where it has several (cranfield plot --list).",
+            type=WRITTEN,
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What a study was asked for besides its own options.
+
+    Its `judging` are options of reading and judging, with `jobs` and `rel`.
+    """
+
+    seed: int
+    resume: str | None
+    format: str
+    table: str | None
+    output: str | None
+    chart: str | None
+    judging: Mapping[str, Any]
+
+    @contextmanager
+    def work(self, what: str, part: str | None = None) -> Iterator[Work]:
+        """Show the progress of a study; a command that does several has a sub-folder for each."""
+        folder = self.resume
+        if folder is not None and part is not None:
+            folder = f"{folder}/{folder_name(part)}"
+        with progress_bar(what) as progress:
+            yield {
+                "jobs": self.judging.get("jobs") or 1,
+                "backend": self.judging.get("backend"),
+                "scheduler": self.judging.get("scheduler"),
+                "folder": folder,
+                "progress": progress,
+            }
+
+    def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
+        """Refuse a table or a chart that the studies cannot have, before they are done."""
+        if self.chart is not None:
+            from cranfield.reporting.charts.of_studies import chart_to_draw
+
+            chart_to_draw(self.chart, kinds)
+        if self.table is not None:
+            lacking = set(without)
+            names = (name for kind in kinds for name in kind.declared())
+            check_table(self.table, (name for name in names if name not in lacking))
+
+    def show(self, *studies: Result, **options: Any) -> None:
+        """Write the studies as it was asked for; see :func:`cranfield.result.together`."""
+        draw = None
+        if self.chart is not None:
+            from cranfield.reporting.charts.of_studies import draw_study
+
+            draw = functools.partial(draw_study, self.chart, studies)
+        # With one table there is nothing to say of studies that do not have it.
+        shown = [study for study in studies if self.table in (None, ALL, *study.frames())]
+        write_results(together(*shown, **options), self.format, self.table, self.output, draw)
+
+
+def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
+    """Add the options of studies, and those of reading and judging, to a command.
+
+    The command gets them together as `options`, which is :class:`StudyOptions`. There is one
+    `--jobs` for runs that are judged and for parts of the study.
+    """
+    added = ((_SEED,) if seed else ()) + (_WORK if work else ()) + _OUTPUT
+
+    def with_options(command: Command) -> Command:
+        @functools.wraps(command)
+        def collected(seed: int = 0, resume: str | None = None, **rest: Any) -> Any:
+            output = {name: rest.pop(name) for name in ("format", "table", "output", "chart")}
+            judging = {name: rest.pop(name) for name in JUDGING}
+            options = StudyOptions(seed, resume, judging=judging, **output)
+            return command(options=options, **rest)
+
+        wrapped: Any = judging_options(collected)
+        for each in reversed(added):
+            wrapped = each(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return with_options
+
+
+def _names_of(decorate: Decorator) -> tuple[str, ...]:
+    """Return the names of the parameters that a decorator adds."""
+
+    def nothing() -> None: ...
+
+    decorate(nothing)
+    return tuple(one.name for one in nothing.__click_params__)  # type: ignore[attr-defined]
+
+
+JUDGING = _names_of(judging_options)
+"""Parameters of reading and judging."""
+
+
+def folder_name(text: str) -> str:
+    """Make the name of a folder out of any text, such as `swaps-RBP-p-0.8-10`."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

@@ -1,1 +1,0 @@
-"""Intents: which of the things that a query may mean a document answers."""

@@ -1,0 +1,162 @@
+"""Policies of reading or judging, by the names that can be chosen; loads nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from numbers import Integral
+from typing import Any, Literal
+
+from cranfield.base.errors import PolicyError, check_choice, quoted
+
+FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
+"""Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
+
+SEPARATORS = ("auto", "tab", "blank")
+"""What may be between the columns of a text file; `auto` decides by line."""
+
+NUMBERS = ("auto", "ranks", "scores")
+"""What the number of a run of topic, document and number may be; `auto` decides by file."""
+
+OF_QRELS = frozenset({"prels", "xqrels"})
+"""Formats of judgments only."""
+
+OF_LINES = frozenset({"text", "trec", "ntcir"})
+"""Formats of runs that may have a header."""
+
+DUPLICATES = {
+    "error": "refuse duplicate documents of a topic",
+    "first": "keep the first in the input",
+    "last": "keep the last in the input",
+    "best": "keep the document with the highest score or grade, the first in the input if tied",
+}
+"""Policies for duplicate documents of a topic."""
+
+UNGRADED = {
+    "error": "refuse rows without a grade",
+    "drop": "skip rows without a grade; their documents are not judged",
+}
+"""Policies for rows of judgments without a grade."""
+
+
+Ties = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+Topics = Literal["qrels", "intersection", "run"]
+Unjudged = Literal["nonrelevant", "condensed"]
+Negative = Literal["judged", "unjudged"]
+Compat = Literal["trec_eval", "trec_eval-9", "trec_eval-10", "ndeval", "gdeval", "ntcireval", "cwl"]
+
+TIES = {
+    "trec": "score descending, then document id descending by bytes",
+    "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
+    "id-ascending": "score descending, then document id ascending by bytes",
+    "input": "score descending, then the order of the input",
+    "rank": "the rank column of the file, whatever the scores say",
+    "file": "the order of the input, whatever the scores and ranks say",
+}
+"""The policies for tied scores and what they do."""
+
+CHOICES: dict[str, dict[str, str]] = {
+    "ties": TIES,
+    "topics": {
+        "qrels": "every judged topic; one without results scores as an empty ranking does",
+        "intersection": "for each system the topics that it has results for and that are judged",
+        "run": "for each system the topics that it has results for, judged or not",
+    },
+    "unjudged": {
+        "nonrelevant": "an unjudged document counts as not relevant",
+        "condensed": "unjudged documents are removed, and those below move up",
+    },
+    "negative": {
+        "judged": "a grade below 0 is a judgment: not relevant",
+        "unjudged": "a grade below 0 marks a document as pooled but not judged",
+    },
+}
+"""Policies, their possible values (the first is the default) and what these do."""
+
+
+DEEPEST = 10**9
+"""No ranking is longer."""
+
+HIGHEST = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
+"""Policies that are a number from 1, or None, and the highest number."""
+
+ABOUT_NUMBERS = {
+    "depth": "how many ranks of each ranking count",
+    "max_grade": "highest grade of the scale, where measures depend on it",
+    "topics_with_grade": "only topics with a document of this grade or higher",
+}
+"""Policies that are a number, and what they do."""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """How rankings meet judgments; the defaults suit a comparison of systems on one collection.
+
+    Examples
+    --------
+    >>> Policies(ties="input").ties
+    'input'
+    >>> Policies(ties="random")
+    Traceback (most recent call last):
+        ...
+    cranfield.PolicyError: ties 'random' is none of trec, trec_eval-9, id-ascending, ...
+    """
+
+    ties: Ties = "trec"
+    topics: Topics = "qrels"
+    unjudged: Unjudged = "nonrelevant"
+    negative: Negative = "judged"
+    depth: int | None = None
+    max_grade: int | None = None
+    topics_with_grade: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            check_choice(name, value, choices)
+        for name, highest in HIGHEST.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise PolicyError(f"{name} {quoted(value)} is not an integer")
+            if not 1 <= int(value) <= highest:
+                what = "less than 1" if int(value) < 1 else f"more than {highest}"
+                raise PolicyError(f"{name} {quoted(value).strip(chr(39))} is {what}")
+            # Of NumPy too, but settings are written as JSON.
+            object.__setattr__(self, name, int(value))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the policies by name, as plain values."""
+        return asdict(self)
+
+
+PRESETS: dict[str, Policies] = {
+    "trec_eval": Policies(topics="intersection", negative="unjudged"),
+    "trec_eval-9": Policies(ties="trec_eval-9", topics="intersection", negative="unjudged"),
+    "trec_eval-10": Policies(topics="intersection", negative="unjudged"),
+    "ndeval": Policies(topics="intersection"),
+    "gdeval": Policies(topics="intersection"),
+    "ntcireval": Policies(ties="file"),
+    "cwl": Policies(ties="input", topics="intersection", depth=1000),
+}
+"""Policies of other programs, by name.
+
+A preset sets the policies and roundings of a program. It does not remove documents, as BEIR does
+with those whose id is that of the query, and does not include options of the program.
+
+`ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
+the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
+(`topics="qrels"`). `ntcireval` takes documents in the order of the file,
+and `cwl` ends rankings at rank 1000.
+
+`trec_eval-9` and `trec_eval-10` do what these versions do: 9 sorts scores as 32-bit floats, 10
+rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and rounds like 9.
+"""
+
+
+def policies(compat: str | None = None, **chosen: Any) -> Policies:
+    """Start from a preset, or the defaults, and change what is given."""
+    if compat is not None:
+        check_choice("compat", compat, PRESETS)
+    start = Policies() if compat is None else PRESETS[compat]
+    return replace(start, **{name: value for name, value in chosen.items() if value is not None})

@@ -1,0 +1,598 @@
+"""Shards: a partition of the documents, with runs judged shard by shard.
+
+The hashes of Python and polars change with the version, the machine or the process. They serve to
+look things up, and nothing that is kept may depend on them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Bools, Floats
+from cranfield.base.errors import CranfieldError, InputError, check_choice, check_whole, quoted
+from cranfield.base.text import counted
+from cranfield.collection.files.named_columns import DOC
+from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant
+from cranfield.collection.judged.each_run import JudgedRun, Progress, assembled, judge_each
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge_one, read_both, telling_order
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.keys import Indexed, Keys
+from cranfield.collection.policies import CHOICES, HIGHEST, Policies, policies
+from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.run import Run
+from cranfield.sources.columns import fitted, read_table, two_columns
+from cranfield.sources.schemas import FRAMES, Column, Schema
+from cranfield.sources.values import ID
+
+_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+
+_BLOCK = 1 << 16
+"""Strings hashed at a time, so that memory stays bounded."""
+
+
+def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
+    r"""Hash each string's UTF-8 bytes under a key of 128 bits, given as two halves.
+
+    A string is cut into words \(m\) of 8 bytes, little-endian, the last one filled up with zeros
+    and with the string's length in its highest byte. Four words of state go through two rounds a
+    word, and four rounds at the end:
+
+    .. math:: v_3 \leftarrow v_3 \oplus m, \quad \mathrm{round}^2, \quad
+        v_0 \leftarrow v_0 \oplus m; \qquad v_2 \leftarrow v_2 \oplus 255, \quad
+        \mathrm{round}^4, \quad h = v_0 \oplus v_1 \oplus v_2 \oplus v_3
+
+    Source: Aumasson and Bernstein (2012), SipHash: a fast short-input PRF.
+    """
+    out = np.empty(len(texts), dtype=np.uint64)
+    for start in range(0, len(texts), _BLOCK):
+        part = texts.slice(start, _BLOCK)
+        # One string of all strings gives their bytes without a Python object for each.
+        data = np.frombuffer(str(part.str.join("").item()).encode() + bytes(8), dtype=np.uint8)
+        lengths = part.str.len_bytes().to_numpy().astype(np.int64)
+        out[start : start + _BLOCK] = _hashes(data, lengths, key)
+    return out
+
+
+def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]) -> Keys:
+    """Hash strings that stand one after the other, those of equally many words at a time."""
+    begins = np.cumsum(lengths) - lengths
+    # A word begins at each byte.
+    words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
+    whole = lengths // 8
+    out = np.empty(lengths.size, dtype=np.uint64)
+    for number in np.flatnonzero(np.bincount(whole)).tolist():
+        rows = np.flatnonzero(whole == number)
+        at, length = begins[rows], lengths[rows]
+        state = [
+            np.full(rows.size, word ^ key[half % 2], dtype=np.uint64)
+            for half, word in enumerate(_START)
+        ]
+        for _ in range(number):
+            _absorb(state, words[at].astype(np.uint64, copy=False))
+            at = at + 8
+        rest = (length % 8).astype(np.uint64) * np.uint64(8)
+        # What belongs to the next string is cut off.
+        last = words[at] & ((np.uint64(1) << rest) - np.uint64(1))
+        _absorb(state, last | ((length & 255).astype(np.uint64) << np.uint64(56)))
+        state[2] ^= np.uint64(255)
+        for _ in range(4):
+            _round(state)
+        out[rows] = state[0] ^ state[1] ^ state[2] ^ state[3]
+    return out
+
+
+def _absorb(state: list[Keys], word: Keys) -> None:
+    state[3] ^= word
+    _round(state)
+    _round(state)
+    state[0] ^= word
+
+
+def _round(state: list[Keys]) -> None:
+    a, b, c, d = state
+    _mix(a, b, 13)
+    _mix(c, d, 16)
+    _turn(a, 32)
+    _mix(a, d, 21)
+    _mix(c, b, 17)
+    _turn(c, 32)
+
+
+def _mix(a: Keys, b: Keys, bits: int) -> None:
+    a += b
+    _turn(b, bits)
+    b ^= a
+
+
+def _turn(word: Keys, bits: int) -> None:
+    over = word >> np.uint64(64 - bits)
+    word <<= np.uint64(bits)
+    word |= over
+
+
+Shards = NDArray[np.int32]
+"""Shard of each document, as an index into the labels; -1 for a document that is in none."""
+
+_DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
+
+MOST_SHARDS = 10_000
+"""More would each hold next to nothing of what is judged."""
+
+
+class Sharding(ABC):
+    """A partition of documents into shards, made by :func:`random_shards` or :func:`read_shards`.
+
+    Attributes
+    ----------
+    labels
+        The shards' names, in order.
+    """
+
+    labels: tuple[str, ...]
+
+    @abstractmethod
+    def _of(self, docs: pl.Series) -> Shards: ...
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return what makes the partition, as plain values."""
+
+    def of(self, docs: Iterable[str] | pl.Series) -> Shards:
+        """Find the shard of each document.
+
+        Parameters
+        ----------
+        docs
+            Ids: a polars column, such as `run.docs`, or any iterable.
+
+        Returns
+        -------
+        array
+            Indices into `labels`; -1 for a document that is in no shard.
+
+        Raises
+        ------
+        InputError
+            For what is no id.
+        """
+        if not isinstance(docs, pl.Series):
+            listed = [docs] if isinstance(docs, str) else list(docs)
+            docs = pl.Series(listed, dtype=pl.String) if not listed else _typed({"doc": listed})
+        elif docs.dtype != pl.String or docs.null_count():
+            docs = _typed({"doc": docs})
+        return self._of(docs)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class RandomShards(Sharding):
+    r"""Shards drawn at random, each document on its own: see :func:`random_shards`.
+
+    Attributes
+    ----------
+    shards
+        Number of shards S.
+    seed, sampling
+        What the partition is drawn from.
+    """
+
+    shards: int
+    seed: int = 0
+    sampling: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("the number of shards", self.shards, 1, MOST_SHARDS)
+        check_whole("the seed", self.seed, 0)
+        check_whole("sampling", self.sampling, 0)
+
+    @property
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The shards' numbers, from 1."""
+        return tuple(str(k + 1) for k in range(self.shards))
+
+    @cached_property
+    def key(self) -> tuple[int, int]:
+        """The 128-bit key of the hash, in two halves."""
+        drawn = np.random.SeedSequence(
+            int(self.seed), spawn_key=(int(self.shards), int(self.sampling))
+        )
+        first, second = drawn.generate_state(2, np.uint64).tolist()
+        return first, second
+
+    def _of(self, docs: pl.Series) -> Shards:
+        return (siphash(docs, self.key) % np.uint64(self.shards)).astype(np.int32)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the number of shards, the seed and the sampling."""
+        return {
+            "shards": int(self.shards),
+            "shard seed": int(self.seed),
+            "shard sampling": int(self.sampling),
+        }
+
+
+def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomShards:
+    r"""Partition all documents at random.
+
+    The shard of a document d follows from its id alone:
+
+    .. math:: \mathrm{shard}(d) = \mathrm{SipHash}_{key}(d) \bmod S, \quad
+        key = \mathrm{SeedSequence}(seed, (S, sampling))
+
+    So it does not depend on the order of the input, on which runs are there, or on which documents
+    they retrieved, and it is the same with any version of any program. Each document is in each
+    shard with probability 1/S, independently of all others: the sizes of shards are binomial, and
+    not exactly equal. Other seeds, samplings and numbers of shards have independent partitions.
+
+    Source: Voorhees, Samarov and Soboroff (2017), Using replicates in information retrieval
+    evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
+    estimation by using shards, who draw their partitions uniformly too.
+
+    Parameters
+    ----------
+    shards
+        Number of shards S, from 1 to 10,000.
+    seed
+        A whole number from 0.
+    sampling
+        Number of the partition among several of the same seed, from 0.
+
+    Returns
+    -------
+    RandomShards
+        The partition; its shards are called 1 to S.
+
+    Raises
+    ------
+    PolicyError
+        For numbers out of their range.
+
+    Examples
+    --------
+    >>> thirds = random_shards(3, seed=7)
+    >>> thirds.of(["FT934-5418", "FBIS3-10082", "LA122989-0063"]).tolist()
+    [1, 2, 2]
+    """
+    return RandomShards(shards, seed, sampling)
+
+
+def _typed(table: Mapping[str, Any]) -> pl.Series:
+    return fitted(table, _DOCUMENTS, "documents").frame["doc"]
+
+
+_SHARDS = Schema(
+    "table of shards",
+    (DOC, Column("shard", ID)),
+    called="shards",
+    formats=FRAMES,
+    tuples=None,
+    mapping=two_columns("doc", "shard"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GivenShards(Indexed, Sharding):
+    """Shards from a table: see :func:`read_shards`.
+
+    `labels` are in order of number when all are numbers, else sorted; `codes` index them by
+    document, and each document is there once.
+    """
+
+    labels: tuple[str, ...]
+    docs: pl.Series
+    codes: Shards
+    name: str = "shards"
+
+    def _of(self, docs: pl.Series) -> Shards:
+        asked, rows = self._index.pairs(docs)
+        out = np.full(len(docs), -1, dtype=np.int32)
+        out[asked] = self.codes[rows]
+        return out
+
+    def describe(self) -> dict[str, Any]:
+        """Return the number of shards and where they came from."""
+        return {"shards": len(self.labels), "shards from": self.name}
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'shard')}, {counted(len(self.docs), 'document')}"
+        return f"GivenShards({size})"
+
+
+def read_shards(data: Any) -> GivenShards:
+    """Read which shard each document is in.
+
+    Parameters
+    ----------
+    data
+        A dict `{document: shard}`, a data frame of any library, or the path of a file with named
+        columns: CSV, TSV or Parquet by its suffix, packed or not. The columns are `doc` and
+        `shard`, or other usual names for them, such as `docno`; others are not looked at.
+
+    Returns
+    -------
+    GivenShards
+        The partition. Shards are in order of number when all are numbers, else sorted by name.
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, lacks a column, or has a document twice.
+
+    Examples
+    --------
+    >>> parts = read_shards({"d1": "news", "d2": "law", "d3": "news"})
+    >>> parts.labels, parts.of(["d1", "d2", "d9"]).tolist()
+    (('law', 'news'), [1, 0, -1])
+    """
+    if isinstance(data, GivenShards):
+        return data
+    table = read_table(data, _SHARDS)
+    docs, names = table.frame["doc"], table.frame["shard"]
+    table.refuse(docs.is_duplicated(), lambda row: "document twice in the shards")
+    labels = topic_order(names.unique().to_list())
+    codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int32)
+    return GivenShards(tuple(labels), docs.rechunk(), codes.to_numpy(), table.source)
+
+
+def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
+    """Take a number of shards to draw at random, a partition as it is, or read one."""
+    if isinstance(shards, Sharding):
+        return shards
+    if isinstance(shards, (int, float, np.number)):
+        return random_shards(shards, seed, sampling)  # type: ignore[arg-type]
+    return read_shards(shards)
+
+
+UNMAPPED = {
+    "error": "refuse runs and judgments with a document that is in no shard",
+    "drop": "leave such documents out of every shard, and count them",
+}
+"""The policies for documents that are in no shard, and what they do."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedShards(Scorable):
+    """Runs judged on the shards of one partition.
+
+    Attributes
+    ----------
+    sharding
+        The partition.
+    shards
+        The judged runs of each shard. All have the same topics and systems.
+    lost
+        Documents in no shard that were left out: how many each system had retrieved, by system.
+    lost_judgments
+        How many judgments were left out for the same reason.
+    rel
+        Lowest grade that makes a document relevant when topics are looked at for one; None for
+        that of each measure.
+    """
+
+    sharding: Sharding
+    shards: tuple[JudgedRuns, ...]
+    lost: Mapping[str, int]
+    lost_judgments: int
+    rel: int | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, in order."""
+        return self.shards[0].topics
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in order."""
+        return self.shards[0].systems
+
+    @property
+    def shard_labels(self) -> tuple[str, ...]:
+        """The shards' names, in order."""
+        return self.sharding.labels
+
+    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+        """Return the scores by shard; NaN where a topic has no relevant document in a shard."""
+        # A copy, so that what measures keep for each other is gone when they are done.
+        copies = (replace(judged, views={}) for judged in self.shards)
+        by_shard = [judged.scores_by(measures) for judged in copies]
+        return [
+            np.where(self._gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
+            for measure, *values in zip(measures, *by_shard, strict=True)
+        ]
+
+    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+        """Return the policies, the partition, and how many cells it leaves without a score."""
+        gaps = self._gaps(measure)
+        return {
+            **self.shards[0].settings_for(measure),
+            **self.sharding.describe(),
+            "shard labels": list(self.sharding.labels),
+            "relevant from": self._relevant_from(measure),
+            "cells": gaps.size,
+            "cells without scores": int(gaps.sum()),
+            "judgments in no shard": self.lost_judgments,
+            "documents in no shard": sum(self.lost.values()),
+        }
+
+    def _relevant_from(self, measure: Scorer) -> int:
+        return lowest_relevant(measure) if self.rel is None else int(self.rel)
+
+    def _gaps(self, measure: Scorer) -> Bools:
+        """What every system lacks alike; shape (topics, shards)."""
+        low = self._relevant_from(measure)
+        bases = [judged.recall_base(low) for judged in self.shards]
+        return np.asarray(np.concatenate(bases, axis=1) == 0)
+
+    def counts(self) -> pl.DataFrame:
+        """Count what each shard has.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row a shard: `shard`, `judgments`, `relevant` (judgments of grade 1 or higher),
+            `topics` (with one of these), and `retrieved` (documents of all systems and topics).
+        """
+        relevant = [judged.recall_base() for judged in self.shards]
+        return pl.DataFrame(
+            {
+                "shard": pl.Series(self.sharding.labels, dtype=pl.String),
+                "judgments": [judged.judgments.grade.size for judged in self.shards],
+                "relevant": [int(base.sum()) for base in relevant],
+                "topics": [int((base > 0).sum()) for base in relevant],
+                "retrieved": [int(judged.retrieved.sum()) for judged in self.shards],
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """The judgments by shard."""
+
+    sharding: Sharding
+    qrels: tuple[Qrels, ...]
+    unmapped: int
+
+
+def judge_shards(
+    runs: Any,
+    qrels: Any,
+    shardings: Sequence[Sharding],
+    *,
+    unmapped: str = "error",
+    measures: Iterable[Scorer] = (),
+    rel: int | None = None,
+    compat: str | None = None,
+    jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
+    """Turn the rankings of runs into grades, on the whole collection and on each shard of it."""
+    chosen = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *HIGHEST)})
+    check_choice("unmapped", unmapped, UNMAPPED)
+    reading = {k: options[k] for k in ("system", "columns", "duplicates") if k in options}
+    with telling_order(runs, qrels, **reading):
+        many, read = read_both(runs, qrels, **options)
+    whole = read.flat()
+    least = 0 if chosen.negative == "unjudged" else -(2**31)
+    lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
+    grades = sorted({max(grade, least) for grade in lowest or {1}})
+    splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
+
+    of_run = _OfRun(whole, splits, unmapped, chosen)
+    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    shared = (whole, *(part for split in splits for part in split.qrels))
+    with telling_order(runs, qrels, **reading):
+        names, found = judge_each(many, shared, of_run, progress, **where)
+
+    def together(
+        parts: Sequence[JudgedRun], judgments: Qrels, labels: Sequence[str] | None = None
+    ) -> JudgedRuns:
+        judged = assembled(names, parts, judgments, chosen, labels=labels).read_as(many.settings)
+        highest = replace(judged.judgments, max_grade=chosen.max_grade or max(whole.max_grade, 0))
+        judged = replace(judged, judgments=highest, views={})
+        return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+    on_all = together([part for part, _ in found], whole)
+    labels = None if chosen.topics_with_grade is None else on_all.topics
+    sharded = []
+    for s, split in enumerate(splits):
+        shards = tuple(
+            together([by_sharding[s][0][k] for _, by_sharding in found], judgments, labels)
+            for k, judgments in enumerate(split.qrels)
+        )
+        lost = [by_sharding[s][1] for _, by_sharding in found]
+        by_name = dict(zip(names, lost, strict=True))
+        sharded.append(JudgedShards(split.sharding, shards, by_name, split.unmapped, rel))
+        for _, by_sharding in found:
+            # Many partitions would otherwise be in memory twice.
+            by_sharding[s][0].clear()
+    return on_all, tuple(sharded)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRun:
+    """How a run is judged: on the whole collection, and on the shards of each partition."""
+
+    whole: Qrels
+    splits: Sequence[_Split]
+    unmapped: str
+    chosen: Policies
+
+    def __call__(
+        self, run: Run, stem: str | None
+    ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
+        part = judge_one(run, stem, self.whole, self.chosen)
+        top = _top(run, self.chosen)
+        return part, [_parts(top, part, one, self.unmapped, self.chosen) for one in self.splits]
+
+
+def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
+    """Give each shard its judgments, and see that each has something relevant."""
+    shard = sharding.of(qrels.docs)
+    lost = shard < 0
+    if unmapped == "error" and lost.any():
+        row = int(np.flatnonzero(lost)[0])
+        raise _in_no_shard(qrels, row, int(lost.sum()), "judgment")
+    number = len(sharding)
+    for grade in grades:
+        relevant = qrels.grades >= grade
+        count = np.bincount(shard[relevant & ~lost], minlength=number)
+        empty = np.flatnonzero(count == 0)
+        if empty.size:
+            documents = counted(qrels.docs.gather(np.flatnonzero(relevant)).n_unique(), "document")
+            raise CranfieldError(
+                f"shard {quoted(sharding.labels[empty[0]])} has no relevant document of any topic"
+                f" ({counted(number, 'shard')}, {documents} of grade {grade} or higher);"
+                " take fewer shards"
+            )
+    return _Split(
+        sharding, tuple(qrels.restricted(shard == k) for k in range(number)), int(lost.sum())
+    )
+
+
+def _top(run: Run, chosen: Policies) -> Run:
+    """Cut the rankings off at the depth that counts."""
+    if chosen.depth is None:
+        return run
+    ranks = order_of(run, chosen.ties).ranks_of(np.arange(len(run)))
+    return run.restricted(ranks <= chosen.depth)
+
+
+def _parts(
+    run: Run, whole: JudgedRun, split: _Split, unmapped: str, chosen: Policies
+) -> tuple[list[JudgedRun], int]:
+    """Judge a run on each shard; also count its documents that are in none."""
+    shard = split.sharding.of(run.docs)
+    lost = shard < 0
+    number = int(lost.sum())
+    if unmapped == "error" and number:
+        raise _in_no_shard(run, int(np.flatnonzero(lost)[0]), number, "document")
+    parts = []
+    for k, judgments in enumerate(split.qrels):
+        part = judge_one(run.restricted(shard == k), whole.stem, judgments, chosen)
+        extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
+        # A system that has a topic has it in every shard, also where it retrieved nothing.
+        parts.append(replace(part, has=whole.has, extra=extra))
+    return parts, number
+
+
+def _in_no_shard(table: Run | Qrels, row: int, number: int, what: str) -> InputError:
+    return table.origin.wrong(
+        f"{counted(number, what)} in no shard; unmapped='drop' leaves out such documents",
+        row,
+        table.topics[table.codes[row]],
+        table.docs[row],
+    )

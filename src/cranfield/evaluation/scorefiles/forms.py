@@ -1,0 +1,620 @@
+"""The forms of tables of scores: lines, JSON, frames, wide or long tables."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.text import some_of
+from cranfield.evaluation.scorefiles.cells import (
+    AGGREGATE,
+    COLUMNS,
+    CUTOFF,
+    LOOKED_AT,
+    NO_NAMES,
+    Entry,
+    ScorePart,
+    ScoreSource,
+    are_measures,
+    decimal_comma,
+    label_in,
+    like_a_measure,
+    measure_of,
+    no_score,
+    numeric,
+    part_of,
+    role_of,
+    roles,
+)
+from cranfield.scores import Scores
+from cranfield.sources.columns import Columns, columns_of_frame, parquet_frame, reading_parquet
+from cranfield.sources.schemas import SUMMARIES, Schema, spelt
+from cranfield.sources.text import json_lines, lines_of, parsed_json
+from cranfield.sources.values import is_number
+
+RUNID = "runid"
+"""What trec_eval prints as the measure of the line that names the run."""
+
+
+class Row(NamedTuple):
+    """The cells of a line, and its number."""
+
+    cells: list[str]
+    line: int
+
+
+def cells_of(line: str) -> list[str]:
+    """Cut a line at its tabs, or at any blanks; names may have blanks between tabs."""
+    cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
+    return cells if len(cells) in {3, 4} else line.split()
+
+
+def looks_like_lines(head: str) -> bool:
+    """Tell whether this is a line with a score, rather than the head of a table."""
+    cells = cells_of(head)
+    if not 2 <= len(cells) <= 4 or not cells[0] or role_of(cells[0]) == "topic":
+        return False
+    if cells[0] == RUNID or "\t" not in head:
+        return True
+    return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
+
+
+def from_lines(text: str, source: ScoreSource) -> ScorePart:
+    """Read lines of measure, topic and value, in this order or with the topic first.
+
+    Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
+    else the file does.
+    """
+    rows = [Row(cells_of(line), number) for number, line in lines_of(text)]
+    wide = len(rows[0].cells) == 4
+    wanted = 4 if wide else 3
+    for cells, line in rows:
+        if len(cells) != wanted:
+            raise InputError(
+                f"{len(cells)} columns, not {wanted}: measure, topic and value, as trec_eval -q"
+                " or ir_measures --by_query print them",
+                line=line,
+            )
+    if wide:
+        return part_of(_entry(row, 2, 1, row.cells[0]) for row in rows)
+    kind, topic = _order(rows, source.requested)
+    named = _with_systems(rows, kind, topic, source.stem)
+    return part_of(_entry(row, kind, topic, system) for row, system in named)
+
+
+def _entry(row: Row, kind: int, topic: int, system: str) -> Entry:
+    cells, line = row
+    return Entry(
+        label_in(cells[kind], "measure", line),
+        label_in(cells[topic], "topic", line),
+        label_in(system, "system", line),
+        None,
+        cells[-1],
+        line,
+    )
+
+
+def _may_be_a_measure(name: str) -> bool:
+    return bool(like_a_measure(name) or measure_of(name) is not None or CUTOFF.search(name))
+
+
+def _order(rows: Sequence[Row], requested: Sequence[str]) -> tuple[int, int]:
+    """Return the places of the measure and the topic: trec_eval and ir_measures differ."""
+    columns = [list(dict.fromkeys(row.cells[k] for row in rows)) for k in (0, 1)]
+    signs = [
+        [AGGREGATE not in names for names in columns],
+        [any(map(_may_be_a_measure, islice(names, LOOKED_AT))) for names in columns],
+        [not {*requested}.isdisjoint(names) for names in columns],
+        [not all(map(numeric, names)) for names in columns],
+        [len(names) == 1 for names in columns],
+    ]
+    for first, second in signs:
+        if first != second:
+            return (0, 1) if first else (1, 0)
+    raise InputError(
+        f"it is not clear which column has the measures: {quoted(columns[0][0])} or"
+        f" {quoted(columns[1][0])}? Name the measure to take, or give a table with a head"
+    )
+
+
+def _with_systems(
+    rows: Sequence[Row], kind: int, topic: int, stem: str
+) -> Iterator[tuple[Row, str]]:
+    """Give each line by topic its system, by the lines before or after it that name the runs."""
+    named = [row for row in rows if row.cells[kind] == RUNID]
+    if len(named) <= 1:
+        system = named[0].cells[2] if named else stem
+        yield from ((row, system) for row in rows if row.cells[topic] != AGGREGATE)
+        return
+    runs: list[tuple[str, list[Row]]] = []
+    pending: list[Row] = []
+    runs_come_first = rows[0].cells[kind] == RUNID
+    for row in rows:
+        if row.cells[kind] == RUNID:
+            runs.append((row.cells[2], [] if runs_come_first else pending))
+            pending = []
+        elif row.cells[topic] != AGGREGATE:
+            (runs[-1][1] if runs_come_first else pending).append(row)
+    if pending or not all(own for _, own in runs):
+        if not pending and not any(own for _, own in runs):
+            return
+        raise InputError(
+            "it is not clear which lines are of which run; give a file a run, or a table"
+            " (cranfield evaluate --by-topic --format csv)"
+        )
+    for system, own in runs:
+        yield from ((row, system) for row in own)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A table: names of the columns, rows, and the line of each row where there are lines.
+
+    decimal: what stands before the decimals of a number that is text.
+    """
+
+    source: ScoreSource
+    names: list[str]
+    rows: list[list[Any]]
+    lines: Sequence[int | None]
+    decimal: str = "."
+
+    def column(self, k: int) -> list[Any]:
+        return [row[k] for row in self.rows]
+
+    def labels(self, k: int, what: str) -> list[str]:
+        """Return the cells of a column as names; none may be empty."""
+        known: dict[str, str] = {}
+        found = []
+        for row, line in zip(self.rows, self.lines, strict=True):
+            # A few names fill long columns.
+            cell = row[k]
+            label = known.get(cell) if isinstance(cell, str) else None
+            if label is None:
+                label = label_in(cell, what, line)
+                if isinstance(cell, str):
+                    known[cell] = label
+            found.append(label)
+        return found
+
+    def score(self, row: int, k: int) -> Any:
+        """Return a cell that holds a score, with a point before the decimals."""
+        cell = self.rows[row][k]
+        if self.decimal == "," and decimal_comma(cell):
+            return str(cell).replace(",", ".")
+        return cell
+
+
+def from_table(table: ScoreTable) -> ScorePart:
+    """Find out whether a table is wide or long, and take its scores.
+
+    Columns of other names are left out of a long table, and are systems or measures in a wide one,
+    except columns of text. Raises an `InputError` where the head leaves open which column is which.
+    """
+    place = roles(table.names)
+    others = [k for k in range(len(table.names)) if k not in place.values()]
+    if not {"system", "score"} <= place.keys():
+        others = _with_names(table, others, topic_is_first="topic" not in place)
+    if "system" in place and "score" not in place:
+        names = [table.names[k] for k in others if not _is_text(table, k)]
+        if _holds_scores(table, place["system"]) and not _are_measures(table, names):
+            others = sorted([*others, place.pop("system")])
+    topics = _topics(table, place, others)
+    if "topic" not in place and topics is not None:
+        others = others[1:]
+    numbers = [name for k in others if is_number(name := table.names[k])]
+    if any(not one.strip("+-").isdigit() for one in numbers) or (numbers and "system" in place):
+        raise InputError(
+            f"expected names of columns in the first line, got numbers ({some_of(numbers, 3)});"
+            " write a line of names above the scores, and topics in rows"
+        )
+    topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
+    if "system" not in place and "score" in place:
+        if others and "topic" in place:
+            raise InputError(
+                f"has scores in {quoted(table.names[place['score']])}, but no column of systems;"
+                f" what is {quoted(table.names[others[0]])}?"
+            )
+        if "topic" not in place:
+            others = sorted([*others, place.pop("score")])
+    text = [k for k in others if _is_text(table, k)]
+    if "score" not in place and len(text) < len(others):
+        others = [k for k in others if k not in text]
+        if text:
+            unused = some_of([quoted(table.names[k]) for k in text], 5)
+            warn(f"{table.source.name}: columns not used: {unused}; they hold text, not scores")
+    if "score" in place:
+        schema = Schema("table of scores", tuple(COLUMNS.values()))
+        columns = Columns.of_rows(table.names, table.rows, table.source.name)
+        columns.tell_unused(schema, [*place.values()])
+    return part_of(_entries(table, place, others, topics))
+
+
+def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
+    """Leave out numbers of rows and what is empty; any other column needs a name."""
+    kept = []
+    for k in others:
+        cells = table.column(k)
+        if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
+            kept.append(k)
+        elif not all(map(no_score, cells)) and not _all_different(cells):
+            raise InputError(f"column {k + 1} has no name, so it is no system")
+    return kept
+
+
+def _all_different(cells: Sequence[Any]) -> bool:
+    """Tell whether there are whole numbers, none of them twice."""
+    if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
+        return False
+    return len({int(float(cell)) for cell in cells}) == len(cells)
+
+
+def _are_measures(table: ScoreTable, names: Sequence[str]) -> bool:
+    return are_measures(names, table.source.requested, "columns")
+
+
+def _holds_scores(table: ScoreTable, k: int) -> bool:
+    return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
+
+
+def _is_text(table: ScoreTable, k: int) -> bool:
+    """Return True for a column with values, none of which resembles a number."""
+    cells = [cell for cell in table.column(k) if not no_score(cell)]
+    return bool(cells) and not any(
+        numeric(cell) or _NUMBER_LIKE.match(str(cell).strip()) for cell in cells
+    )
+
+
+_NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
+
+
+def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
+    """Return the topic of each row; None where there are none, and rows are to be numbered."""
+    if "topic" in place:
+        if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
+            return table.labels(place["topic"], "topic")
+        others.insert(0, place.pop("topic"))
+    named = [role for role in ("system", "measure", "shard") if role in place]
+    if named and not (others and others[0] == 0 and not table.names[0]):
+        raise InputError(
+            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
+            " topics; values over all topics cannot be compared: a row is a topic, as in write_csv"
+            " of Scores or in cranfield evaluate --by-topic"
+        )
+    if not others or others[0] != 0:
+        return None
+    name, cells = table.names[0], table.column(0)
+    if spelt(name) in NO_NAMES:
+        topics = table.labels(0, "topic")
+        if are_measures(topics, table.source.requested):
+            raise InputError(
+                f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
+                " transpose the table, so that the measures are columns"
+            )
+        return topics
+    given = [cell for cell in cells if not no_score(cell)]
+    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
+    if given and not numbers:
+        return table.labels(0, "topic")
+    if numbers < len(given):
+        raise InputError(
+            f"the first column, {quoted(name)}, has numbers and text; call it topic if it names"
+            " the topics"
+        )
+    # Numbers of topics would pass as scores of one more system.
+    if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
+        raise InputError(
+            f"the first column, {quoted(name)}, has another whole number in each row; call it"
+            " topic if these are topics, or put a column topic before it if they are scores"
+        )
+    return None
+
+
+_STATISTIC = re.compile(r"(.*[\W_])?(p[\W_]?values?|std|stdev|stderr|sd)", re.IGNORECASE)
+_NUMBER_OF = re.compile(r"(.*[\W_])?(ranks?|fold|seed|split)", re.IGNORECASE)
+
+
+def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
+    """Warn of columns that are read as systems although their names look like statistics."""
+    doubtful = [
+        quoted(name)
+        for k in columns
+        if spelt(name := table.names[k]) in SUMMARIES
+        or _STATISTIC.fullmatch(name)
+        or (_NUMBER_OF.fullmatch(name) and not _fractions(table, k))
+    ]
+    if doubtful:
+        listed = some_of(doubtful, 5)
+        warn(f"{table.source.name}: columns read as systems: {listed}; remove those of no system")
+
+
+def _fractions(table: ScoreTable, k: int) -> bool:
+    return any(
+        decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
+        for cell in table.column(k)
+    )
+
+
+def _entries(
+    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
+) -> Iterator[Entry]:
+    """Take a score from each row of a long table, and of each system from a row of a wide one."""
+    long, by_score = "system" in place or "score" in place, "score" in place
+    nothing: list[str | None] = [None] * len(topics)
+    labels = {role: table.labels(place[role], role) for role in place if role != "score"}
+    systems = labels.get("system", [table.source.stem] * len(topics))
+    measures: Sequence[str | None] = labels.get("measure", nothing)
+    shards: Sequence[str | None] = labels.get("shard", nothing)
+    columns = [place["score"]] if by_score else others
+    if not columns or (long and "measure" in place and len(columns) > 1):
+        raise InputError("has no column of scores")
+    names = [table.names[k] for k in columns]
+    named = [name for name in table.names if name]
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise InputError(f"two columns are called {quoted(twice)}")
+    # A column a measure is one run's table.
+    by_measure = not by_score and "measure" not in place and (long or _are_measures(table, names))
+    if not (long or by_measure):
+        _warn_of_statistics(table, columns)
+    seen = set()
+    for row, topic in enumerate(topics):
+        key, line = (measures[row], topic, shards[row]), table.lines[row]
+        if not long and key in seen:
+            raise InputError("two rows for one topic", line=line, topic=topic)
+        seen.add(key)
+        for k in columns:
+            measure = table.names[k] if by_measure else measures[row]
+            system = systems[row] if long or by_measure else table.names[k]
+            yield Entry(measure, topic, system, shards[row], table.score(row, k), line)
+
+
+def from_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
+    """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+    if lines:
+        records, numbers = json_lines(text, source.name)
+        if len(records) == 1 and _holds_systems(records[0]):
+            return from_mapping(records[0], source)
+        return _from_records(records, numbers, source)
+    parsed = parsed_json(text, source.name)
+    if isinstance(parsed, Mapping):
+        return from_mapping(parsed, source)
+    if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
+        return _from_records(parsed, [None] * len(parsed), source)
+    raise InputError("holds neither an object nor an array of objects")
+
+
+def _from_records(
+    rows: Sequence[Any], lines: Sequence[int | None], source: ScoreSource
+) -> ScorePart:
+    for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
+        if not isinstance(row, Mapping):
+            where = "" if line is not None else f"row {k} "
+            raise InputError(f"{where}is no object", line=line)
+    names = list(dict.fromkeys(str(name) for row in rows for name in row))
+    cells = [[row.get(name) for name in names] for row in rows]
+    return from_table(ScoreTable(source, names, cells, lines))
+
+
+def _holds_systems(data: Any) -> bool:
+    """Tell whether this is a whole object of scores on one line, rather than a row."""
+    return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
+
+
+def from_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
+    """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
+
+    Also {topic: {measure: score}} of one system, as pytrec_eval returns it, {system: {measure:
+    {topic: score}}}, as ranx writes it, the output of `cranfield evaluate --format json`, and a
+    table by columns.
+    """
+    if not data:
+        raise InputError("is empty: there are no systems")
+    if _is_our_json(data):
+        lower = data.get("lower is better")
+        names = lower if isinstance(lower, list) else []
+        return part_of(_from_our_json(data["systems"]), {str(name): True for name in names})
+    if any(role_of(str(name)) == "topic" for name in data):
+        return _from_columns(data, source)
+    systems = _by_system(data, source)
+    inner = _keys(one for one in systems.values() if isinstance(one, Mapping))
+    turned = inner and all(map(_TOPIC.fullmatch, map(str, systems)))
+    if turned and not any(map(_TOPIC.fullmatch, inner)):
+        read, topics = (some_of(map(quoted, names), 3) for names in (systems, inner))
+        warn(
+            f"{source.name}: expected {{system: {{topic: score}}}}; {read} look like topics, but"
+            f" are read as systems, and {topics} as topics"
+        )
+    return part_of(_from_systems(systems))
+
+
+_TOPIC = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
+"""Names that look like ids of topics rather than names of systems."""
+
+
+def _is_our_json(data: Mapping[Any, Any]) -> bool:
+    systems = data.get("systems")
+    return (
+        "measures" in data
+        and isinstance(systems, Mapping)
+        and all(isinstance(one, Mapping) and "overall" in one for one in systems.values())
+    )
+
+
+def _from_our_json(systems: Mapping[str, Any]) -> Iterator[Entry]:
+    for system, content in systems.items():
+        topics = content.get("topics", {})
+        if not isinstance(topics, Mapping):
+            raise InputError(f"system {quoted(system)} has no topics by name")
+        yield from _of_system(label_in(system, "system"), topics)
+
+
+def _from_columns(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
+    columns = [
+        None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
+        for one in data.values()
+    ]
+    whole = [column for column in columns if column is not None]
+    if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
+        raise InputError(
+            "has topics, but is no table: rows, or columns that are lists of one length, are"
+        )
+    rows = [list(row) for row in zip(*whole, strict=True)]
+    if not rows:
+        raise InputError("has no rows")
+    return from_table(ScoreTable(source, [*map(str, data)], rows, [None] * len(rows)))
+
+
+def _by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[Any, Any]:
+    """Bring mappings in which measures are elsewhere into {system: {topic: {measure: score}}}."""
+    inner = [one for one in data.values() if isinstance(one, Mapping)]
+    cells = [cell for one in inner for cell in one.values() if isinstance(cell, Mapping)]
+    requested, what = source.requested, "" if cells else "keys"
+    if are_measures(_keys(cells), requested):
+        return data
+    if are_measures(map(str, data), requested, what):
+        raise InputError(
+            f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
+            " {topic: {measure: score}} and {system: {topic: {measure: score}}} are read, and of"
+            " an evaluation ev['AP'] has the scores of one measure"
+        )
+    if not are_measures(_keys(inner), requested, what):
+        return data
+    if not cells:
+        return {source.stem: data}
+    return {
+        system: _transposed(measures, system) if isinstance(measures, Mapping) else measures
+        for system, measures in data.items()
+    }
+
+
+def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(key) for one in level for key in one))
+
+
+def _transposed(measures: Mapping[Any, Any], system: Any) -> dict[Any, dict[Any, Any]]:
+    """Turn {measure: {topic: score}} into {topic: {measure: score}}."""
+    topics: dict[Any, dict[Any, Any]] = {}
+    for measure, scores in measures.items():
+        if not isinstance(scores, Mapping):
+            raise InputError(
+                f"expected {{topic: score}} for measure {quoted(measure)} of system"
+                f" {quoted(system)}, got {_shown(scores)}"
+            )
+        for topic, score in scores.items():
+            topics.setdefault(topic, {})[measure] = score
+    return topics
+
+
+def _from_systems(data: Mapping[Any, Any]) -> Iterator[Entry]:
+    for name, given in data.items():
+        system = label_in(name, "system")
+        if isinstance(given, (Scores, str, bytes)):
+            named = None
+        elif isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
+            named = dict(given.items())  # a mapping, or a series of pandas
+        else:
+            named = dict(enumerate(given, 1)) if isinstance(given, Iterable) else None
+        if named is None:
+            raise InputError(
+                f"system {quoted(system)} has {_shown(given)} where {{topic: score}} or a list of"
+                " scores is wanted"
+            )
+        yield from _of_system(system, named)
+
+
+def _shown(given: Any) -> str:
+    return "null" if given is None else f"{quoted(given, 20)} ({type(given).__name__})"
+
+
+def _of_system(system: str, topics: Mapping[Any, Any]) -> Iterator[Entry]:
+    """Take {topic: score} or {topic: {measure: score}}, one of both throughout."""
+    by_measure = any(isinstance(value, Mapping) for value in topics.values())
+    for name, value in topics.items():
+        topic = label_in(name, "topic")
+        if not by_measure:
+            yield Entry(None, topic, system, None, value)
+        elif not isinstance(value, Mapping):
+            raise InputError(
+                f"system {quoted(system)} has {_shown(value)} where {{measure: score}} is wanted",
+                topic=topic,
+            )
+        else:
+            for measure, cell in value.items():
+                yield Entry(label_in(measure, "measure"), topic, system, None, cell)
+
+
+def from_frame(data: Any, source: ScoreSource) -> ScoreTable:
+    """Take the names and the rows of a data frame; lines are counted from its first row.
+
+    The index of a pandas frame is a column too, where it says more than the number of the row.
+    """
+    columns = columns_of_frame(data, source.name)
+    if any(isinstance(name, tuple) for name in columns.names):
+        raise InputError("the names of its columns have several levels")
+    names = [str(name) for name in columns.names]
+    rows = [list(row) for row in zip(*map(columns.cells, range(len(names))), strict=True)]
+    if not rows:
+        raise InputError("has no rows")
+    table = ScoreTable(source, names, rows, range(1, len(rows) + 1))
+    index = getattr(data, "index", None)
+    if index is None or not hasattr(index, "names"):
+        return table
+    axis = getattr(data.columns, "name", None)
+    if isinstance(axis, str) and role_of(axis) == "topic":
+        raise InputError(
+            f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
+        )
+    labels = index if len(index.names) > 1 else ((label,) for label in index)
+    return _with_index(table, list(index.names), [list(label) for label in labels])
+
+
+def from_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
+    """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
+    frame = parquet_frame(raw, source.name, "Parquet")
+    with reading_parquet(source.name, "Parquet"):
+        metadata = pl.read_parquet_metadata(io.BytesIO(raw))
+    index = _index_columns(metadata.get("pandas", ""))
+    index = [name for name in index if name in frame.columns]
+    if not index or frame.is_empty():
+        return from_frame(frame, source)
+    levels = [None if name.startswith("__index_level_") else name for name in index]
+    labels = [list(row) for row in frame.select(index).rows()]
+    return _with_index(from_frame(frame.drop(index), source), levels, labels)
+
+
+def _index_columns(metadata: str) -> list[str]:
+    try:
+        found = json.loads(metadata)["index_columns"]
+        return [name for name in found if isinstance(name, str)]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def _with_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
+    """Put what the index of a pandas frame says in front of the columns."""
+    known = [None if level is None else role_of(str(level)) for level in levels]
+    if len(levels) > 1 and None in known:
+        unknown = levels[known.index(None)]
+        raise InputError(
+            f"a level of its index is called {quoted(unknown)}; topic, system, measure and shard"
+            " are understood"
+        )
+    names = [str(level) for level in levels]
+    # A level without a useful name is taken for the topics, unless it only numbers the rows.
+    if known == [None]:
+        has_topics = any(role_of(name) == "topic" for name in table.names)
+        numbers = [label for (label,) in labels] == list(range(len(table.rows)))
+        if has_topics or (levels == [None] and numbers):
+            return table
+        names = [""]
+    rows = [[*label, *row] for label, row in zip(labels, table.rows, strict=True)]
+    return replace(table, names=[*names, *table.names], rows=rows)

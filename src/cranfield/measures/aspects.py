@@ -1,0 +1,394 @@
+r"""Measures of several aspects of relevance.
+
+The ideal ranking holds the relevant documents by falling grade, those of equal grade in the order
+that the run has them, and those that it does not retrieve last among their grade. With
+:math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+
+.. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
+
+where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` it is the
+sum of all :math:`p^{i-1}` to D, as if every depth could be filled. D is the length of the longer of
+the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
+
+With the scores :math:`m_a` of a measure on the judgments of each aspect a, relevance being one, and
+weights :math:`w_a` that sum to 1,
+
+.. math:: CAM = \sum_a w_a m_a, \qquad MM = \Bigl( \sum_a \frac{w_a}{m_a} \Bigr)^{-1}
+
+CAM is the convex aggregating measure of Lioma, Simonsen and Larsen (2017); MM, the
+multidimensional measure of Palotti, Zuccon and Hanbury (2018), is the harmonic mean, which Lioma
+and others call WHAM.
+
+In the RBP of several aspects, such as understandability, a document is worth what it is worth in
+every aspect at once (Zuccon 2016):
+
+.. math:: (1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)
+
+Where :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
+:math:`P(a \mid r)` how far it has the aspect a. A document that is not judged on an aspect does not
+have it. The judgments on aspects are given to :func:`cranfield.evaluate` by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import (
+    TRUE_SHARE,
+    Shares,
+    check_ranks,
+    flag,
+    integer,
+    name,
+    names,
+    optional,
+    parameter,
+    shares,
+)
+from cranfield.measures.gains import Gain
+from cranfield.measures.ranked.precision import REL_DOC
+from cranfield.measures.users.model import UnitGains
+from cranfield.measures.wrapping import Wrapping, wrapping
+
+_FAMILY = "preferences"
+_NOTE = "not known to be interval: ranks count by depth"
+
+
+class _Compatibility(Measure):
+    rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
+    p: float = parameter(0.95, TRUE_SHARE, "persistence: how deep the overlap is looked at")
+    normalised: bool = parameter(
+        True, flag, "whether to divide by the overlap of the ideal ranking with itself"
+    )
+
+    def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
+        """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
+        known, judgments = judged.judged(), judged.judgments
+        rows = judged.relevant(self.rel) if sign == 1 else known.where(-known.grade >= self.rel)
+        chosen = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
+        grades, topics = sign * judgments.grade[chosen], judgments.topic[chosen]
+        base = np.bincount(topics, minlength=judgments.topics)[:, None]
+        ideal_rank = _better(rows, sign * rows.grade, grades, topics, judgments.topics)
+        ideal_rank += _above(rows)
+        depth = np.maximum(judged.retrieved, base)
+        if self.cutoff is not None:
+            check_ranks(self.cutoff, self)
+            depth = np.full_like(depth, self.cutoff)
+        # What a document adds that both rankings have from rank m on: a sum over depths m to D.
+        depths = np.arange(1, int(depth.max(initial=1)) + 1)
+        upto = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
+        end = rows.at(upto[depth])
+        met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
+        found = rows.total(np.maximum(end - upto[met - 1], 0.0))
+        if not self.normalised:
+            return ratio(found * (1.0 - self.p), 1.0 - self.p**depth)
+        full = np.minimum(base, depth)
+        best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
+        # Rounding may leave the best ranking a trace above 1.
+        return np.minimum(ratio(found, best), 1.0)
+
+
+def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
+    out = np.zeros(grade.size, dtype=np.int64)
+    for one in np.unique(grade):
+        higher = np.bincount(topics[grades > one], minlength=number)
+        same = grade == one
+        out[same] = higher[rows.topic[same]]
+    return out
+
+
+def _above(rows: Rows) -> Ints:
+    """Place of each row among those of its cell and grade, from 1."""
+    out = np.zeros(rows.grade.size, dtype=np.int64)
+    for grade in np.unique(rows.grade):
+        same = rows.grade == grade
+        out[same] = rows.counted(same)[same]
+    return out
+
+
+@measure(
+    "Compat",
+    summary="Rank-biased overlap of the ranking with the ideal one nearest to it.",
+    formula=r"\sum_{i=1}^{D} p^{i-1} \frac{A_i}{i} \,\Big/\,"
+    r" \sum_{i=1}^{D} p^{i-1} \frac{\min(i, RB)}{i}",
+    source="Clarke, Vtyurina and Smucker (2021)",
+    family=_FAMILY,
+    needs="graded judgments (binary ones do)",
+    scale_note=_NOTE,
+    elsewhere={
+        "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
+        "compatibility.py": "Compat@1000",
+    },
+    beyond_grades="which documents they are",
+)
+class Compatibility(_Compatibility):
+    """Compatibility; 0 for a topic without relevant documents."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return self._overlap(judged)
+
+
+@measure(
+    "CompatDiff",
+    summary="Compatibility with helpful documents less that with harmful ones.",
+    formula=r"Compat_{help} - Compat_{harm}",
+    source="Clarke, Vtyurina and Smucker (2021); Clarke and others (2020)",
+    range=(-1.0, 1.0),
+    family=_FAMILY,
+    needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
+    scale_note=_NOTE,
+    beyond_grades="which documents they are",
+)
+class CompatibilityDifference(_Compatibility):
+    """Help less harm.
+
+    Harmful documents are those of grade -rel and below, the lowest grade the most harmful; or, with
+    `harm='name'`, those of grade rel and above in the judgments on that aspect, the highest grade
+    the most harmful, which is how the tracks split their files.
+    """
+
+    harm: str | None = parameter(
+        None, optional(name), "aspect that says how harmful a document is; else grades below 0"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        if self.harm is None:
+            return self._overlap(judged) - self._overlap(judged, -1)
+        return self._overlap(judged) - self._overlap(judged.aspect(self.harm, str(self)))
+
+
+RELEVANCE = "relevance"
+"""The name by which weights speak of the judgments themselves."""
+
+NO_ASPECT = (
+    "{} needs judgments on another aspect, and none are given, as in aspects={{'harm': ...}}"
+)
+
+_ASPECTS = "several aspects"
+_NEEDS = "judgments on other aspects besides those of relevance"
+
+
+class OverAspects(Wrapping):
+    """A measure over several aspects, relevance among them.
+
+    Weights may have any sum; an aspect that they do not name does not count. Without weights all
+    aspects that judgments are given for, and relevance, weigh the same.
+    """
+
+    weights: Shares | None = parameter(
+        None, optional(shares), "weight of each aspect, 'relevance' among them; equal by default"
+    )
+
+    def check(self, inner: Measure) -> None:
+        if inner.info.aggregate != "mean":
+            raise MeasureError(
+                f"{self.about.name}: {inner} is no measure that is averaged over topics"
+            )
+        if "aspects" in inner.info.inputs:
+            raise MeasureError(f"{self.about.name}: {inner} looks at the aspects itself")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        weights = self.weights
+        if weights is None:
+            if not judged.annotations.aspects:
+                raise MeasureError(NO_ASPECT.format(self))
+            weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
+        named = tuple(one for one, number in weights.given if number)
+        views = [judged if one == RELEVANCE else judged.aspect(one, str(self)) for one in named]
+        scores = np.array([self.inner.score(one) for one in views])
+        return self.mean(scores, np.array(weights.of(named))[:, None, None])
+
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
+        """Mean of scores [aspect, topic, system] with weights [aspect, 1, 1]."""
+        raise NotImplementedError
+
+
+@wrapping(
+    "CAM",
+    summary="Convex aggregation: the weighted mean of a measure over aspects of relevance.",
+    formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
+    source="Lioma, Simonsen and Larsen (2017)",
+    family=_ASPECTS,
+    inputs=("aspects",),
+    needs=_NEEDS,
+)
+class ConvexAggregation(OverAspects):
+    """The weighted arithmetic mean over aspects."""
+
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
+        out: Floats = (weights * scores).sum(axis=0)
+        return out
+
+
+@wrapping(
+    "MM",
+    summary="Multidimensional measure: the harmonic mean of a measure over aspects of relevance.",
+    formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",
+    source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
+    family=_ASPECTS,
+    inputs=("aspects",),
+    needs=_NEEDS,
+)
+class MultidimensionalMeasure(OverAspects):
+    """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
+
+    def check(self, inner: Measure) -> None:
+        super().check(inner)
+        if inner.info.range[0] < 0 or inner.info.lower_is_better:
+            raise MeasureError(
+                f"MM: {inner} has scores below 0, or low ones that are good; a harmonic mean of"
+                " these says nothing"
+            )
+
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
+        some = (scores > 0).all(axis=0)
+        return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)
+
+
+_NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
+_ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
+_SOURCE = "Zuccon (2016)"
+
+_ABOUT: dict[str, Any] = {
+    "family": "several aspects",
+    "inputs": ("aspects",),
+    "scale_note": "not known to be interval: a product of aspects, discounted by rank",
+}
+
+
+def _unit(value: Any) -> Gain:
+    checked: Gain = UnitGains.parameters["gains"].check(value)
+    return checked
+
+
+def first_ranks(rows: Rows) -> Ints:
+    """Return the rank of each row before unjudged documents were removed.
+
+    Condensed lists of two aspects have different ranks for the same document; these do not.
+    """
+    if not isinstance(rows.source, tuple):
+        return rows.rank
+    whole, chosen = rows.source
+    ranks = first_ranks(whole)
+    return ranks if chosen is None else ranks[chosen]
+
+
+def matched(rows: Rows, other: Rows) -> Ints:
+    """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
+    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+    wanted, given = (one.cell << 32 | first_ranks(one) for one in (rows, other))
+    if not given.size:
+        return np.full(wanted.size, -1)
+    at = np.minimum(np.searchsorted(given, wanted), given.size - 1)
+    return np.where(given[at] == wanted, at, -1)
+
+
+class _AspectRBP(UnitGains):
+    """What the measures share; gains of relevance are those of RBP."""
+
+    p: float = parameter(
+        0.8, TRUE_SHARE, "persistence: the chance that a user goes on to the next document"
+    )
+    aspect_gains: Gain = parameter(
+        Gain("binary"),
+        _unit,
+        "how far a document of a grade has the aspect: 'binary', 'graded' (grade / highest grade),"
+        " or a mapping of grades to numbers in [0, 1]",
+    )
+    aspect_rel: int = parameter(
+        1, integer(0), "lowest grade with which a document has the aspect (binary)"
+    )
+    aspects: str | None
+
+    def score(self, judged: JudgedRuns) -> Floats:
+        # Aspects are looked up in the whole list: their own condensed lists end elsewhere.
+        view = judged.condensed() if self.judged_only else judged
+        if self.cutoff is not None:
+            view = view.top(self.cutoff)
+        rows = view.judged()
+        worth = self.worth(view, rows)
+        for aspect in self._names(judged):
+            worth = worth * self._extent(judged.aspect(aspect, str(self)), rows)
+        return rows.total(worth * (1.0 - self.p) * self.p ** (rows.rank - 1))
+
+    def _names(self, judged: JudgedRuns) -> list[str]:
+        given = list(judged.annotations.aspects)
+        if self.aspects is None and not given:
+            raise MeasureError(NO_ASPECT.format(self))
+        return given if self.aspects is None else self.aspects.split(",")
+
+    def _extent(self, other: JudgedRuns, rows: Rows) -> Floats:
+        """How far each document has an aspect; 0 for one that is not judged on it."""
+        known = other.judged()
+        at = matched(rows, known)
+        grades = known.grade
+        if isinstance(self.aspect_gains.kind, tuple):
+            worth = self.aspect_gains.named(grades)
+        elif self.aspect_gains.kind == "graded":
+            worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
+        else:
+            worth = (grades >= self.aspect_rel).astype(np.float64)
+        return np.where(at >= 0, worth[at], 0.0) if worth.size else np.zeros(at.size)
+
+
+@measure(
+    "uRBP",
+    summary="RBP in which only documents that the user understands are of use.",
+    formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
+    source=_SOURCE,
+    needs=_NEEDS_OF_RBP,
+    elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
+    linear=True,
+    **_ABOUT,
+)
+class UnderstandabilityRBP(_AspectRBP):
+    """Understandability-biased RBP.
+
+    With `aspect_gains='binary'` a document is understood or not; with 'graded' or a mapping it is
+    uRBPgr of the source, whose campaigns chose the mapping. trectools 0.0.50 (`get_urbp`) gives the
+    same scores, with `normalization_factor` for 1 over the highest grade.
+    """
+
+    aspects: str = parameter("understandability", names, _ASPECTS_DOC)
+
+
+@measure(
+    "cRBP",
+    summary="RBP in which only credible documents are of use.",
+    formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(C \mid r)",
+    source=_SOURCE + ", with credibility in place of understandability"
+    " as in Ferro and Maistro (2024), section 8",
+    needs=_NEEDS_OF_RBP,
+    linear=True,
+    **_ABOUT,
+)
+class CredibilityRBP(_AspectRBP):
+    """Credibility-biased RBP."""
+
+    aspects: str = parameter("credibility", names, _ASPECTS_DOC)
+
+
+@measure(
+    "aRBP",
+    summary="RBP in which only documents with all aspects are of use.",
+    formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
+    source=_SOURCE + ", for any number of aspects",
+    needs="judgments on aspects besides those of relevance",
+    linear=True,
+    **_ABOUT,
+)
+class AspectRBP(_AspectRBP):
+    """RBP biased by several aspects, all those that judgments are given for unless some are named.
+
+    Aspects count as independent of each other, as relevance and understandability do in the
+    source.
+    """
+
+    aspects: str | None = parameter(None, optional(names), _ASPECTS_DOC + "; all by default")

@@ -1,1 +1,0 @@
-"""Measures of several aspects of relevance."""

@@ -1,1 +1,0 @@
-"""What can be measured, and what the measures are like: properties that are computed."""

@@ -1,1 +1,0 @@
-"""Measures of rankings for queries with several intents."""

@@ -1,0 +1,401 @@
+r"""Measures of exposure: by relevance, or at parity between groups.
+
+The target exposure :math:`\varepsilon^*` is that of a policy that ranks by relevance and orders
+documents of equal grade at random: a grade with m documents, below b better ones, shares the
+exposure of the ranks b + 1 to b + m. Of the exposure :math:`\varepsilon` of a ranking (Diaz and
+others 2020),
+
+.. math:: EE\text{-}L = \|\varepsilon - \varepsilon^*\|^2
+    = \underbrace{\|\varepsilon\|^2}_{EE\text{-}D}
+    - 2 \underbrace{\varepsilon^T \varepsilon^*}_{EE\text{-}R} + \|\varepsilon^*\|^2
+
+over documents, or over groups of documents, whose exposure is the sum of that of their documents.
+The measures see one ranking of a topic: for a policy that draws rankings at random they give what
+each draw does, and not the expectation, which has to be taken before the square.
+
+With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
+Joachims 2018), each group g has
+
+.. math:: DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d, \quad
+    EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}, \quad
+    RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}
+
+demographic parity, disparate treatment (exposed utility) and disparate impact (realised utility).
+`DP`, `EUR` and `RUR` are the lowest of the groups over the highest, from 0 to 1, where 1 is parity;
+`logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of a protected group's over
+that of all other documents with a group, where 0 is parity, and less is to its disadvantage.
+
+Documents without a known group are in no group, but take their ranks. A group without documents,
+or without utility, in the judgments of a topic is left out of it. Where fewer than two are left the
+score is 0. A millionth is added to both sides before logarithms are taken, so that a side without
+exposure has a finite score.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.measures.base import measure
+from cranfield.measures.declared import choice, name, optional, parameter
+from cranfield.measures.fairness.attention import (
+    BROWSING_DOC,
+    MODELS,
+    Exposing,
+    gathered,
+    group_index,
+    of_judged,
+)
+from cranfield.measures.gains import Gain, no_loss
+
+_INFINITY = float("inf")
+
+_ABOUT: dict[str, Any] = {
+    "range": (0.0, _INFINITY),
+    "family": "fairness",
+    "needs": "graded judgments (binary ones do); groups of documents for by='group'",
+    "scale_note": "not known to be interval",
+    "beyond_grades": "which documents they are",
+}
+
+
+class _ExpectedExposure(Exposing):
+    """What the measures share."""
+
+    browsing: str = parameter(
+        "geometric",
+        choice("geometric", "cascade"),
+        "how attention falls: 'geometric' as in RBP, 'cascade' as in ERR",
+    )
+    by: str = parameter(
+        "document", choice("document", "group"), "whether documents or groups are exposed"
+    )
+    corpus: str = parameter(
+        "judged",
+        choice("judged", "open"),
+        "whether documents judged not relevant share what exposure is left ('judged'), as in the"
+        " authors' program, or so many documents do that none has any ('open')",
+    )
+
+    def _disparity(self, judged: JudgedRuns) -> Floats:
+        if self.by == "document":
+            return self.total(judged, 2)
+        rows, exposed = self._grouped(judged)
+        return rows.total(exposed**2)
+
+    def _relevance(self, judged: JudgedRuns) -> Floats:
+        if self.by == "document":
+            key = ("expected exposure", *self._about)
+            found: Floats | None = judged.views.get(key)
+            if found is None:
+                rows = judged.judged()
+                exposed = self.exposure(judged, rows) * self._targets(judged)[rows.judgment]
+                found = judged.views[key] = rows.total(exposed)
+            return found.copy()
+        groups = judged.groups(str(self))
+        rows, exposed = self._grouped(judged)
+        target = of_judged(judged, groups, self._targets(judged))
+        return rows.total(exposed * target[rows.topic, rows.grade])
+
+    def _whole(self, judged: JudgedRuns) -> Floats:
+        """Squared length of the target; shape (topics, 1)."""
+        target = self._targets(judged)
+        if self.by == "group":
+            groups = judged.groups(str(self))
+            squares = (of_judged(judged, groups, target) ** 2).sum(axis=1)
+        else:
+            judgments = judged.judgments
+            squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
+        return np.asarray(squares[:, None])
+
+    def _grouped(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+        groups = judged.groups(str(self))
+        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
+        return gathered(groups.rows, exposure, len(groups.names))
+
+    def _targets(self, judged: JudgedRuns) -> Floats:
+        judgments = judged.judgments
+        found: Floats | None = judgments.kept.get(("target", *self._about))
+        if found is not None:
+            return found
+        counts = judgments.grade >= judgments.judged_from
+        # All grades that are not relevant are one level.
+        level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
+        going_on = 1.0 - self.stop if self.browsing == "cascade" else 1.0
+        out = np.zeros(level.size)
+        for grade in np.unique(level):
+            same = (level == grade) & counts
+            size = np.bincount(judgments.topic[same], minlength=judgments.topics)
+            better = judgments.count(int(grade) + 1)[:, 0]
+            if grade >= self.rel:
+                fall = self.p * going_on
+                first = fall**better
+            elif self.corpus == "open":
+                continue
+            else:
+                fall = self.p
+                first = (going_on * self.p) ** better
+            shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
+            out[same] = shared[judgments.topic[same]]
+        judgments.kept["target", *self._about] = out
+        return out
+
+    @property
+    def _about(self) -> tuple[object, ...]:
+        """All that the exposure of documents goes by."""
+        return self.rel, self.browsing, self.p, self.stop, self.corpus
+
+
+@measure(
+    "EEL",
+    summary="How far the exposure of documents, or groups, is from what relevance asks for.",
+    formula=r"\|\varepsilon - \varepsilon^*\|^2",
+    source="Diaz and others (2020)",
+    lower_is_better=True,
+    elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
+    **_ABOUT,
+)
+class ExpectedExposureLoss(_ExpectedExposure):
+    """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        loss = self._disparity(judged) - 2 * self._relevance(judged) + self._whole(judged)
+        return np.maximum(loss, 0.0)
+
+
+@measure(
+    "EED",
+    summary="How unequal the exposure of documents, or groups, is, whatever their relevance.",
+    formula=r"\|\varepsilon\|^2",
+    source="Diaz and others (2020)",
+    lower_is_better=True,
+    elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
+    **_ABOUT,
+)
+class ExpectedExposureDisparity(_ExpectedExposure):
+    """EE-D, the disparity.
+
+    A single ranking without groups has the same one whatever it ranks, but for how long it is and,
+    with cascade browsing, where its relevant documents are.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return self._disparity(judged)
+
+
+@measure(
+    "EER",
+    summary="How much of the exposure goes where relevance asks for it.",
+    formula=r"\varepsilon^T \varepsilon^*",
+    source="Diaz and others (2020), without the factor 2 as in expeval",
+    elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
+    **_ABOUT,
+)
+class ExpectedExposureRelevance(_ExpectedExposure):
+    """EE-R, the relevance."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return self._relevance(judged)
+
+
+TRACE = 1e-6
+"""Added to what a logarithm is taken of, as in the program of Raj and Ekstrand (2022)."""
+
+_PROTECTED_DOC = "group that is compared with all other documents that have a group"
+_SOURCE = "Singh and Joachims (2018)"
+_LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
+
+_RATIOS: dict[str, Any] = {
+    "family": "fairness",
+    "inputs": ("groups",),
+    "needs": "groups of documents",
+    "scale_note": "not known to be interval: a ratio",
+}
+
+
+class _Ratio(Exposing):
+    """What the measures share."""
+
+    protected: str | None = parameter(
+        None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
+    )
+    browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
+    gains: Gain | None = parameter(
+        None, optional(no_loss), "utility of a grade; by default 1 of relevant documents"
+    )
+
+    def _sides(self, groups: Groups) -> Ints:
+        """Return the side that each group is on: itself, or 1 if it is protected and 0 if not."""
+        number = len(groups.names)
+        if self.protected is None:
+            return np.arange(number)
+        chosen = group_index(groups, self.protected, str(self))
+        return np.where(np.arange(number) == chosen, 1, 0)
+
+    def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
+        """Rows of cell and side with their exposure per unit; and the units, (topics, sides)."""
+        groups = judged.groups(str(self))
+        known = groups.rows
+        rows = Rows(known.cell, known.rank, sides[known.grade], known.shape, known.gains)
+        number = int(sides.max(initial=0)) + 1
+        pairs, exposed = gathered(rows, self._exposed(judged, groups), number)
+        by_group = self._units(judged, groups)
+        units = np.zeros((by_group.shape[0], number))
+        np.add.at(units.T, sides, by_group.T)
+        units = self._of_sides(units)
+        per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
+        return pairs, per_unit, units
+
+    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
+
+    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Utility of each group in the judgments; shape (topics, groups)."""
+        return of_judged(judged, groups, self._utility(judged.judgments.grade))
+
+    def _of_sides(self, units: Floats) -> Floats:
+        """Units of each side, from the sum over its groups."""
+        return units
+
+    def _utility(self, grades: Ints) -> Floats:
+        if self.gains is None:
+            return (grades >= self.rel).astype(np.float64)
+        return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        pairs, found, units = self._values(judged, self._sides(judged.groups(str(self))))
+        compared = (units > 0)[pairs.topic, pairs.grade]
+        pairs, found = pairs.where(compared), found[compared]
+        known = (units > 0).sum(axis=1)[:, None]
+        most = pairs.largest(found)
+        # The smallest is the largest of the negative ones, from below the highest.
+        least = most - pairs.largest(pairs.at(most) - found)
+        # A side that a ranking has nothing of has no exposure.
+        least = np.where(pairs.count < known, 0.0, least)
+        return np.where(known > 1, ratio(least, most), 0.0)
+
+
+class _LogRatio(_Ratio):
+    """What the logarithmic versions share."""
+
+    protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        groups = judged.groups(str(self))
+        group_index(groups, self.protected, str(self))
+        pairs, found, units = self._values(judged, self._sides(groups))
+        two = (units > 0).sum(axis=1)[:, None] == 2
+        sides = [np.log(pairs.total(found * (pairs.grade == side)) + TRACE) for side in (1, 0)]
+        return np.where(two, sides[0] - sides[1], 0.0)
+
+
+class _Demographic(_Ratio):
+    """Exposure per document of the group."""
+
+    size: str = parameter(
+        "judged",
+        choice("judged", "none"),
+        "what the exposure of a group is divided by: its documents in the judgments of the topic"
+        " ('judged'), or nothing ('none'), as in Raj and Ekstrand (2022)",
+    )
+
+    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        if self.size == "none":
+            return np.ones((judged.judgments.topics, len(groups.names)))
+        return of_judged(judged, groups, np.ones(judged.judgments.grade.size))
+
+    def _of_sides(self, units: Floats) -> Floats:
+        # Nothing is 1 for a side, however many groups are on it.
+        return np.ones(units.shape) if self.size == "none" else units
+
+
+class _Realised(_Ratio):
+    """Exposure of relevant documents, by the utility of the group."""
+
+    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        rows, known = groups.rows, judged.judged()
+        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        wanted, given = (one.cell << 32 | one.rank for one in (rows, known))
+        at = np.minimum(np.searchsorted(given, wanted), max(given.size - 1, 0))
+        if not given.size:
+            return np.zeros(wanted.size)
+        utility = np.where(given[at] == wanted, self._utility(known.grade)[at], 0.0)
+        return super()._exposed(judged, groups) * utility
+
+
+@measure(
+    "DP",
+    summary="Demographic parity: lowest exposure of a group over the highest.",
+    formula=r"\frac{\min_g DP_g}{\max_g DP_g}, \quad"
+    r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
+    source=_SOURCE,
+    elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
+    **_RATIOS,
+)
+class DemographicParity(_Demographic):
+    """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
+
+
+@measure(
+    "EUR",
+    summary="Parity of exposure by relevance: lowest of a group over the highest.",
+    formula=r"\frac{\min_g EUR_g}{\max_g EUR_g}, \quad"
+    r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
+    source=_SOURCE + ", disparate treatment",
+    elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
+    **_RATIOS,
+)
+class ExposedUtilityRatio(_Ratio):
+    """Exposed utility ratio; 1 where groups are exposed in proportion to their relevance."""
+
+
+@measure(
+    "RUR",
+    summary="Parity of exposed relevance by relevance: lowest of a group over the highest.",
+    formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
+    r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
+    source=_SOURCE + ", disparate impact",
+    **_RATIOS,
+)
+class RealisedUtilityRatio(_Realised):
+    """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
+
+
+@measure(
+    "logDP",
+    summary="Logarithm of a protected group's exposure over that of others; 0 is parity.",
+    formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    **_RATIOS,
+)
+class LogDemographicParity(_LogRatio, _Demographic):
+    """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
+
+
+@measure(
+    "logEUR",
+    summary="Logarithm of a protected group's exposure by relevance over others'; 0 is parity.",
+    formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    **_RATIOS,
+)
+class LogExposedUtilityRatio(_LogRatio):
+    """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
+
+
+@measure(
+    "logRUR",
+    summary="Logarithm of a protected group's realised utility over others'; 0 is parity.",
+    formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    **_RATIOS,
+)
+class LogRealisedUtilityRatio(_LogRatio, _Realised):
+    """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""

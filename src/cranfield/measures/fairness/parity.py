@@ -1,0 +1,325 @@
+r"""Measures of parity in the order of a ranking: of pairs, or of its tops.
+
+With :math:`P(A \succ B)` the share of the pairs of retrieved documents of A and of B in which that
+of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019),
+
+.. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
+    | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
+
+At cut points :math:`i = s, 2s, ...` the protected documents :math:`x_i` of the top i are compared
+with those of the whole ranking, S of N (Yang and Stoyanovich 2017):
+
+.. math:: rND = \frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|
+
+`rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where one of a
+numerator or a denominator 0 counts as 0, and `rKL` takes the Kullback-Leibler divergence of the
+shares. Z is the highest value that N and S allow, so that 0 is fair and 1 as unfair as can be. It
+is computed exactly; the authors' program estimates it from rankings that it draws.
+
+The whole ranking counts for N and S, also with a cutoff, which only ends the cut points.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import TRUE_SHARE, choice, flag, integer, name, optional, parameter
+from cranfield.measures.fairness.attention import group_index
+from cranfield.measures.ranked.precision import OfRelevance
+
+
+@measure(
+    "PairParity",
+    summary="How much oftener documents of one side stand above those of the other.",
+    formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
+    source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
+    " Beutel and others (2019) for relevant documents",
+    lower_is_better=True,
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    scale_note="not known to be interval: a difference of shares",
+)
+class PairwiseParity(OfRelevance):
+    """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
+
+    Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
+    relevant document of one side and one judged not relevant of the other, and what counts is
+    whether relevant documents of both sides are ranked right equally often. It is 0 where a side
+    has no such pairs.
+
+    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two shares of which this is
+    the difference, and 1 and 0 where there is one side only.
+    """
+
+    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    pairs: str = parameter(
+        "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        groups = judged.groups(str(self))
+        known = groups.rows.where(groups.rows.gains > 0)
+        chosen = known.grade == group_index(groups, self.protected, str(self))
+        inside, outside = _sides(_keys(known), chosen)
+        shape = judged.shape
+        if self.pairs == "all":
+            above, number = _above(inside, outside, shape)
+            return np.abs(ratio(2 * above - number, number))
+        rows = judged.judged()
+        good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
+        shares, defined = [], np.ones(shape, dtype=bool)
+        for side, other in ((inside, outside), (outside, inside)):
+            above, number = _above(_both(side, good), _both(other, bad), shape)
+            shares.append(ratio(above, number))
+            defined &= number > 0
+        return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
+
+
+def _keys(rows: Rows) -> Ints:
+    """Cell and rank of each row as one number; ranks stay far below 2^31."""
+    return rows.cell << 32 | rows.rank
+
+
+def _sides(keys: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Documents that have a row which is chosen, and all others; keys are in order."""
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not first.size:
+        return keys, keys
+    protected = np.logical_or.reduceat(chosen, first)
+    return keys[first[protected]], keys[first[~protected]]
+
+
+def _both(first: Ints, second: Ints) -> Ints:
+    """Keys of the first that the second has too; both are in order."""
+    if not second.size:
+        return second
+    at = np.minimum(np.searchsorted(second, first), second.size - 1)
+    return np.asarray(first[second[at] == first])
+
+
+def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Pairs in which a document of the first side stands above; and all pairs."""
+    topics, systems = shape
+    cell = first >> 32
+    ends = np.searchsorted(second, (cell + 1) << 32)
+    below = ends - np.searchsorted(second, first)
+
+    def table(cells: Ints, weights: Ints | None = None) -> Floats:
+        flat = np.bincount(cells, weights=weights, minlength=topics * systems)
+        return flat.reshape(systems, topics).T.astype(np.float64)
+
+    return table(cell, below), table(cell) * table(second >> 32)
+
+
+_ABOUT: dict[str, Any] = {
+    "source": "Yang and Stoyanovich (2017)",
+    "lower_is_better": True,
+    "family": "fairness",
+    "inputs": ("groups",),
+    "needs": "groups of documents",
+    "scale_note": "not known to be interval",
+}
+
+
+def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
+    """Return the retrieved documents of a group, whatever their weight in it."""
+    groups = judged.groups(measure)
+    chosen = groups.rows.grade == group_index(groups, protected, measure)
+    return groups.rows.where(chosen & (groups.rows.gains > 0))
+
+
+class _Prefixes(Measure):
+    """What the measures share."""
+
+    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
+    normalised: bool = parameter(
+        True,
+        flag,
+        "whether to divide by the highest possible value Z; scores can be above 1 if not",
+    )
+
+    def score(self, judged: JudgedRuns) -> Floats:
+        view = judged.condensed() if self.judged_only else judged
+        rows = protected_rows(view, self.protected, str(self))
+        size, protected = view.retrieved, rows.count
+        last = min(self.cutoff or 10**9, int(size.max(initial=0)))
+        out = np.zeros(view.shape)
+        for point in range(self.step, last + 1, self.step):
+            seen = rows.where(rows.rank <= point).count
+            apart = self.apart(seen, point, size, protected) / np.log2(point)
+            out += np.where(point <= size, apart, 0.0)
+        if self.normalised:
+            pairs, at = np.unique(
+                np.stack((size.ravel(), protected.ravel())), axis=1, return_inverse=True
+            )
+            out = ratio(out, self._highest(pairs, last)[at.ravel()].reshape(out.shape))
+            # Rounding may leave the most unfair ranking a trace above 1.
+            out = np.minimum(out, 1.0)
+        return np.where((protected > 0) & (protected < size), out, 0.0)
+
+    def _highest(self, pairs: Ints, last: int) -> Floats:
+        """Highest value for each pair of N and S: the best path of protected documents seen."""
+        size, protected = pairs[0][:, None], pairs[1][:, None]
+        seen = np.arange(int(protected.max(initial=0)) + 1)[None, :]
+        best = np.where(seen == 0, 0.0, -np.inf) + np.zeros(size.shape)
+        for point in range(self.step, last + 1, self.step):
+            reached = best.copy()
+            for more in range(1, min(self.step, seen.size - 1) + 1):
+                np.maximum(reached[:, more:], best[:, :-more], out=reached[:, more:])
+            # All others have to fit into the top, and below it all that is left.
+            fits = (seen <= np.minimum(protected, point)) & (point - seen <= size - protected)
+            apart = self.apart(np.minimum(seen, point), point, size, protected) / np.log2(point)
+            best = np.where(point <= size, np.where(fits, reached + apart, -np.inf), best)
+        return np.asarray(best.max(axis=1, initial=0.0))
+
+    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        raise NotImplementedError
+
+
+@measure(
+    "rND",
+    summary="How far the share of a protected group in the tops is from its share in the ranking.",
+    formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
+    elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
+    **_ABOUT,
+)
+class NormalisedDiscountedDifference(_Prefixes):
+    """Normalised discounted difference."""
+
+    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        return np.asarray(np.abs(seen / point - ratio(protected, size)))
+
+
+@measure(
+    "rRD",
+    summary="How far the ratio of a protected group to others in the tops is from the ranking's.",
+    formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
+    r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
+    elsewhere={"FairRank": "rRD, which takes the smaller of both ratios for the first"},
+    **_ABOUT,
+)
+class NormalisedDiscountedRatio(_Prefixes):
+    """Normalised discounted ratio; for a protected group that is the smaller one."""
+
+    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        return np.abs(ratio(seen, point - seen) - ratio(protected, size - protected))
+
+
+@measure(
+    "rKL",
+    summary="Divergence of the share of a protected group in the tops from that in the ranking.",
+    formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
+    r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
+    elsewhere={"FairRank": "rKL, which takes 0.001 for shares of 0 and 1"},
+    **_ABOUT,
+)
+class NormalisedDiscountedDivergence(_Prefixes):
+    """Normalised discounted Kullback-Leibler divergence, in bits."""
+
+    def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
+        share, whole = seen / point, ratio(protected, size)
+        return _bits(share, whole) + _bits(1.0 - share, 1.0 - whole)
+
+
+def _bits(share: Floats, whole: Floats) -> Floats:
+    share, whole = np.broadcast_arrays(share, whole)
+    some = (share > 0) & (whole > 0)
+    logs = np.log2(np.divide(share, whole, out=np.ones(share.shape), where=some))
+    return np.asarray(share * logs)
+
+
+LONGEST = 2000
+"""Ranks that can be tested; the exact chances of more take too long."""
+
+
+@measure(
+    "FAIR",
+    summary="Whether every top has as many protected documents as a fair draw would give.",
+    formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
+    source="Zehlike and others (2017)",
+    family="fairness",
+    inputs=("groups",),
+    at_wanted="required",
+    needs="groups of documents",
+    scale=Scale.ORDINAL,
+    scale_note="a verdict, 0 or 1",
+    elsewhere={"fairsearchcore": "Fair(k, p, alpha).is_fair"},
+)
+class RankedGroupFairness(Measure):
+    r"""Ranked group fairness (FA*IR): 1 where the test passes at all ranks to the cutoff, 0 else.
+
+    The top i passes where its :math:`x_i` protected documents are not fewer than
+    :math:`m_i = F^{-1}(\alpha; i, p)`, the quantile of a binomial distribution with the share p
+    that is asked for. As k tops are tested, :math:`\alpha` is lowered until a ranking that is drawn
+    with chance p passes them all with a chance of at least :math:`1 - \alpha`. The authors' program
+    takes the table whose chance is nearest to that, which may reject oftener. A shorter ranking is
+    tested down to its end, so that an empty one passes.
+    """
+
+    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    share: float = parameter(0.5, TRUE_SHARE, "lowest share that the group should have")
+    alpha: float = parameter(0.1, TRUE_SHARE, "chance to reject a ranking that is fair")
+    adjusted: bool = parameter(
+        True, flag, "whether the chance holds for all tops together, and not for each"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        assert self.cutoff is not None
+        if self.cutoff > LONGEST:
+            raise MeasureError(f"{self}: a cutoff above {LONGEST} is too much to test")
+        rows = protected_rows(judged, self.protected, str(self))
+        # What the tops need rises with their length: that of rank 0 is nothing.
+        lowest = np.array([0, *minima(self.cutoff, self.share, self.alpha, self.adjusted)])
+        needed = lowest[judged.retrieved]
+        number = rows.seen
+        in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)
+        return np.asarray((rows.total(in_time) == needed).astype(np.float64))
+
+
+@lru_cache(maxsize=64)
+def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+    from scipy.special import bdtr
+
+    tops = np.arange(1, k + 1)[:, None]
+    counts = np.arange(k + 1)[None, :]
+    below = np.where(counts < tops, bdtr(np.minimum(counts, tops), tops, share), 1.0)
+
+    def needed(level: float) -> Floats:
+        return np.asarray((below < level).sum(axis=1))
+
+    if not adjusted:
+        return tuple(map(int, needed(alpha)))
+    # The chance to be rejected is a step function that rises with the level.
+    low, high = 0.0, alpha
+    if _rejected(needed(high), share) <= alpha:
+        low = high
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _rejected(needed(middle), share) <= alpha:
+            low = middle
+        else:
+            high = middle
+    return tuple(map(int, needed(low)))
+
+
+def _rejected(needed: Floats, share: float) -> float:
+    """Chance that a ranking drawn with this share fails one of the tops."""
+    chances = np.zeros(needed.size + 1)
+    chances[0] = 1.0
+    for least in needed:
+        chances[1:] = chances[1:] * (1.0 - share) + chances[:-1] * share
+        chances[0] *= 1.0 - share
+        chances[:least] = 0.0
+    return float(1.0 - chances.sum())

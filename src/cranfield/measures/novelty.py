@@ -1,0 +1,484 @@
+r"""Measures of several intents: what a document adds to those answered before it.
+
+An intent-aware measure is the mean of a measure over the intents of a topic, by how likely they
+are (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant document do not
+count; if probabilities were given, those of the others do not add up to 1 then.
+
+A document's gain is the sum, over the intents that it is relevant to, of what another answer to
+that intent is still worth:
+
+.. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
+
+where :math:`I_i(r)` says whether the document at rank r is relevant to intent i and
+:math:`C_i(r-1)` how many above it are (Sakai 2013, equation (25); with probabilities Clarke and
+others 2011). Without a table of intents they are equally likely. Intents without a relevant
+document do not count. Every measure here is the sum of these gains by a discount of the rank,
+divided by the most that a ranking can have: that of documents that answer every intent at once
+(`over='perfect'`), or that of the best ranking of the judged documents. Finding the best one is
+NP-complete; as everywhere it is built greedily, one document after the other, and of documents that
+add the same the one whose id comes last is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.collection.intents import Intents
+from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
+from cranfield.collection.judged.rows import Rows, places, ratio
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import TRUE_SHARE, check_ranks, choice, number, parameter
+from cranfield.measures.gains import POSITIVE_GAINS, Gain
+from cranfield.measures.ranked.average_precision import AveragePrecision
+from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
+from cranfield.measures.ranked.precision import REL, Precision
+from cranfield.measures.wrapping import Wrapping, wrapping
+
+_FAMILY = "diversity"
+_NEEDS = "judgments by subtopic"
+
+_OF_EACH_INTENT: dict[str, Any] = {"family": _FAMILY, "inputs": ("intents",)}
+
+
+class OfIntents(Measure):
+    """Measures to which a lowest grade that is relevant to an intent matters."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+
+
+def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
+    """Mean of a measure over the intents, by how likely they are."""
+    # Runs are split by intent after the cutoff, where nothing below it can matter.
+    if measured.cutoff is not None and not measured.judged_only:
+        judged = judged.top(measured.cutoff)
+    rel = int(getattr(measured, "rel", 1))
+    return expected_by_intent(judged, name, rel, lambda part: measured.score(part.judged))
+
+
+@wrapping(
+    "IA",
+    summary="Intent-aware version of a measure: its mean over the intents of the topic.",
+    formula=r"\sum_i Pr(i|q) \, M_i",
+    source="Agrawal and others (2009)",
+    needs=_NEEDS,
+    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
+    **_OF_EACH_INTENT,
+)
+class IntentAware(Wrapping):
+    """The intent-aware version of any measure.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
+    >>> qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row)) for row in rows]
+    >>> ev = cf.evaluate({"q": {"a": 2, "b": 1}}, qrels, ["IA(RR)"],
+    ...                  intents={"q": {"books": 0.75, "films": 0.25}})
+    >>> ev["IA(RR)"].values.tolist()
+    [[0.875]]
+    """
+
+    def check(self, inner: Measure) -> None:
+        if not inner.passes or inner.info.family == _FAMILY:
+            raise MeasureError(f"IA: {inner} looks at the intents itself")
+        if inner.info.aggregate != "mean":
+            raise MeasureError(f"IA: {inner} is no measure that is averaged")
+        if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
+            raise MeasureError(f"IA: {inner} needs what is not known of each intent")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return expected(self.inner, judged, str(self))
+
+
+@measure(
+    "AP_IA",
+    summary="Intent-aware average precision.",
+    formula=r"\sum_i Pr(i|q) \, AP_i",
+    source="Agrawal and others (2009)",
+    needs=_NEEDS,
+    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
+    **_OF_EACH_INTENT,
+)
+class AveragePrecisionIA(OfIntents):
+    """IA(AP)."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return expected(AveragePrecision(rel=self.rel), judged, str(self))
+
+
+@measure(
+    "P_IA",
+    summary="Intent-aware precision.",
+    formula=r"\sum_i Pr(i|q) \, P_i@k",
+    source="Agrawal and others (2009)",
+    at_wanted="required",
+    needs=_NEEDS,
+    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
+    **_OF_EACH_INTENT,
+)
+class PrecisionIA(OfIntents):
+    """IA(P@k)."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
+
+
+@measure(
+    "StRecall",
+    summary="Share of the intents that some document answers: subtopic or intent recall.",
+    formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
+    source="Zhai, Cohen and Lafferty (2003)",
+    needs=_NEEDS,
+    elsewhere={
+        "ndeval": "strec@k",
+        "ir_measures": "StRecall@k",
+        "NTCIREVAL": "I-rec@k; I-rec@n is upto='intents'",
+    },
+    **_OF_EACH_INTENT,
+)
+class SubtopicRecall(OfIntents):
+    """Subtopic recall; all intents with a relevant document count the same."""
+
+    upto: str = parameter(
+        "list",
+        choice("list", "intents"),
+        "how far: 'list' is the cutoff or the end, 'intents' as many ranks as there are intents",
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        intents = judged.intents(str(self), self.rel)
+        rows = judged.relevant(min(self.rel, 1))
+        if self.upto == "intents":
+            rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
+        of, place = intents.answers(rows.judgment, self.rel)
+        there = intents.exists[rows.topic[of], place]
+        size = intents.exists.shape[1]
+        answered = np.unique(rows.cell[of[there]] * size + place[there]) // size
+        cells = np.bincount(answered, minlength=judged.shape[0] * judged.shape[1])
+        return ratio(cells.reshape(judged.shape[::-1]).T.astype(float), intents.count)
+
+
+@measure(
+    "PQ",
+    summary="Q-measure for informational intents and P+ for navigational ones.",
+    formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
+    source="Sakai (2012)",
+    needs=_NEEDS + " and types of intents",
+    elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
+    **_OF_EACH_INTENT,
+)
+class PPlusQ(OfIntents):
+    """P+Q, sensitive to the types of intents; without types all are informational."""
+
+    beta: float = parameter(
+        1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
+    )
+    gains: Gain = POSITIVE_GAINS
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        same: dict[str, Any] = {
+            "rel": self.rel,
+            "beta": self.beta,
+            "gains": self.gains,
+            "cutoff": self.cutoff,
+        }
+        informational, navigational = QMeasure(**same), PPlusMeasure(**same)
+
+        def score(part: ByIntent) -> Floats:
+            return np.where(
+                part.navigational[:, None],
+                navigational.score(part.judged),
+                informational.score(part.judged),
+            )
+
+        return expected_by_intent(judged, str(self), self.rel, score)
+
+
+@wrapping(
+    "Sharp",
+    summary="A measure of diversified rankings combined with intent recall.",
+    formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
+    source="Sakai and Song (2011); Zhai, Cohen and Lafferty (2003)",
+    needs=_NEEDS,
+    elsewhere={
+        "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"
+        " P+Q# is Sharp(PQ@k)"
+    },
+    **_OF_EACH_INTENT,
+)
+class Sharp(Wrapping):
+    """D#-measures and the like: overall relevance and pure diversity in one number."""
+
+    gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
+
+    def check(self, inner: Measure) -> None:
+        low, high = inner.info.range
+        if (low, high) != (0.0, 1.0) or inner.info.lower_is_better:
+            raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        recall = SubtopicRecall(
+            rel=_lowest(self.inner), cutoff=self.cutoff, judged_only=self.judged_only
+        ).score(judged)
+        return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
+
+
+def _lowest(measure: Measure) -> int:
+    while isinstance(inner := getattr(measure, "inner", None), Measure):
+        measure = inner
+    return int(getattr(measure, "rel", 1))
+
+
+_GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
+_PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
+"""Gain at rank r of a list of documents that answer every intent."""
+
+_OVER_DOC = (
+    "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
+    " 'none' leaves it as it is"
+)
+_DECIMALS = 12
+"""Gains that differ by less are equal: sums of the same parts in another order."""
+
+_ABOUT: dict[str, Any] = {
+    "family": "diversity",
+    "inputs": ("intents",),
+    "needs": "judgments by subtopic",
+}
+
+
+class _Novelty(OfIntents):
+    """Sums of novelty-biased gains, by default over that of the ranking built greedily."""
+
+    alpha: float = parameter(
+        0.5, number(0, 1, open_high=True), "how much of an answer's worth is lost to each before it"
+    )
+
+    def discount(self, rank: Ints) -> Floats:
+        raise NotImplementedError
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return ratio(self.found(judged), self.best(judged))
+
+    def found(self, judged: JudgedRuns) -> Floats:
+        intents = judged.intents(str(self), self.rel)
+        rows = judged.relevant(min(self.rel, 1))
+        of, place = intents.answers(rows.judgment, self.rel)
+        weight = intents.probability[rows.topic[of], place]
+        some = weight > 0
+        of, place, weight = of[some], place[some], weight[some]
+        # In order of rank by intent, to count those before; then by row, to sum up in order.
+        key = rows.cell[of] * intents.exists.shape[1] + place
+        order = np.argsort(key, kind="stable")
+        before = np.empty(of.size, dtype=np.int64)
+        before[order] = places(key[order]) - 1
+        worth = weight * (1.0 - self.alpha) ** before
+        gain = np.bincount(of, weights=worth, minlength=rows.cell.size)
+        return rows.total(gain * self.discount(rows.rank))
+
+    def best(self, judged: JudgedRuns) -> Floats:
+        """Return the same sum of the ranking that is built greedily; shape (topics, 1)."""
+        rows = greedy(
+            judged, judged.intents(str(self), self.rel), self.alpha, self.rel, self.cutoff
+        )
+        return rows.total(rows.gains * self.discount(rows.rank))
+
+    def perfect(self, judged: JudgedRuns) -> Floats:
+        """Return the same sum of a list of documents that answer every intent; (topics, 1)."""
+        whole = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
+        return np.asarray(whole * self.perfect_list())
+
+    def perfect_list(self) -> float:
+        assert self.cutoff is not None
+        check_ranks(self.cutoff, self)
+        rank = np.arange(1, self.cutoff + 1)
+        return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
+
+
+def greedy(
+    judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
+) -> Rows:
+    judgments = judged.judgments
+    low = max(rel, judgments.judged_from)
+    of, place = intents.answers(np.arange(judgments.topic.size), low)
+    useful = np.unique(of[intents.probability[judgments.topic[of], place] > 0])
+    # Of documents that add the same, the one whose id comes last; the topics one after another.
+    useful = useful[np.lexsort((-intents.places_of_ids(useful), judgments.topic[useful]))]
+    starts = np.searchsorted(judgments.topic[useful], np.arange(judgments.topics + 1))
+    cells, ranks, gains = [], [], []
+    for topic in range(judgments.topics):
+        docs = useful[starts[topic] : starts[topic + 1]]
+        if docs.size:
+            weight = intents.probability[topic]
+            gain = _greedy(
+                (intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff
+            )
+            cells.append(np.full(gain.size, topic))
+            ranks.append(np.arange(1, gain.size + 1))
+            gains.append(gain)
+    cell = np.concatenate(cells) if cells else np.empty(0, np.int64)
+    rank = np.concatenate(ranks) if ranks else np.empty(0, np.int64)
+    gain = np.concatenate(gains) if gains else np.empty(0)
+    return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
+
+
+def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | None) -> Floats:
+    """Gains of one topic's greedy ranking; rows of `hits` are documents, best tie first."""
+    size = min(len(hits), cutoff or len(hits))
+    # Documents that answer the same intents are alike, so kinds of documents are chosen from.
+    first, kind = _kinds(hits)
+    stock = np.bincount(kind)
+    answers = hits[first].astype(np.float64)
+    # Where the next document of each kind stands among the documents, for ties.
+    waiting = np.split(np.argsort(kind, kind="stable"), np.cumsum(stock)[:-1])
+    worth = weight.copy()
+    used = np.zeros(len(answers), dtype=np.int64)
+    out = np.empty(size)
+    for rank in range(size):
+        gains = np.where(used < stock, (answers * worth).sum(axis=1), -1.0).round(_DECIMALS)
+        tied = np.flatnonzero(gains == gains.max())
+        pick = tied[0]
+        if tied.size > 1:
+            pick = min(tied.tolist(), key=lambda one: int(waiting[one][used[one]]))
+        out[rank] = float((answers[pick] * worth).sum())
+        used[pick] += 1
+        worth = np.where(answers[pick] > 0, worth * left, worth)
+    return out
+
+
+def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
+    packed = np.packbits(hits, axis=1)
+    words = np.zeros((len(hits), -(-packed.shape[1] // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    order = np.lexsort(words.T)
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    # Sorting keeps the order of rows that are alike, so that the first of them stands first.
+    first = order[new]
+    rank = np.argsort(np.argsort(first))
+    kind = np.empty(order.size, dtype=np.int64)
+    kind[order] = rank[np.cumsum(new) - 1]
+    return np.sort(first), kind
+
+
+class _Over(_Novelty):
+    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        found = self.found(judged)
+        return found if self.over == "none" else ratio(found, self.perfect(judged))
+
+
+class _AlphaDCG(_Novelty):
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / np.log2(rank + 1.0))
+
+
+class _ERRIA(_Novelty):
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / rank)
+
+
+@measure(
+    "alpha_DCG",
+    summary="Discounted sum of what each document adds to the intents answered above it.",
+    formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
+    rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
+    source="Clarke and others (2008)",
+    parameter_sources={"over='perfect'": "Clarke and others (2011)"},
+    at_wanted="required",
+    elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
+    **_ABOUT,
+)
+class AlphaDCG(_Over, _AlphaDCG):
+    """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
+
+
+@measure(
+    "alpha_nDCG",
+    summary="Alpha-DCG over that of the best ranking of the judged documents.",
+    formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
+    source="Clarke and others (2008)",
+    elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
+    **_ABOUT,
+)
+class AlphaNDCG(_AlphaDCG):
+    """Alpha-nDCG; the ideal ranking is built greedily."""
+
+
+@measure(
+    "ERR_IA",
+    summary="Expected reciprocal rank, intent by intent.",
+    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
+    rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
+    source="Chapelle and others (2009, 2011); Clarke and others (2011)",
+    at_wanted="required",
+    elsewhere={
+        "ndeval": "ERR-IA@k (not divided at k = 1)",
+        "ir_measures": "ERR_IA@k",
+        "with grades": "IA(ERR@k)",
+    },
+    **_ABOUT,
+)
+class ERRIA(_Over, _ERRIA):
+    """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
+
+    `IA(ERR@k)` is the intent-aware version of ERR by its definition: it knows grades, and is not
+    divided.
+    """
+
+
+@measure(
+    "nERR_IA",
+    summary="ERR-IA over that of the best ranking of the judged documents.",
+    formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
+    source="Clarke and others (2011)",
+    elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
+    **_ABOUT,
+)
+class NormalisedERRIA(_ERRIA):
+    """ERR-IA over that of the ideal ranking, which is built greedily."""
+
+
+class _NRBP(_Novelty):
+    beta: float = parameter(0.5, TRUE_SHARE, "chance to go on to the next document")
+
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(self.beta ** (rank - 1.0))
+
+    def perfect_list(self) -> float:
+        return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
+
+
+@measure(
+    "NRBP",
+    summary="Novelty- and rank-biased precision.",
+    formula=rf"\frac{{1 - (1 - \alpha)\beta}}{{\sum_i Pr(i|q)}} \sum_r \beta^{{r-1}} ng(r),"
+    rf" \quad {_GAIN}",
+    source="Clarke, Kolla and Vechtomova (2009)",
+    elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
+    **_ABOUT,
+)
+class NoveltyRBP(_NRBP):
+    """NRBP, divided by that of an endless list of documents that answer every intent."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return ratio(self.found(judged), self.perfect(judged))
+
+
+@measure(
+    "nNRBP",
+    summary="NRBP over that of the best ranking of the judged documents.",
+    formula=r"\frac{NRBP}{iNRBP}",
+    source="Clarke, Kolla and Vechtomova (2009)",
+    elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
+    **_ABOUT,
+)
+class NormalisedNRBP(_NRBP):
+    """NRBP over that of the ideal ranking, which is built greedily."""

@@ -1,0 +1,396 @@
+"""Measures of sessions of several queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, places, ratio, scan
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import checked, choice, flag, integer, number, optional, parameter
+from cranfield.measures.gains import Gain, OfGains, gain, ideal
+
+_LENGTH = number(0)
+_SHARE = number(0, 1)
+_LIMIT = number(0, open_low=True)
+_GAINS = optional(gain)
+
+
+def _snippet(value: Any) -> float | str:
+    if isinstance(value, str):
+        if value != "own":
+            raise ValueError("a number of at least 0, or 'own'")
+        return value
+    return float(_LENGTH(value))
+
+
+def click_u(
+    queries: ArrayLike,
+    ranks: ArrayLike,
+    lengths: ArrayLike,
+    *,
+    gains: ArrayLike = 0.5,
+    snippet: float = 200.0,
+    share: float = 0.2,
+    limit: float = 132_000.0,
+) -> float:
+    r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
+
+    A click at rank r says that the user read the snippets of ranks 1 to r of that list, as far as
+    they were not read before, and then a share of the clicked document. Each click gains
+
+    .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
+
+    where :math:`pos` is the number of characters read up to the end of that (Sakai 2013, equations
+    (19) and (20) and figure 9). Clicks may go back up a list, and back to the list of an earlier
+    query, whose snippets are not read again.
+
+    Parameters
+    ----------
+    queries
+        Number of the query of each click, in order of time; shape (clicks,).
+    ranks
+        Rank of each click, from 1.
+    lengths
+        Characters of each clicked document, or one number for all.
+    gains
+        Gain of each clicked document, or one number for all: (2^1 - 1) / 2^1 in the figure.
+    snippet
+        Characters of a snippet.
+    share
+        F: the share of a clicked document that is read, from 0 to 1.
+    limit
+        L: the characters after which nothing is worth anything.
+
+    Raises
+    ------
+    MeasureError
+        For numbers out of range, or of unequal count.
+
+    Examples
+    --------
+    Rank 4 and then rank 2 of one list: four snippets and two documents.
+
+    >>> click_u([1, 1], [4, 2], 5000)  # 0.5 (1 - 1800/132000) + 0.5 (1 - 2800/132000)
+    0.98257...
+    """
+    query, rank = np.atleast_1d(np.asarray(queries)), np.atleast_1d(np.asarray(ranks))
+    try:
+        length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), rank.shape)
+        gained = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
+    except ValueError:
+        raise MeasureError("click_u: lengths and gains are numbers, one for each click") from None
+    if rank.ndim != 1 or query.shape != rank.shape:
+        raise MeasureError("click_u: queries and ranks are two lists, with a number for each click")
+    if not rank.size:
+        return 0.0
+    if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
+        raise MeasureError("click_u: queries and ranks are whole numbers, ranks from 1")
+    if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gained).all():
+        raise MeasureError("click_u: lengths are finite and at least 0, gains finite")
+    snippet = checked("click_u", "snippet", snippet, _LENGTH)
+    share = checked("click_u", "share", share, _SHARE)
+    limit = checked("click_u", "limit", limit, _LIMIT)
+    cell = np.zeros(rank.size, dtype=np.int64)
+    worth = _u(cell, query, rank.astype(np.int64), snippet * rank, share * length, gained, limit)
+    return float(worth.sum())
+
+
+def _u(
+    cell: Ints, query: Ints, rank: Ints, text: Floats, read: Floats, gains: Floats, limit: float
+) -> Floats:
+    """Worth of each click; `text` is that of the snippets down to it, `read` of the document."""
+    if not rank.size:
+        return np.zeros(0)
+    # The deepest rank so far of each list: the clicks list by list, in order of time.
+    order = np.lexsort((query, cell))
+    lists = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
+    offset = np.cumsum(np.append(0, lists), dtype=np.int64) << 32
+    deepest = np.maximum.accumulate(offset | rank[order]) - offset
+    before = np.append(0, deepest[:-1])
+    before[1:][lists] = 0
+    new = deepest > before
+    # Where a click goes deeper, it is itself the deepest, and so was the last one that did.
+    last = np.maximum.accumulate(np.where(new, np.arange(rank.size), 0))
+    so_far = np.append(0.0, text[order][last][:-1])
+    so_far[before == 0] = 0.0
+    fresh = np.empty(rank.size)
+    fresh[order] = np.where(new, text[order] - so_far, 0.0)
+    pos = scan(fresh + read, places(cell), np.add)
+    return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
+
+
+@measure(
+    "ClickU",
+    summary="Gains of the clicked documents of a session, less the more text was read before.",
+    formula=r"\sum_{c} g_c \max\left(0, 1 - \frac{pos_c}{L}\right), \quad L = 132000",
+    source="Sakai and Dou (2013)",
+    range=(0.0, float("inf")),
+    family="sessions",
+    inputs=("clicks",),
+    at_wanted="none",
+    needs="clicks with an order in time; lengths of documents, or one for all",
+    scale_note="not known to be interval",
+)
+class ClickU(Measure):
+    """Click-based U-measure, unnormalised; 0 for a session without clicks.
+
+    Text read up to a click: the snippets of its list down to its rank, as far as they were not read
+    before, and a share F of each clicked document. As in the figure, a document that is clicked
+    again is read again and gains again; with `once=True` it is not.
+
+    It reads clicks, so :func:`cranfield.evaluate_sessions` computes it.
+
+    Examples
+    --------
+    >>> from cranfield.measures import parse_measure
+    >>> import cranfield.sessions
+    >>> parse_measure("ClickU(F=0.3, length=8000)")
+    ClickU(F=0.3, length=8000)
+    """
+
+    gain: float = parameter(0.5, number(0), "gain of a clicked document")
+    gains: Gain | None = parameter(
+        None,
+        _GAINS,
+        "gain of a clicked document by its grade instead: 'linear', 'exponential' (2^g - 1), or a"
+        " mapping of grades to gains",
+    )
+    snippet: float | str = parameter(
+        200.0, _snippet, "characters of a snippet; 'own' takes those of the log"
+    )
+    length: float | None = parameter(
+        None, optional(_LENGTH), "characters of a document whose length is not given"
+    )
+    F: float = parameter(0.2, _SHARE, "share of a clicked document that is read")
+    L: float = parameter(132_000.0, _LIMIT, "characters after which nothing is worth anything")
+    once: bool = parameter(False, flag, "whether a document counts at its first click only")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        clicks = judged.clicks(str(self))
+        if self.judged_only:
+            raise MeasureError(f"{self}: there is no condensed list of clicks")
+        counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
+        length = clicks.length
+        unknown = np.isnan(length) & counts
+        if unknown.any():
+            if self.length is None:
+                raise MeasureError(
+                    f"{self} needs the lengths of documents, and {int(unknown.sum())} of"
+                    f" {length.size} clicks are on documents without one; give lengths=, or one"
+                    " for all as ClickU(length=...)"
+                )
+            length = np.where(np.isnan(length), self.length, length)
+        own = isinstance(self.snippet, str)
+        text: Floats = clicks.text if own else np.multiply(clicks.rank, self.snippet, dtype=float)
+        if np.isnan(text).any():
+            raise MeasureError(f"{self} needs the log's snippets, and some are not given")
+        read = np.where(counts, self.F * length, 0.0)
+        flat = np.full(counts.size, self.gain)
+        gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
+        worth = _u(clicks.cell, clicks.query, clicks.rank, text, read, gains, self.L)
+        topics, systems = judged.shape
+        total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
+        return total.astype(float).reshape(systems, topics).T
+
+
+_BASE = number(1, open_low=True)
+
+# It is an alias of scaled DCG, SDCG, as well; the field means session DCG by it.
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The result lists of sessions, as they stand in the concatenated ranking."""
+
+    cell: Ints  # the (system, session) of each list, as one number
+    query: Ints  # number of its query, from 1
+    before: Ints  # how many documents of the concatenated ranking stand before it
+    length: Ints  # how many documents it has
+
+
+def lists_of(queries: Rows) -> tuple[Lists, Ints]:
+    first = np.ones(queries.cell.size, dtype=bool)
+    first[1:] = (queries.cell[1:] != queries.cell[:-1]) | (queries.grade[1:] != queries.grade[:-1])
+    start = np.flatnonzero(first)
+    length = np.diff(np.append(start, first.size))
+    before = queries.rank[start] - 1
+    lists = Lists(queries.cell[start], queries.grade[start], before, length)
+    return lists, np.cumsum(first, dtype=np.int64) - 1
+
+
+def first_of_each(rows: Rows) -> NDArray[np.bool_]:
+    """Tell which rows hold a document that its session has not had before."""
+    key = (rows.cell << 32) | rows.judgment
+    out = np.zeros(key.size, dtype=bool)
+    out[np.unique(key, return_index=True)[1]] = True
+    return out
+
+
+class SessionDiscounted(OfGains):
+    """Sums of gains discounted by rank and query: what sDCG and nsDCG share."""
+
+    b: float = parameter(2.0, _BASE, "base of the logarithm of ranks: the patience to read on")
+    bq: float = parameter(4.0, _BASE, "base of the logarithm of queries: the patience to ask again")
+    variant: str = parameter(
+        "kanoulas",
+        choice("kanoulas", "jarvelin", "jiang"),
+        "'kanoulas': ranks of the concatenated list, log(r + b - 1) and log(q + bq - 1);"
+        " 'jiang': the same with ranks of each query's list;"
+        " 'jarvelin': ranks of each query's list, 1 + log(r) and 1 + log(q)",
+    )
+
+    def discount(self, query: Ints, rank: Ints, within: Ints) -> Floats:
+        if self.variant == "jarvelin":
+            out: Floats = (1.0 + _log(query, self.bq)) * (1.0 + _log(within, self.b))
+        else:
+            at = rank if self.variant == "kanoulas" else within
+            out = _log(query + (self.bq - 1.0), self.bq) * _log(at + (self.b - 1.0), self.b)
+        return out
+
+    def sum(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
+        """Sum of discounted gains; `once` gives a document that comes again no gain."""
+        rows = judged.judged()
+        worth = self.gains.of(rows.grade)
+        if once:
+            worth = np.where(first_of_each(rows), worth, 0.0)
+        queries = judged.queries(str(self))
+        lists, of_row = lists_of(queries)
+        # Every retrieved document has a query, so each key is found.
+        at = np.searchsorted((queries.cell << 32) | queries.rank, (rows.cell << 32) | rows.rank)
+        mine = of_row[at]
+        within = rows.rank - lists.before[mine]
+        return rows.total(worth / self.discount(lists.query[mine], rows.rank, within))
+
+
+@measure(
+    "sDCG",
+    summary="Gains of a session's result lists, discounted by rank and by the number of queries.",
+    formula=r"\sum_r \frac{g_r}{\log_{b_q}(q_r + b_q - 1) \, \log_b(r + b - 1)},"
+    r" \quad b_q = 4, \; b = 2",
+    source="Järvelin and others (2008)",
+    parameter_sources={
+        "variant='kanoulas'": "Kanoulas and others (2011)",
+        "variant='jiang'": "Jiang and Allan (2016)",
+    },
+    range=(0.0, float("inf")),
+    family="sessions",
+    inputs=("queries",),
+    needs="sessions of queries; graded judgments (binary ones do)",
+    scale_note="not interval: a DCG whose discounts grow with the queries too",
+    linear=True,
+)
+class SessionDCG(SessionDiscounted):
+    r"""Session DCG.
+
+    A session's lists are concatenated; :math:`r` is a rank in the whole, :math:`q_r` the number of
+    the query that the document answers. With `variant='jarvelin'` the rank :math:`j` starts again
+    with each list, and
+
+    .. math:: \sum_q \frac{1}{1 + \log_{b_q} q} \sum_j \frac{g_{qj}}{1 + \log_b j},
+
+    where a document of a later list may be worth more than one of an earlier list. A document that
+    comes again gains again, unless duplicates were removed when the lists were concatenated. A
+    grade below 0, such as -2 for spam, has no gain.
+
+    Examples
+    --------
+    >>> from cranfield import evaluate_sessions
+    >>> log = [("s1", 1, 1, "a"), ("s1", 2, 1, "b")]
+    >>> rows = [dict(zip(("session", "query", "rank", "doc"), row)) for row in log]
+    >>> scores = evaluate_sessions(rows, {"s1": {"a": 1, "b": 2}}, ["sDCG"], topics={"s1": "s1"})
+    >>> float(scores["sDCG"].values[0, 0])  # 1 + 2 / (log4(5) log2(3))
+    2.0869...
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return self.sum(judged)
+
+
+@measure(
+    "nsDCG",
+    summary="Session DCG over that of an ideal session.",
+    formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
+    source="Järvelin and others (2008)",
+    parameter_sources={
+        "variant='kanoulas'": "Kanoulas and others (2011)",
+        "variant='jiang'": "Jiang and Allan (2016)",
+        "ideal='single'": "Kanoulas and others (2011)",
+    },
+    family="sessions",
+    inputs=("queries",),
+    needs="sessions of queries; graded judgments (binary ones do)",
+    scale_note="not interval; within a session's topic it is sDCG by a constant",
+)
+class NormalisedSessionDCG(SessionDiscounted):
+    r"""Normalised session DCG; 0 for a session whose topic has no gain.
+
+    With `ideal='single'` the ideal user finds all relevant documents in one list, best first, and
+    never asks again; only the first occurrence of a document is rewarded, also where duplicates
+    were kept. With `ideal='repeated'` the ideal session has an ideal list for each of its queries
+    that found something, each as long as the real list or `depth`, and documents may come again and
+    gain again.
+
+    Scores are at most 1 with `variant='kanoulas'`. With ranks that start again in each list and a
+    single ideal list they can be above 1: that is the flaw that the later definition mends.
+
+    Examples
+    --------
+    >>> from cranfield.measures import parse_measure
+    >>> import cranfield.sessions
+    >>> parse_measure("nsDCG(ideal='repeated', variant='jarvelin')@20")
+    nsDCG(ideal='repeated', variant='jarvelin')@20
+    """
+
+    ideal: str = parameter(
+        "single", choice("single", "repeated"), "one ideal list, or one for each query"
+    )
+    depth: int | None = parameter(
+        None,
+        optional(integer(1)),
+        "length of each repeated ideal list; by default that of the query's own list",
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        if self.ideal == "single":
+            best = ideal(judged, self.gains)
+            if self.cutoff is not None:
+                best = best.where(best.rank <= self.cutoff)
+            one = np.ones_like(best.rank)
+            most = best.total(best.gains / self.discount(one, best.rank, best.rank))
+            return ratio(self.sum(judged, once=True), most)
+        return ratio(self.sum(judged), self._repeated(judged))
+
+    def _repeated(self, judged: JudgedRuns) -> Floats:
+        """Sum over ideal lists, one for each list of the session."""
+        best = ideal(judged, self.gains)
+        lists, _ = lists_of(judged.queries(str(self)))
+        length, before = lists.length, lists.before
+        if self.depth is not None:
+            number = np.arange(length.size) - np.searchsorted(lists.cell, lists.cell)
+            length, before = np.full_like(length, self.depth), number * self.depth
+        if self.cutoff is not None:
+            length = np.clip(self.cutoff - before, 0, length)
+        topic = lists.cell % judged.shape[0]
+        known = best.count[:, 0]
+        taken = np.minimum(length, known[topic])
+        each = np.repeat(np.arange(taken.size), taken)
+        within = np.arange(each.size) - np.repeat(np.cumsum(taken) - taken, taken) + 1
+        gains = best.gains[(np.cumsum(known) - known)[topic[each]] + within - 1]
+        worth = gains / self.discount(lists.query[each], before[each] + within, within)
+        return Rows(lists.cell[each], within, within, judged.shape).total(worth)
+
+
+def _log(values: NDArray[Any], base: float) -> Floats:
+    """Logarithm, exact where base and value are powers of 2."""
+    out: Floats = np.log2(values) / np.log2(base)
+    return out
+
+
+__all__ = ["ClickU", "NormalisedSessionDCG", "SessionDCG", "click_u"]

@@ -1,0 +1,510 @@
+"""Measures of answers: nuggets, one click access, citations.
+
+In the TREC RAG track an assessor says of a citation whether it supports its sentence fully, in
+part, or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE asks for yes or no:
+whether the citations of a sentence support it together, and which of them are of no use (Gao et
+al. 2023).
+
+An answer of length l has the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a weight
+w(v). Recall is by weight; precision has no nuggets to count that are wrong, so it allows each
+matched nugget some characters, and takes the rest of the answer for noise.
+
+An answer is a text; an assessor marked where each gold nugget (iUnit) that it has ends, pos(v). A
+nugget has a weight w(v) and a vital string of |vs(v)| characters, the least text that says it. The
+pseudo minimal output (PMO) is the ideal: the vital strings one after the other, by falling weight,
+and where weights are equal, by rising length; :math:`pos^*(v)` is where each ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.collection.judged.rows import ratio
+from cranfield.measures.base import measure
+from cranfield.measures.declared import choice, flag, number, parameter
+from cranfield.measures.ranked.sets import f_measure
+from cranfield.measures.texts import OfTexts, per_topic, warn_undefined
+from cranfield.texts.answers import JudgedAnswers
+from cranfield.texts.citations import JudgedCitations
+from cranfield.texts.gold import Nuggets
+
+_CITATIONS = "citations"
+_SUPPORT = "Thakur et al. (2025)"
+_ALCE = "Gao et al. (2023)"
+_NONE = "no answer has a citation"
+_ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
+
+
+class _Weighted(OfTexts):
+    """What the measures of degrees of support share."""
+
+    reads = JudgedCitations
+    counted: str = parameter(
+        "first",
+        choice("first", "all"),
+        "citations of a sentence that count: 'first' is the one that TREC 2024 had judged",
+    )
+
+    def _precision(self, judged: JudgedCitations) -> Floats:
+        used = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
+        cell = judged.cell[judged.sentence[used]]
+        count = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, count.sum(axis=1), _NONE)
+        return ratio(judged.total(cell, judged.support[used]), count)
+
+    def _recall(self, judged: JudgedCitations) -> Floats:
+        used = (judged.place == 1) if self.counted == "first" else (judged.place > 0)
+        best = np.zeros(len(judged.cell))
+        np.maximum.at(best, judged.sentence[used], judged.support[used])
+        return ratio(judged.total(judged.cell, best), judged.sentences)
+
+
+@measure(
+    "CitationPrecision",
+    summary="Mean support that citations give to their sentences.",
+    formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
+    source=_SUPPORT,
+    family=_CITATIONS,
+    needs="support of citations",
+    elsewhere={"TREC RAG": "weighted precision"},
+)
+class CitationPrecision(_Weighted):
+    """Weighted precision; 0 for an answer without citations, where it is undefined."""
+
+    def values(self, judged: JudgedCitations) -> Floats:
+        return self._precision(judged)
+
+
+@measure(
+    "CitationRecall",
+    summary="Mean support that sentences get from their citations.",
+    formula=r"\frac{1}{|S|} \sum_{j \in S} \max_{c \in C_j} s(c)",
+    source=_SUPPORT,
+    family=_CITATIONS,
+    needs="support of citations, all sentences",
+    elsewhere={"TREC RAG": "weighted recall"},
+)
+class CitationRecall(_Weighted):
+    """Weighted recall; a sentence without citations is not supported.
+
+    With several citations of a sentence (`counted='all'`), its support is that of the best.
+    """
+
+    def values(self, judged: JudgedCitations) -> Floats:
+        return self._recall(judged)
+
+
+@measure(
+    "CitationF",
+    summary="F-measure of citation precision and citation recall.",
+    formula=r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
+    source=_SUPPORT + " for precision and recall",
+    family=_CITATIONS,
+    needs="support of citations, all sentences",
+)
+class CitationF(_Weighted):
+    """F-measure of weighted precision and recall."""
+
+    beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision")
+
+    def values(self, judged: JudgedCitations) -> Floats:
+        scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
+        return scores
+
+
+class _Alce(OfTexts):
+    """What the measures of ALCE share."""
+
+    reads = JudgedCitations
+
+    def _joint(self, judged: JudgedCitations) -> Floats:
+        """1 for each sentence that its citations support together, else 0."""
+        count = judged.citations
+        alone = np.zeros(len(judged.cell))
+        alone[judged.sentence] = judged.support >= 1
+        known = np.where(count == 1, alone, judged.joint)
+        # One citation is the same alone and together, unless the table says otherwise.
+        known = np.where((count == 1) & ~np.isnan(judged.joint), judged.joint, known)
+        bad = np.flatnonzero(np.isnan(known) & (count > 1))
+        if bad.size:
+            what = "whether several citations support a sentence together (joint)"
+            raise judged.lacking(self, what, int(bad[0]))
+        return np.where(count > 0, known, 0.0)
+
+
+@measure(
+    "ALCERecall",
+    summary="Share of the sentences that their citations support together.",
+    formula=r"\frac{1}{|S|} \sum_{j \in S} [C_j \models j]",
+    source=_ALCE,
+    family=_CITATIONS,
+    needs=_ALCE_NEEDS,
+    elsewhere={"ALCE": "citation_rec"},
+)
+class ALCERecall(_Alce):
+    """Citation recall of ALCE; a sentence without citations is not supported."""
+
+    def values(self, judged: JudgedCitations) -> Floats:
+        return ratio(judged.total(judged.cell, self._joint(judged)), judged.sentences)
+
+
+@measure(
+    "ALCEPrecision",
+    summary="Share of the citations that are of use to a sentence that is supported.",
+    formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
+    r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
+    source=_ALCE,
+    family=_CITATIONS,
+    needs=_ALCE_NEEDS,
+    elsewhere={"ALCE": "citation_prec"},
+)
+class ALCEPrecision(_Alce):
+    """Citation precision of ALCE.
+
+    A citation is of no use if it does not support the sentence alone, and the others do without it.
+    Only full support (1) is support. It is 0 for an answer without citations.
+    """
+
+    def values(self, judged: JudgedCitations) -> Floats:
+        joint = self._joint(judged)[judged.sentence]
+        several = judged.citations[judged.sentence] > 1
+        asked = several & (joint > 0) & (judged.support < 1)
+        bad = np.flatnonzero(asked & np.isnan(judged.without))
+        if bad.size:
+            what = "whether a sentence is supported without a citation that does not do so alone"
+            raise judged.lacking(self, what + " (without)", int(judged.sentence[bad[0]]))
+        useless = asked & (judged.without > 0)
+        cell = judged.cell[judged.sentence]
+        useful = judged.total(cell, np.where(useless, 0.0, joint))
+        count = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, count.sum(axis=1), _NONE)
+        return ratio(useful, count)
+
+
+_NUGGETS = "nuggets"
+
+
+_ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nugget may use")
+
+
+class NuggetMeasure(OfTexts):
+    """What measures of matched nuggets share; a nugget of partial support is not matched."""
+
+    reads = JudgedAnswers
+
+
+@measure(
+    "NuggetRecall",
+    summary="Share of the gold nuggets that the answer has.",
+    formula=r"\frac{|V|}{|V^*|}",
+    source="Voorhees (2003)",
+    family=_NUGGETS,
+    needs="gold nuggets",
+    elsewhere={"NTCIREVAL": "Recall"},
+)
+class NuggetRecall(NuggetMeasure):
+    """Nugget recall, each nugget alike."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        gold = judged.nuggets
+        return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
+
+
+def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
+    """Weight of the matched nuggets over that of all (Sakai 2013, equation 40)."""
+    gold = judged.nuggets
+    found = judged.total(judged.full * judged.of_matches(gold.weight))
+    return per_topic(measure, judged, found, gold.total(gold.weight), "no nugget has a weight")
+
+
+def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
+    """Share of the answer that is not noise (Sakai 2013, equation 41)."""
+    matched = judged.total(judged.full)
+    length = np.where(judged.answered, judged.length, 0.0)
+    allow = allowance * matched
+    noise = ratio(np.maximum(0.0, length - allow), length)
+    return np.where((length > 0) | (matched > 0), 1.0 - noise, 0.0)
+
+
+@measure(
+    "WRecall",
+    summary="Share of the weight of the gold nuggets that the answer has.",
+    formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
+    source="Lin and Demner-Fushman (2006)",
+    family=_NUGGETS,
+    needs="weights of nuggets, or labels vital and okay",
+    elsewhere={"NTCIREVAL": "W-recall"},
+)
+class WRecall(NuggetMeasure):
+    """Weighted nugget recall; with the weights 1 and 0 of vital and okay, TREC's nugget recall."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "weight")
+        return weighted_recall(self, judged)
+
+
+@measure(
+    "NuggetPrecision",
+    summary="Share of the answer's text that its nuggets may use.",
+    formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
+    r" \mathit{allow} = \mathit{allowance} \cdot |V|",
+    source="Voorhees (2003)",
+    family=_NUGGETS,
+    needs="lengths of answers",
+)
+class NuggetPrecision(NuggetMeasure):
+    """Nugget precision with an allowance; 0 for an empty answer, where it is undefined."""
+
+    allowance: float = _ALLOWANCE
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "length")
+        return allowed_precision(judged, self.allowance)
+
+
+@measure(
+    "NuggetF",
+    summary="F-measure of weighted nugget recall and of precision with an allowance.",
+    formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
+    r"{\beta^2 \mathit{Prec}_{allow} + \mathit{WRec}}",
+    source="Voorhees (2003); Lin and Demner-Fushman (2006)",
+    family=_NUGGETS,
+    needs="weights of nuggets, or labels vital and okay; lengths of answers",
+)
+class NuggetF(NuggetMeasure):
+    """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
+
+    beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")
+    allowance: float = _ALLOWANCE
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "weight", "length")
+        precision = allowed_precision(judged, self.allowance)
+        scores: Floats = f_measure(precision, weighted_recall(self, judged), self.beta)
+        return scores
+
+
+_RAG = "nuggets of RAG"
+_RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
+_RAG_NEEDS = "labels vital and okay of nuggets, support of each"
+
+
+class _Score(OfTexts):
+    """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
+
+    An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
+    score takes support in part for none. A nugget is vital if a good answer must have it, else
+    okay.
+    """
+
+    reads = JudgedAnswers
+    strict: bool = parameter(False, flag, "whether support in part counts as none")
+
+    def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
+        """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
+        support = judged.full if self.strict else judged.support
+        found = judged.total(support * judged.of_matches(weights))
+        return per_topic(self, judged, found, judged.nuggets.total(weights), "no vital nuggets")
+
+
+@measure(
+    "AllScore",
+    summary="Mean support of all gold nuggets.",
+    formula=r"\frac{1}{|V^*|} \sum_{v \in V^*} s(v)",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs="support of each nugget",
+    elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
+)
+class AllScore(_Score):
+    """All score, and with `strict=True` all strict."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        return self._mean(judged, np.ones(len(judged.nuggets.ids)))
+
+
+@measure(
+    "VitalScore",
+    summary="Mean support of the vital nuggets.",
+    formula=r"\frac{1}{|V^*_{vital}|} \sum_{v \in V^*_{vital}} s(v)",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs=_RAG_NEEDS,
+    elsewhere={
+        "TREC RAG": "Vital, Vital Strict",
+        "AutoNuggetizer": "vital_score, strict_vital_score",
+    },
+)
+class VitalScore(_Score):
+    """Vital score, and with `strict=True` vital strict, the track's main score.
+
+    It is 0 for a topic without vital nuggets, where it is undefined.
+    """
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "vital")
+        return self._mean(judged, judged.nuggets.vital)
+
+
+@measure(
+    "WeightedScore",
+    summary="Mean support of all gold nuggets, those that are okay with less weight.",
+    formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
+    r"{|V^*_{vital}| + w |V^*_{okay}|}",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs=_RAG_NEEDS,
+    elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
+)
+class WeightedScore(_Score):
+    """Weighted score, and with `strict=True` weighted strict."""
+
+    okay: float = parameter(
+        0.5, number(0, 1e6), "weight of a nugget that is okay; a vital one has 1"
+    )
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "vital")
+        vital = judged.nuggets.vital
+        return self._mean(judged, vital + self.okay * (1.0 - vital))
+
+
+_ONE_CLICK = "one click access"
+_S_NEEDS = "weights and vital string lengths of nuggets, positions in answers"
+_T_NEEDS = "vital string lengths of nuggets, lengths of answers"
+_S = (
+    r"\frac{\sum_{v \in V} w(v) \max(0, L - \mathit{pos}(v))}"
+    r"{\sum_{v \in V^*} w(v) \max(0, L - \mathit{pos}^*(v))}"
+)
+_T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
+
+
+_PATIENCE = parameter(
+    1000.0, number(0, 1e12, open_low=True), "characters after which a reader has no patience left"
+)
+
+
+def minimal_output(nuggets: Nuggets) -> Floats:
+    """Return where each nugget's vital string ends in the pseudo minimal output."""
+    order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
+    lengths = nuggets.vital_length[order]
+    ends = np.cumsum(lengths)
+    before = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
+    out = np.empty(len(order))
+    out[order] = ends - before[nuggets.topic[order]]
+    return out
+
+
+def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
+    """Weighted recall that falls with the position (Sakai 2013, equation 44)."""
+    gold = judged.nuggets
+    # A nugget without a position is one of partial support, which does not count.
+    left = np.maximum(0.0, patience - np.nan_to_num(judged.position))
+    gain = judged.total(judged.full * judged.of_matches(gold.weight) * left)
+    best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
+    lacks = f"no nugget with a weight ends before character {patience:g}"
+    return per_topic(measure, judged, gain, best, lacks)
+
+
+def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
+    """Vital strings of the matched nuggets over the length (Sakai 2013, equation 45)."""
+    whole = judged.nuggets.total(judged.nuggets.vital_length)
+    warn_undefined(measure, judged, whole, "all vital strings are empty")
+    vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
+    return ratio(vital, np.where(judged.answered, judged.length, 0.0))
+
+
+@measure(
+    "SMeasure",
+    summary="Weighted nugget recall of a reader whose patience runs out along the text.",
+    formula=_S,
+    source="Sakai, Kato and Song (2011)",
+    range=(0.0, float("inf")),
+    family=_ONE_CLICK,
+    needs=_S_NEEDS,
+    elsewhere={"NTCIREVAL": "S-measure"},
+)
+class SMeasure(NuggetMeasure):
+    """S-measure; above 1 where an answer is better than the pseudo minimal output."""
+
+    L: float = _PATIENCE
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "weight", "vital_length", "position")
+        return s_measure(self, judged, self.L)
+
+
+@measure(
+    "SFlat",
+    summary="S-measure, at most 1.",
+    formula=rf"\min\left(1, {_S}\right)",
+    source="Sakai and Kato (2012)",
+    family=_ONE_CLICK,
+    needs=_S_NEEDS,
+    elsewhere={"NTCIREVAL": "S-flat"},
+)
+class SFlat(SMeasure):
+    """S-flat."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        return np.minimum(1.0, super().values(judged))
+
+
+@measure(
+    "TMeasure",
+    summary="Share of the answer that its nuggets need at the least: nugget precision.",
+    formula=_T,
+    source="Sakai and Kato (2012)",
+    range=(0.0, float("inf")),
+    family=_ONE_CLICK,
+    needs=_T_NEEDS,
+    elsewhere={"NTCIREVAL": "T-measure"},
+)
+class TMeasure(NuggetMeasure):
+    """T-measure; above 1 where nuggets are said in less than their vital strings."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "vital_length", "length")
+        return t_measure(self, judged)
+
+
+@measure(
+    "TFlat",
+    summary="T-measure, at most 1.",
+    formula=rf"\min\left(1, {_T}\right)",
+    source="Sakai and Kato (2012)",
+    family=_ONE_CLICK,
+    needs=_T_NEEDS,
+    elsewhere={"NTCIREVAL": "T-flat"},
+)
+class TFlat(TMeasure):
+    """T-flat."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        return np.minimum(1.0, super().values(judged))
+
+
+@measure(
+    "SSharp",
+    summary="F-measure of S-flat and T-flat: important things first, and little else.",
+    formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
+    source="Sakai and Kato (2012)",
+    family=_ONE_CLICK,
+    needs=f"{_S_NEEDS}, lengths of answers",
+    elsewhere={"NTCIREVAL": "F-flat"},
+)
+class SSharp(NuggetMeasure):
+    """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
+
+    L: float = _PATIENCE
+    beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "weight", "vital_length", "position", "length")
+        scores: Floats = f_measure(
+            np.minimum(1.0, t_measure(self, judged)),
+            np.minimum(1.0, s_measure(self, judged, self.L)),
+            self.beta,
+        )
+        return scores

@@ -1,0 +1,510 @@
+"""Users who go on by what they gained or spent: TBG, U, BPM, INST, SDCG.
+
+Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Wrappers
+tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
+
+The users of INST and INSQ go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is
+2T less the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
+chances telescopes: the chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are
+differences of the trigamma function, also where the ranking has no end. Where every rank gains 1,
+it is i + a that is constant, and the chances fall geometrically.
+
+Bejeweled players stop when they have enough gain, or have spent enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.base.arrays import Floats
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import measure
+from cranfield.measures.declared import (
+    MOST_RANKS,
+    POSITIVE_SHARE,
+    integer,
+    number,
+    optional,
+    parameter,
+)
+from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
+from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.page import ByLength, Page, filled
+
+_CHANCE = number(0, 1)
+_TIME = number(0, 1e6)
+LENGTH = number(0, 1e15)
+
+
+@measure(
+    "TBG",
+    summary="Gain that falls by half every h seconds, over the time to read what stands above.",
+    formula=r"\Pr_{click} \Pr_{save} \sum_r g_r \, e^{-T(r) \ln 2 / h}, \quad"
+    r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
+    source="Smucker and Clarke (2012)",
+    range=(0.0, float("inf")),
+    family="user models",
+    inputs=("lengths",),
+    needs="the lengths of all retrieved documents, in words",
+    elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) by click times save"},
+)
+class TimeBiasedGain(UserModel):
+    r"""Time-biased gain, with the values that Smucker and Clarke (2012) calibrated.
+
+    A relevant document gains the chance to click on its summary times that to find it relevant
+    then, .64 * .77 = .4928; others gain nothing. Users read all summaries; the documents, each
+    with the chance of a click, at 0.018 seconds a word and 7.8 more. Unjudged documents are
+    clicked on as those not relevant. With gains other than binary ones, which Smucker and Clarke
+    do not have, that of a document is .4928 times its gain.
+
+    TBG is the total utility of its user, `ETU(TBG)`, and its costs are seconds: `ETC(TBG)`, to
+    which summaries are added where a list is shorter than the ranks that are read.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run, words = {"q": {"a": 2, "b": 1}}, {"a": 1000, "b": 500}
+    >>> cf.evaluate(run, {"q": {"b": 1}}, "TBG", lengths=words).by_system().rows()
+    [('run', 0.471...)]
+    """
+
+    h: float = parameter(224.0, number(0, 1e9, open_low=True), "half-life of gains, in seconds")
+    summary: float = parameter(4.4, _TIME, "seconds to read a summary (T_S)")
+    click: float = parameter(0.64, POSITIVE_SHARE, "chance to click on a relevant document")
+    click_other: float = parameter(0.39, _CHANCE, "chance to click on another document")
+    save: float = parameter(
+        0.77, POSITIVE_SHARE, "chance that a clicked relevant document is found so"
+    )
+    a: float = parameter(0.018, _TIME, "seconds to read a word")
+    b: float = parameter(7.8, _TIME, "seconds for a document besides its words")
+    unit: float = parameter(1.0, LENGTH, "words in a unit of length")
+    missing: float | None = parameter(
+        None, optional(LENGTH), "length to take for documents without a known one"
+    )
+
+    @property
+    def reads_lengths(self) -> bool:
+        return True
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return self.click * self.save * super().worth(judged, rows)
+
+    def most(self, judged: JudgedRuns) -> float:
+        return self.click * self.save
+
+    def costs(self, page: Page) -> Floats:
+        """Seconds for each rank; beyond the list, those for a summary."""
+        click = np.where(page.gains > 0, self.click, self.click_other)
+        reading = self.a * self.unit * filled(page, self.missing) + self.b
+        return self.summary + np.where(page.listed, click * reading, 0.0)
+
+    def continuation(self, page: Page) -> Floats:
+        return np.asarray(np.exp2(-page.costs / self.h))
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        # What stands below the lists gains nothing.
+        return self.expected(judged, depth=max(int(judged.retrieved.max(initial=0)), 1)).total
+
+
+@measure(
+    "U",
+    summary="Gain of the text that is read, which falls in a line until L characters are read.",
+    formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
+    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"
+    r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
+    source="Sakai and Dou (2013)",
+    range=(0.0, float("inf")),
+    family="user models",
+    inputs=("lengths",),
+    needs="the lengths of relevant retrieved documents, in characters",
+    elsewhere={"cwl_eval": "U-L@L is a rate, and text counts where it begins"},
+)
+class UMeasure(UserModel):
+    r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
+
+    The text of the trail is the snippet of each rank and, after that of each relevant document,
+    the share F of its text. A document counts at the place where its text ends. Unjudged documents
+    are passed over as those that are not relevant, so that only lengths of relevant ones matter.
+    Gains are (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or what a mapping says.
+    Scores are not normalised, but for a number N that all are divided by.
+
+    `ETU(U)` is U over the worth of the end of the first text, where the user of the C/W/L
+    framework starts; costs are characters.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run, characters = {"q": {"a": 2, "b": 1}}, {"b": 5000}
+    >>> ev = cf.evaluate(run, {"q": {"b": 1}}, "U(L=2000, gains={1: 1})", lengths=characters)
+    >>> ev.by_system().rows()  # 200 + 200 + .2 * 5000 characters
+    [('run', 0.3...)]
+    """
+
+    rel: int = parameter(1, REL, REL_DOC)
+    gains: Gain = parameter(
+        Gain("exponential"),
+        no_loss,
+        "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g / (max_grade + 1);"
+        " or a mapping of grades to gains, in which a grade that is not named has none",
+    )
+    max_grade: int | None = MAX_GRADE
+    L: float = parameter(
+        132000.0, number(0, 1e15, open_low=True), "characters after which nothing is worth anything"
+    )
+    snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
+    F: float = parameter(0.2, number(0, 1), "share that is read of a relevant document")
+    N: float = parameter(1.0, number(0, 1e15, open_low=True), "what scores are divided by")
+    unit: float = parameter(1.0, LENGTH, "characters in a unit of length")
+    missing: float | None = parameter(
+        None, optional(LENGTH), "length to take for documents without a known one"
+    )
+
+    @property
+    def reads_lengths(self) -> bool:
+        return True
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
+
+    def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
+        """Gain of grades on the scale of the judgments; that of an intent, in D-U."""
+        return self._share(judged) * self._of(grades)
+
+    def most(self, judged: JudgedRuns) -> float:
+        grades = self.gains.telling(highest_of(judged, self.max_grade, str(self)))
+        return float(self._share(judged) * self._of(grades).max())
+
+    def _of(self, grades: Any) -> Floats:
+        by_word = isinstance(self.gains.kind, str)
+        return np.asarray((self.gains.of if by_word else self.gains.named)(grades))
+
+    def _share(self, judged: JudgedRuns) -> float:
+        if self.gains.kind not in {"exponential", "linear"}:
+            return 1.0
+        top = highest_of(judged, self.max_grade, str(self))
+        return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
+
+    def costs(self, page: Page) -> Floats:
+        """Characters of each rank; beyond the list, those of a snippet."""
+        read = np.where((page.gains > 0) & page.listed, filled(page, self.missing), 0.0)
+        return np.asarray(self.snippet + self.F * self.unit * read)
+
+    def worth_left(self, page: Page) -> Floats:
+        """D(pos), where each rank's text ends."""
+        return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
+
+    def continuation(self, page: Page) -> Floats:
+        left = self.worth_left(page)
+        after = np.zeros(left.shape)
+        after[:, :-1] = left[:, 1:]
+        return ratio(after, left)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        found = [
+            np.einsum("ij,ij->i", page.gains, self.worth_left(page))
+            for page in self.laid_out(judged, depth)
+        ]
+        return np.concatenate([*found, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N
+
+
+_T_DOC = "gain that the user wants in all: the number of relevant documents, if gains are binary"
+# Below 1/2 a user who finds all at once would go on with a chance that is no chance.
+WANTED = number(0.5, 1000)
+_DEPTH = parameter(
+    None,
+    optional(integer(1)),
+    "last rank that a user reads; by default there is none, and weights go on beyond the list",
+)
+_FAMILY = "user models"
+_CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
+_LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
+_VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
+_INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
+_SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
+
+
+def wanted(gain: Any, rank: Any) -> Any:
+    """V where nothing is found: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
+    return (2 * gain / (rank + 2 * gain - 1)) ** 2
+
+
+@measure(
+    "INST",
+    summary="Gain a document of a user who wants T, and stops sooner the more is found.",
+    formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
+    source="Moffat and others (2015); Moffat and others (2017)",
+    family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
+    elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
+)
+class INST(UserModel):
+    """INST; ranks go on for ever, and those beyond the list have no gain."""
+
+    T: float = parameter(1.0, WANTED, _T_DOC)
+    depth: int | None = _DEPTH
+
+    @property
+    def last(self) -> int | None:
+        return self.depth
+
+    def continuation(self, page: Page) -> Floats:
+        above = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
+        return np.asarray(((above - 1.0) / above) ** 2)
+
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        """Between two gains chances have a closed form."""
+        rows = self.unlike_others(judged, best=best, end=end)
+        how = read(rows, rows.gains, self.T, unjudged=float(best), end=end)
+        if best:
+            return plain(how.depth - rows.total((1.0 - rows.gains) * how.seen), how.depth)
+        return plain(rows.total(rows.gains * how.seen), how.depth)
+
+
+@measure(
+    "INSQ",
+    summary="Gain a document of a user who wants T, whatever is found on the way.",
+    formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
+    source="Moffat and others (2012)",
+    family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
+    elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
+    linear=True,
+)
+class INSQ(StaticModel):
+    """INSQ; weights go on for ever, and their sum is a trigamma function of 2T."""
+
+    T: float = parameter(1.0, WANTED, _T_DOC)
+    depth: int | None = _DEPTH
+
+    @property
+    def last(self) -> int | None:
+        return self.depth
+
+    def seen(self, rank: Any) -> Any:
+        return wanted(self.T, rank)
+
+    def read_to(self, ranks: int | None) -> float:
+        rest = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
+        return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - rest)
+
+
+@measure(
+    "SDCG",
+    summary="Scaled DCG: gain a document of a user who reads the top k as DCG weighs it.",
+    formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
+    source="Moffat and others (2013)",
+    family=_FAMILY,
+    at_wanted="required",
+    scale_note="not interval; it is DCG by a constant",
+    elsewhere={"cwl_eval": "EU of NDCG-k@..."},
+    linear=True,
+)
+class ScaledDCG(StaticModel):
+    """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""
+
+    discount = Discount()
+
+    @property
+    def last(self) -> int | None:
+        return self.cutoff
+
+    def seen(self, rank: Any) -> Any:
+        return 1.0 / self.discount.of(rank)
+
+    def read_to(self, ranks: int | None) -> float:
+        if ranks is None or ranks <= MOST_RANKS:
+            return super().read_to(ranks)
+        # The sum of Euler and Maclaurin, whose next term is below the last bits.
+        logs = np.log(np.array([MOST_RANKS, ranks]) + 1.0)
+        ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
+        rest = _integral(*logs) + float(ends[1] - ends[0])
+        return super().read_to(MOST_RANKS) + float(np.log(2.0)) * rest
+
+
+def _integral(low: float, high: float) -> float:
+    """Integrate 1 / ln(x), of x from exp(low) to exp(high)."""
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    cuts = np.linspace(low, high, 2 + int(high - low))
+    half = np.diff(cuts)[:, None] / 2.0
+    at = cuts[:-1, None] + half * (1.0 + nodes)
+    return float((half * weights * np.exp(at) / at).sum())
+
+
+def trigamma(x: ArrayLike) -> Floats:
+    r"""Sum of 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
+
+    x is above 0; infinity gives 0.
+    """
+    given = np.asarray(x, dtype=np.float64)
+    # The series is exact to the last bits from 16 on.
+    near = given < 16.0
+    below, sums = given[near], np.zeros(np.count_nonzero(near))
+    for step in range(16):
+        sums += 1.0 / (below + step) ** 2
+    far = 1.0 / np.where(near, given + 16.0, given)
+    square = far * far
+    series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
+    out = np.asarray(far * (1.0 + far / 2 + series))
+    out[near] += sums
+    return out
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Chance that each row's rank is read, and ranks read until users stop: (topics, systems)."""
+
+    seen: Floats
+    depth: Floats
+
+
+def read(
+    rows: Rows, gains: Floats, aim: float, *, unjudged: float = 0.0, end: int | None = None
+) -> Chances:
+    """Read rankings as a user of INST, who wants a gain of at least 1/2.
+
+    Rows are documents up to rank `end`, if there is a last one: all whose gain is not that of every
+    other rank, at least. `unjudged` is the gain of these, 0 or 1.
+    """
+    others = rows.rank - rows.seen
+    left = 2.0 * aim - rows.running(gains) - unjudged * others
+    to = rows.rank.astype(np.float64)
+    rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * aim)
+    seen = rows.running_product(_going(rank, a, to, unjudged))
+    depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
+
+    stop = np.full(rows.shape, np.inf if end is None else float(end))
+    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * aim), stop, unjudged)
+    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
+
+
+def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+    """Chance to come from a rank to a later one, with the same gains in between; 0 is the start."""
+    start = rank == 0
+    if unjudged:
+        return np.asarray(_fall(rank + a) ** (to - rank - start))
+    return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
+
+
+def _stretch(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+    """Sum of the chances to read the ranks after `rank` up to `to`, over that to read `rank`."""
+    start = rank == 0
+    if unjudged:
+        fall = _fall(rank + a)
+        return np.asarray(np.where(start, 1.0, fall) * (1.0 - fall ** (to - rank)) / (1.0 - fall))
+    head = (rank + a - np.where(start, 0.0, 1.0)) ** 2
+    return np.asarray(head * (trigamma(rank + a) - trigamma(to + a)))
+
+
+def _fall(level: Floats) -> Floats:
+    return np.asarray(((level - 1.0) / level) ** 2)
+
+
+TRACE = 1e-9
+"""What a sum of gains or costs may lack of a limit, by rounding, and has reached it."""
+
+_GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
+
+
+class _Bejewelled(UserModel):
+    T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
+    K: float = parameter(
+        10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
+    )
+    unit: float | None = parameter(
+        None,
+        optional(number(0, 1e15)),
+        "cost of a unit of length; by default each document costs 1",
+    )
+    missing: float | None = parameter(
+        None, optional(number(0, 1e15)), "length to take where none is known, and beyond the list"
+    )
+
+    @property
+    def reads_lengths(self) -> bool:
+        return self.unit is not None
+
+    def costs(self, page: Page) -> Floats:
+        if self.unit is None:
+            return super().costs(page)
+        return ByLength(self.unit, missing=self.missing)(page)
+
+    def continuation(self, page: Page) -> Floats:
+        found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
+        enough, most = self.limits(page.rank, found - page.gains)
+        # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
+        return np.asarray((found < enough - TRACE) & (spent < most - TRACE), dtype=np.float64)
+
+    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
+        """T and K at each rank; `before` is the gain above it."""
+        return self.T, self.K
+
+    def furthest(self) -> float:
+        raise NotImplementedError
+
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        if costs is None and self.unit is None:
+            deepest = self.ranks(depth) or LAST
+            depth = max(1, int(min(float(deepest), np.ceil(self.furthest()) + 1.0)))
+        return super().expected(judged, depth=depth, best=best, costs=costs)
+
+
+@measure(
+    "BPM",
+    summary="Gain a document of a user who stops at a total gain of T, or a total cost of K.",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
+    source="Zhang and others (2017)",
+    family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
+    elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
+)
+class BPM(_Bejewelled):
+    """The static model: T and K never change."""
+
+    @property
+    def deepest(self) -> int | None:
+        most = None if self.reads_lengths else max(1, ceil(self.K))
+        return min((one for one in (self.ranks(self.cutoff), most) if one), default=None)
+
+    def furthest(self) -> float:
+        return self.K
+
+
+@measure(
+    "BPMDynamic",
+    summary="BPM of a user who wants more, and is more patient, the better the documents are.",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad"
+    r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
+    source="Zhang and others (2017); Azzopardi and others (2019)",
+    family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
+    elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
+)
+class BPMDynamic(_Bejewelled):
+    """The dynamic model: a gain above the median raises both limits, one below lowers them."""
+
+    hb: float = parameter(1.0, number(0, 1e6), "how much a gain changes T")
+    hc: float = parameter(1.0, number(0, 1e6), "how much a gain changes K")
+    median: float = parameter(0.5, number(0, 1), "gain that changes nothing")
+
+    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
+        change = before - self.median * (rank - 1)
+        return self.T + self.hb * change, self.K + self.hc * change
+
+    def furthest(self) -> float:
+        more = self.hc * (1.0 - self.median)
+        return (self.K - more) / (1.0 - more) if more < 1.0 else float("inf")

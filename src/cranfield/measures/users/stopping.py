@@ -1,0 +1,378 @@
+r"""Users who stop by chance or once satisfied: RBP, ERR, NERR.
+
+Who reads a document of gain g is satisfied with a chance s(g), and stops; who is not goes on as the
+rank alone says. With V' for those whom nothing satisfies (Azzopardi, Mackenzie and Moffat 2021),
+
+.. math:: V(r) = V'(r) \prod_{i<r} (1 - s(g_i)), \quad C(r) = \frac{V'(r+1)}{V'(r)} (1 - s(g_r))
+
+Ranks without a judgment all have the same gain. Between two others the product is geometric, and so
+sums of V over such a stretch are differences of sums that are known before.
+
+ERR is no weighted sum of gains (ERR is not C/W/L, in the same paper). NERR are numbered as the
+equations there. Gains from 0 to 1 are the chances to be satisfied.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.declared import POSITIVE_SHARE, TRUE_SHARE, choice, fraction_of, parameter
+from cranfield.measures.gains import (
+    GAINS_DOC,
+    POSITIVE_GAINS,
+    SCALE_END,
+    Gain,
+    gained,
+    gains_evenly_spaced,
+    ideal,
+    no_loss,
+    top_gain,
+)
+from cranfield.measures.users.effort import WANTED, wanted
+from cranfield.measures.users.model import (
+    LAST,
+    Expected,
+    StaticModel,
+    UserModel,
+    going_on,
+    plain,
+    upto,
+)
+from cranfield.measures.users.page import Page
+
+_P = TRUE_SHARE
+_P_DOC = "persistence: the chance that a user goes on to the next document"
+
+
+@measure(
+    "RBP",
+    summary="Expected gain a document of a user who goes on with probability p.",
+    formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
+    source="Moffat and Zobel (2008)",
+    family="user models",
+    scale_note="interval for p = 1/b with a whole number b and gains in at least b - 1 equal steps:"
+    " p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades 0 to 2",
+    elsewhere={
+        "ir_measures": "RBP(p=...)",
+        "ranx": "rbp.p",
+        "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
+    },
+    monotone=True,
+    linear=True,
+)
+class RankBiasedPrecision(StaticModel):
+    """Rank-biased precision.
+
+    Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping in
+    which a grade that is not named has gain 0.
+    """
+
+    p: float = parameter(0.8, _P, _P_DOC)
+
+    def evenly_spaced(self, highest: int) -> bool:
+        """Return True if gains in m equal steps are digits of a base 1/p of at most m + 1."""
+        gains = self.exact_gains(highest)
+        return gains is not None and gains_evenly_spaced(
+            gains, self.cutoff, 1 / fraction_of(self.p)
+        )
+
+    @property
+    def last(self) -> int | None:
+        return None
+
+    def seen(self, rank: Any) -> Any:
+        return self.p ** (rank - 1)
+
+    def endless(self) -> Any:
+        return 1 / (1 - self.p)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        rows = self.gaining(judged)
+        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.seen))
+
+
+@measure(
+    "RBPResidual",
+    summary="How much RBP could still rise: the weight of what is unjudged or not retrieved.",
+    formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
+    source="Moffat and Zobel (2008), section 5",
+    lower_is_better=True,
+    family="user models",
+    elsewhere={"trec_eval": "rbp_resid (version 10), p=0.9; 0 when nothing is unjudged"},
+    beyond_grades="which documents are judged",
+)
+class RankBiasedResidual(Measure):
+    """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both.
+
+    In total it is `Residual(RBP)`.
+    """
+
+    p: float = parameter(0.8, _P, _P_DOC)
+    part: str = parameter(
+        "total", choice("total", "tail", "unjudged"), "which part of the uncertainty"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        rows = judged.judged()
+        tail = self.p**judged.retrieved
+        seen = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
+        # Rounding may leave a trace below 0 where every document is judged.
+        unjudged = np.maximum(1.0 - tail - seen, 0.0)
+        unjudged[judged.retrieved == rows.count] = 0.0
+        parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
+        return parts[self.part]
+
+
+def satisfying(gain: Any, top: Any) -> Any:
+    """Chance that a document of a gain satisfies, where the highest gain is `top`.
+
+    For exponential gains that is (2^g - 1) / 2^max_grade.
+    """
+    return gain / (top + 1)
+
+
+def stopping(rows: Rows, top: float | Floats) -> Floats:
+    """Chance that a user stops at each row, satisfied; `top` is the highest gain."""
+    stop = satisfying(rows.gains, top)
+    going_on = rows.running_product(1.0 - stop)
+    out: Floats = rows.before(going_on, 1.0) * stop
+    return out
+
+
+def stopping_at(
+    judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
+) -> Floats:
+    """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
+    key = ("stopping", rows, gains, max_grade)
+    found: Floats | None = judged.views.get(key)
+    if found is None:
+        top = top_gain(judged, gains, max_grade, rows, name)
+        found = judged.views[key] = stopping(rows, top)
+    return found
+
+
+class _ERR(Measure):
+    gains: Gain = parameter(
+        Gain("exponential"),
+        no_loss,
+        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
+    )
+    max_grade: int | str | None = SCALE_END
+
+    def worth(self, stop: Any, rank: Any) -> Any:
+        return stop / rank
+
+    def _err(self, judged: JudgedRuns) -> Floats:
+        rows = gained(judged, self.gains)
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(self.worth(stop, rows.rank))
+
+    def _ideal_err(self, judged: JudgedRuns) -> Floats:
+        best = ideal(judged, self.gains)
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
+        return best.total(self.worth(stopping(best, top), best.rank))
+
+
+@measure(
+    "ERR",
+    summary="Expected reciprocal rank at which a user stops, satisfied.",
+    formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
+    r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
+    source="Chapelle and others (2009)",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval (Ferrante et al. 2019)",
+    elsewhere={
+        "gdeval": "ERR@k with max_grade=4",
+        "ir_measures": "ERR@k is max_grade=4",
+        "NTCIREVAL": "ERR@k with gains='linear'",
+    },
+    monotone=True,
+)
+class ExpectedReciprocalRank(_ERR):
+    """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
+
+    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
+    `max_grade='topic'` the scale of each topic ends at the highest grade that it has.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return self._err(judged)
+
+
+@measure(
+    "nERR",
+    summary="ERR over that of the ideal ranking of all judged documents.",
+    formula=r"ERR@k \,/\, iERR@k",
+    source="Chapelle and others (2009); Sakai and Song (2011)",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval; within a topic it is ERR by a constant",
+    elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
+    monotone=True,
+)
+class NormalisedExpectedReciprocalRank(_ERR):
+    """ERR, normalised."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return ratio(self._err(judged), self._ideal_err(judged))
+
+
+@measure(
+    "iRBU",
+    summary="Expected utility at the rank where a user stops, satisfied: the less, the lower.",
+    formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
+    source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval: what a document adds depends on those above it",
+    elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
+)
+class IntentwiseRankBiasedUtility(Measure):
+    """Intentwise rank-biased utility: ERR, with p^r in place of the reciprocal rank.
+
+    With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
+    """
+
+    p: float = parameter(
+        0.99, POSITIVE_SHARE, "utility that is left after each document read, of what it was before"
+    )
+    gains: Gain = POSITIVE_GAINS
+    max_grade: int | str | None = SCALE_END
+
+    def utility(self, rank: Any) -> Any:
+        return self.p**rank
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        rows = gained(judged, self.gains)
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(stop * rows.by_rank(self.utility))
+
+
+_WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
+_ABOUT = {
+    "family": "user models",
+    "scale_note": "not interval: the steps between ranks are unequal",
+}
+_SOURCE = "Azzopardi and others (2021), equation ({})"
+
+
+class SatisfiedModel(UserModel):
+    """A model whose users look at the rank, and stop with a chance where they gain.
+
+    Nobody tires of reading, if a subclass does not give V' as `patience`.
+    """
+
+    def patience(self, rank: Any) -> Any:
+        """V': the chance that a rank is read by users whom nothing satisfies, 1 for the first."""
+        return rank**0
+
+    def satisfaction(self, gains: Floats) -> Floats:
+        """Chance to be satisfied by a gain; the gain itself by default."""
+        return gains
+
+    def continuation(self, page: Page) -> Floats:
+        unsatisfied = 1.0 - self.satisfaction(page.gains)
+        return np.asarray(going_on(self.patience, page.gains.shape[1]) * unsatisfied)
+
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        end = end or LAST
+        rows = self.unlike_others(judged, best=best, end=end)
+        other = self.most(judged) if best else 0.0
+        on = 1.0 - float(self.satisfaction(np.array([other]))[0])
+        patience = np.asarray(self.patience(upto(end)))
+        # Who goes on from a rank of which all that follow have the same gain reads so many, by
+        # the chance to come to it; from rank 1 to one behind the last.
+        further = [*accumulate(patience[::-1].tolist(), lambda after, here: here + on * after)]
+        ahead = np.array([0.0, 0.0, *further])[::-1]
+
+        powers = on ** np.arange(float(end + 1))
+
+        going_on = rows.running_product(1.0 - self.satisfaction(rows.gains))
+        of_others = powers[rows.rank - rows.seen]
+        seen = patience[rows.rank - 1] * rows.before(going_on, 1.0) * of_others
+        below = rows.after(rows.rank, end + 1)
+        stretch = ahead[rows.rank] - powers[below - rows.rank - 1] * ahead[below - 1]
+        stretches = rows.total(going_on * of_others * stretch)
+        first = rows.firsts(rows.rank, end + 1)
+        stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
+        read = stretches + rows.total(seen)
+        return plain(other * stretches + rows.total(rows.gains * seen), read)
+
+
+class _AtCutoff(SatisfiedModel):
+    @property
+    def last(self) -> int | None:
+        return self.cutoff
+
+
+@measure(
+    "NERR8",
+    summary="Gain a document of a user who reads the top k until satisfied.",
+    formula=_WEIGHTED + r"1 - g_i \text{ for } i < k, \text{ then } 0",
+    source=_SOURCE.format(8),
+    at_wanted="required",
+    elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
+    **_ABOUT,
+)
+class NERR8(_AtCutoff):
+    """The user of ERR, cut off."""
+
+
+@measure(
+    "NERR9",
+    summary="Gain a document of a user who reads the top k until satisfied or tired.",
+    formula=_WEIGHTED + r"\frac{i}{i + 1} (1 - g_i) \text{ for } i < k, \text{ then } 0",
+    source=_SOURCE.format(9),
+    at_wanted="required",
+    elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
+    **_ABOUT,
+)
+class NERR9(_AtCutoff):
+    """A user who is read to rank i by 1/i of all, were nobody satisfied: the discount of ERR."""
+
+    def patience(self, rank: Any) -> Any:
+        return 1 / rank
+
+
+@measure(
+    "NERR10",
+    summary="Gain a document of a user of RBP who stops when satisfied.",
+    formula=_WEIGHTED + r"p \, (1 - g_i)",
+    source=_SOURCE.format(10),
+    elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
+    **_ABOUT,
+)
+class NERR10(SatisfiedModel):
+    """The user of RBP, who may be satisfied."""
+
+    p: float = parameter(0.9, TRUE_SHARE, "chance to go on if not satisfied")
+
+    def patience(self, rank: Any) -> Any:
+        return self.p ** (rank - 1)
+
+
+@measure(
+    "NERR11",
+    summary="Gain a document of a user of INSQ who stops when satisfied.",
+    formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
+    source=_SOURCE.format(11),
+    elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
+    **_ABOUT,
+)
+class NERR11(SatisfiedModel):
+    """The user of INSQ, who may be satisfied."""
+
+    T: float = parameter(1.0, WANTED, "gain that the user wants in all")
+
+    def patience(self, rank: Any) -> Any:
+        return wanted(self.T, rank)

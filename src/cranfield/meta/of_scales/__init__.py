@@ -1,1 +1,0 @@
-"""Testing the scales: what interval-scaled measures change."""

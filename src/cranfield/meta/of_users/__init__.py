@@ -1,1 +1,0 @@
-"""Studies of users: how many of them a comparison takes."""

@@ -1,0 +1,512 @@
+"""Was an experiment reproduced? Measured on runs, or on scores alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.text import counted
+from cranfield.collection.files.reading import read_run
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.run import Run
+from cranfield.correlation import rbo
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.of_runs import evaluate
+from cranfield.measures import parse_measures
+from cranfield.measures.base import Measure
+from cranfield.meta.reproduction_result import (
+    ROLES,
+    Notes,
+    Reproduction,
+    check_test,
+    measured,
+    one_system,
+    same_roles,
+)
+from cranfield.meta.study_options import Proportion, Seed, Whole, check_options
+from cranfield.scores import Scores
+from cranfield.significance.prepare import as_scores
+
+
+def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
+    r"""Kendall's tau-b of two rankings over all documents of either.
+
+    A document that a ranking lacks stands below all that it has, tied with the others it lacks.
+
+    .. math:: \tau = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}}
+
+    over pairs of documents in the union: P concordant, Q discordant, T tied in the first ranking
+    only and U in the second only. Source: Kendall (1945), on the union of both rankings as in
+    Breuer et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
+
+    Ids of documents, the best first, are given. Rankings of n documents that have none in common
+    have -2n / (3n - 1); the result is NaN if one is empty.
+
+    Examples
+    --------
+    >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
+    -0.8
+    """
+    _, ranks = _joined(first, second)
+    return _tau_of(*ranks)
+
+
+def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
+    r"""Kendall's tau Union, as repro_eval computes it: for comparison with its values.
+
+    The union of both rankings is put in order of document id. Each ranking becomes the list of
+    its documents' positions there, and the result is Kendall's tau of the two lists, rank by rank.
+
+    .. math:: \mathrm{KTU} = \tau\bigl((u(r_1), \ldots, u(r_n)), (u(r'_1), \ldots, u(r'_n))\bigr)
+
+    with u(d) the position of document d in the union. Source: Breuer et al. (2020), section 3.
+
+    It compares what stands at the same rank, so it depends on how documents are called: one
+    document that is missing shifts all below it, and names in random order then give about 0.
+    :func:`union_tau` does not depend on the names.
+
+    Documents of the longer one below the last rank of the other are left out, for they have no
+    counterpart; the result is NaN where fewer than two ranks can be compared.
+
+    Examples
+    --------
+    >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
+    0.6667
+    """
+    _, ranks = _joined(first, second)
+    return _position_tau_of(*ranks)
+
+
+def order_agreement(
+    original: Any,
+    reproduced: Any,
+    *,
+    p: Proportion = 0.9,
+    depth: Annotated[int | None, Whole(1)] = None,
+    ties: str = "trec",
+) -> pl.DataFrame:
+    """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.
+
+    Returns a row a topic of either run, those of the original first: `topic`; `tau`
+    (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, rank-biased overlap, extrapolated
+    (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
+    the numbers of documents; and `shared`, how many are in both. Without documents on one side
+    there is nothing to compare, and the first three are null.
+
+    Examples
+    --------
+    >>> first = {"q1": {"a": 3, "b": 2, "c": 1}}
+    >>> again = {"q1": {"a": 3, "c": 2, "d": 1}, "q2": {"a": 1}}
+    >>> found = order_agreement(first, again)
+    >>> found["tau"].to_list(), found["RBO"].round(4).to_list(), found["shared"].to_list()
+    ([0.333..., None], [0.685, None], [2, 0])
+    """
+    check_options(order_agreement, locals())
+    first, second = read_run(original), read_run(reproduced)
+    both = _ranked(first, ties, depth).join(
+        _ranked(second, ties, depth), on=["topic", "doc"], how="full", coalesce=True, suffix=" 2"
+    )
+    # In order of id within a topic, which is the order of the union for the tau of positions.
+    both = both.sort("topic", "doc")
+    topics = both["topic"].rle().struct.unnest()
+    ends = np.cumsum(topics["len"].to_numpy()).tolist()
+    ranks = [both[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
+    docs = both["doc"].to_numpy()
+    rows = {}
+    for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
+        x, y = (one[start:end] for one in ranks)
+        rows[topic] = (topic, *_agreement(docs[start:end], x, y, p))
+    order = dict.fromkeys([*first.topics, *second.topics])
+    return pl.DataFrame(
+        [rows[topic] for topic in order],
+        schema={
+            "topic": pl.String,
+            **dict.fromkeys(("tau", "KTU", "RBO"), pl.Float64),
+            **dict.fromkeys(("original", "reproduced", "shared"), pl.Int64),
+        },
+        orient="row",
+    )
+
+
+def _ranked(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+    ranks = order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp))
+    topics = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
+    frame = pl.DataFrame({"topic": topics, "doc": run.docs, "rank": ranks})
+    return frame if depth is None else frame.filter(pl.col("rank") <= depth)
+
+
+def _agreement(
+    docs: NDArray[Any], x: Floats, y: Floats, p: float
+) -> tuple[float | None, float | None, float | None, int, int, int]:
+    """Compare the ranks of the documents of one topic; NaN is a document that is not there."""
+    has, had = ~np.isnan(x), ~np.isnan(y)
+    sizes = int(has.sum()), int(had.sum()), int((has & had).sum())
+    if not sizes[0] or not sizes[1]:
+        return None, None, None, *sizes
+    first, second = (docs[_order(ranks)].tolist() for ranks in (x, y))
+    found = (_tau_of(x, y), _position_tau_of(x, y), rbo(first, second, p=p).ext)
+    tau, ktu, overlap = (None if np.isnan(one) else one for one in found)
+    return tau, ktu, overlap, *sizes
+
+
+def _joined(first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], list[Floats]]:
+    """Return the union of two rankings, and the ranks of its documents in each."""
+    if isinstance(first, str) or isinstance(second, str):
+        raise PolicyError("a ranking is a sequence of document ids, not a text")
+    places = []
+    for ranking in (list(first), list(second)):
+        place = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
+        if len(place) < len(ranking):
+            twice = next(doc for doc in ranking if ranking.count(doc) > 1)
+            raise CranfieldError(f"document {quoted(twice)} stands twice in a ranking")
+        places.append(place)
+    union = sorted({**places[0], **places[1]})
+    return union, [np.array([place.get(doc, np.nan) for doc in union]) for place in places]
+
+
+def _order(ranks: Floats) -> NDArray[np.intp]:
+    """Return where the documents of a ranking stand in the union, the best first."""
+    return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
+
+
+def _tau_of(x: Floats, y: Floats) -> float:
+    """Kendall's tau-b of ranks, where NaN is below all others."""
+    if np.isnan(x).all() or np.isnan(y).all():
+        return float("nan")
+    if np.array_equal(x, y, equal_nan=True):
+        return 1.0
+    return _tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
+
+
+def _position_tau_of(x: Floats, y: Floats) -> float:
+    first, second = _order(x), _order(y)
+    ranks = min(first.size, second.size)
+    if ranks and np.array_equal(first, second):
+        return 1.0
+    if ranks < 2:
+        return float("nan")
+    return _tau(first[:ranks].astype(np.float64), second[:ranks].astype(np.float64))
+
+
+def _tau(x: Floats, y: Floats) -> float:
+    # In n log n: the rankings of a run are long, where cranfield.correlation compares all pairs.
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y).statistic)
+
+
+def reproduce(
+    original: Any,
+    reproduced: Any,
+    *,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
+    test: str = "t",
+    p: Proportion = 0.9,
+    seed: Seed = 0,
+    **policies: Any,
+) -> Reproduction:
+    """Measure how well runs were reproduced on the same collection and topics.
+
+    The levels are those of Breuer et al. (2020), from the strictest to the loosest: the order of
+    documents, the scores by topic, and the effect of the advanced system over the baseline.
+
+    Parameters
+    ----------
+    original, reproduced
+        A mapping of `baseline` and `advanced` to runs, or a single run, which is then a baseline.
+        A run is whatever :func:`cranfield.read_run` takes.
+    qrels, measures
+        Whatever :func:`cranfield.read_qrels` takes; measures or their text forms.
+    test, seed
+        A test of paired scores, such as `t`, `signed-rank` or `randomisation`; the seed of tests
+        that need random numbers.
+    p
+        Persistence of rank-biased overlap, between 0 and 1.
+    policies
+        As for :func:`cranfield.evaluate`; `ties` and `depth` hold for the orders too.
+
+    Returns
+    -------
+    Reproduction
+        Scores are compared on the topics that both sides have scores for, effects on those that
+        all runs have scores for, orders on the judged topics for which both runs have documents.
+
+    Raises
+    ------
+    InputError
+        For runs or judgments that cannot be read.
+    MeasureError, PolicyError
+        For roles, measures or options that do not exist.
+    CranfieldError
+        When no topic has scores on both sides.
+
+    Notes
+    -----
+    A large p-value is no proof of a successful reproduction: with few topics no difference is
+    significant. RMSE says how large the differences are.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> runs = {run.name: run for run in covid.runs}
+    >>> first = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
+    >>> again = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
+    >>> found = reproduce(first, again, qrels=covid.qrels, measures=["P@10", "P@20"])
+    >>> found
+    Reproduction(Reproduction of baseline and advanced: 50 topics, 2 measures)
+    >>> for table in found.tables():
+    ...     print("\\n".join(table.to_text().splitlines()[2:]))
+    role      topics     tau     KTU     RBO
+    baseline      50  0.9613  0.3237  0.9618
+    advanced      50  0.7766  0.0533  0.8448
+    measure  role      topics  original  reproduced    RMSE   nRMSE  statistic       p
+    P@10     baseline      50    0.8660      0.8680  0.0245  0.0275     -0.573  0.5690
+    P@10     advanced      50    0.9460      0.9480  0.0374  0.0393     -0.375  0.7095
+    P@20     baseline      50    0.8190      0.8200  0.0122  0.0142     -0.573  0.5690
+    P@20     advanced      50    0.8760      0.8690  0.0505  0.0566      0.980  0.3320
+    measure  topics  original effect  reproduced effect      ER  ER low  ER high ...
+    P@10         50           0.0800             0.0800  1.0000  0.8457   1.2232 ...
+    P@20         50           0.0570             0.0490  0.8596  0.5119   1.1497 ...
+    """
+    check_options(reproduce, locals(), judge)
+    if policies.get("depth") is not None:
+        check_whole("depth", policies["depth"], 1)
+    first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
+    roles = same_roles(first, second)
+    test = check_test(test, paired=True)
+    sides = {"original": first, "reproduced": second}
+    named = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
+    found = evaluate(named, qrels, measures, **policies)
+    notes = Notes(found.notes)
+    one, two = (_part(found, side, roles) for side in sides)
+    chosen = found.judged.policies
+    of_runs = {"systems": _names(first, second), "settings": chosen.describe()}
+    study = measured("reproduction", one, two, roles, test, notes, seed=seed, **of_runs)
+    parts = []
+    for role in roles:
+        part = order_agreement(
+            first[role], second[role], p=p, depth=chosen.depth, ties=chosen.ties
+        ).filter(pl.col("topic").is_in(found.topics))
+        alone = int(part["RBO"].null_count())
+        if alone:
+            notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
+        parts.append(part.select(pl.lit(role).alias("role"), pl.all()))
+    return replace(study, orders=pl.concat(parts), persistence=float(p), notes=notes.lines())
+
+
+def replicate(
+    original: Any,
+    replicated: Any,
+    *,
+    qrels: Any,
+    other_qrels: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
+    test: str = "welch",
+    seed: Seed = 0,
+    **policies: Any,
+) -> Reproduction:
+    """Measure how well an experiment was replicated on another collection.
+
+    Topics have no counterpart there, so only the distributions of scores and the effects can be
+    compared.
+
+    Parameters
+    ----------
+    original, replicated
+        As for :func:`reproduce`.
+    qrels, other_qrels
+        Judgments of the original collection and of the other.
+    measures, seed, policies
+        As for :func:`reproduce`, with the same errors.
+    test
+        A test of unpaired scores: `welch`, `t-unpaired`, `rank-sum` or `bootstrap-unpaired`.
+
+    Returns
+    -------
+    Reproduction
+        Without orders, RMSE and nRMSE.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> table = covid.qrels.to_polars()
+    >>> early = table.filter(table["topic"].cast(int) <= 25)
+    >>> late = table.filter(table["topic"].cast(int) > 25)
+    >>> runs = {run.name: run for run in covid.runs}
+    >>> runs = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
+    >>> found = replicate(runs, runs, qrels=early, other_qrels=late, measures="P@10")
+    >>> found.summary().select("ER", "DRI").rows()
+    [(1.2222..., -0.0171...)]
+    """
+    check_options(replicate, locals(), judge)
+    first, second = _runs(original, "original"), _runs(replicated, "replicated")
+    roles = same_roles(first, second)
+    test = check_test(test, paired=False)
+    wanted = parse_measures(measures, compat=policies.get("compat"))
+    one = evaluate(first, qrels, wanted, **policies)
+    two = evaluate(second, other_qrels, wanted, **policies)
+    notes = Notes(
+        f"{side} collection: {note}"
+        for side, found in (("original", one), ("other", two))
+        for note in found.notes
+    )
+    of_runs = {"systems": _names(first, second), "settings": one.judged.policies.describe()}
+    return measured("replication", one, two, roles, test, notes, seed=seed, **of_runs)
+
+
+def _runs(given: Any, side: str) -> dict[str, Run]:
+    if isinstance(given, Mapping) and any(role in given for role in ROLES):
+        odd = next((role for role in given if role not in ROLES), None)
+        if odd is not None:
+            raise PolicyError(f"the {side} run {quoted(odd)} is none of {', '.join(ROLES)}")
+        return {role: read_run(given[role]) for role in ROLES if role in given}
+    return {ROLES[0]: read_run(given)}
+
+
+def _names(first: Mapping[str, Run], second: Mapping[str, Run]) -> dict[str, tuple[str, str]]:
+    return {role: (first[role].name, second[role].name) for role in ROLES if role in first}
+
+
+def _part(found: Evaluation, side: str, roles: tuple[str, ...]) -> dict[str, Scores]:
+    """Return the scores of one side, its systems called by their roles."""
+    names = [f"{side} {role}" for role in roles]
+    return {
+        name: replace(scores.select(systems=names), systems=roles) for name, scores in found.items()
+    }
+
+
+def reproduce_scores(
+    original: Any,
+    reproduced: Any,
+    *,
+    test: str = "t",
+    bounds: tuple[float, float] | None = None,
+    seed: Seed = 0,
+) -> Reproduction:
+    """Measure how well scores were reproduced on the same topics.
+
+    Parameters
+    ----------
+    original, reproduced
+        Scores of systems called `baseline` and `advanced`, or of one of them: :class:`Scores`, an
+        evaluation, a mapping of measures to scores, a mapping of roles to the scores of each, or a
+        data frame.
+    test, seed
+        As for :func:`cranfield.meta.reproduction.reproduce`.
+    bounds
+        The lowest and the highest possible score, for nRMSE; by default what the measure declares.
+
+    Returns
+    -------
+    Reproduction
+        Without orders.
+
+    Raises
+    ------
+    CranfieldError
+        For different measures, or when no topic has scores on both sides.
+    PolicyError
+        For other systems, or an unknown test.
+
+    Examples
+    --------
+    >>> first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
+    >>> again = {"baseline": [0.2, 0.3, 0.3], "advanced": [0.3, 0.5, 0.4]}
+    >>> found = reproduce_scores(first, again)
+    >>> found.summary().select("RMSE advanced", "p advanced", "ER", "DRI").row(0)
+    (0.0816..., 0.9999..., 1.333..., -0.166...)
+    >>> found.notes[-1]
+    'ER has no limits: the original effect may be 0'
+    """
+    check_options(reproduce_scores, locals())
+    return _of_scores(original, reproduced, "reproduction", test, bounds, seed)
+
+
+def replicate_scores(
+    original: Any, replicated: Any, *, test: str = "welch", seed: Seed = 0
+) -> Reproduction:
+    """Measure how well scores were replicated on other topics.
+
+    Parameters
+    ----------
+    original, replicated
+        As for :func:`reproduce_scores`, with the same errors; topics of one name are not the same.
+    test, seed
+        As for :func:`cranfield.meta.reproduction.replicate`.
+
+    Returns
+    -------
+    Reproduction
+        Without orders, RMSE and nRMSE.
+
+    Examples
+    --------
+    >>> first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
+    >>> again = {"baseline": [0.1, 0.1, 0.4, 0.4], "advanced": [0.2, 0.2, 0.5, 0.7]}
+    >>> replicate_scores(first, again).summary().select("ER", "DRI").rows()
+    [(1.5, -0.2666...)]
+    """
+    check_options(replicate_scores, locals())
+    return _of_scores(original, replicated, "replication", test, None, seed)
+
+
+def _of_scores(
+    original: Any,
+    again: Any,
+    kind: str,
+    test: str,
+    bounds: tuple[float, float] | None,
+    seed: int,
+) -> Reproduction:
+    test = check_test(test, paired=kind == "reproduction")
+    one, two = _by_measure(original, "original"), _by_measure(again, "other")
+    if one.keys() != two.keys():
+        odd = next(name for name in [*one, *two] if name not in one or name not in two)
+        raise PolicyError(f"there are scores of {quoted(odd)} on one side only")
+    roles = same_roles(
+        *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
+    )
+    return measured(kind, one, two, roles, test, Notes(), bounds=bounds, seed=seed)
+
+
+def _by_measure(given: Any, side: str) -> dict[str, Scores]:
+    """Return scores of systems that are called by their roles, by measure."""
+    if isinstance(given, Mapping) and given and all(isinstance(s, Scores) for s in given.values()):
+        by_measure = _of_roles(given) if set(given) <= set(ROLES) else dict(given)
+    else:
+        scores = as_scores(given)
+        by_measure = {scores.measure: scores}
+    for scores in by_measure.values():
+        for system in scores.systems:
+            if system not in ROLES:
+                raise PolicyError(
+                    f"the {side} scores are of {quoted(system)}: call the systems"
+                    f" {' and '.join(ROLES)}"
+                )
+        scores.flat("scores by shard cannot be taken")
+    return by_measure
+
+
+def _of_roles(given: Mapping[str, Scores]) -> dict[str, Scores]:
+    """Put the scores of each role side by side."""
+    first = next(iter(given.values()))
+    for scores in given.values():
+        if scores.measure != first.measure:
+            raise PolicyError(
+                f"roles have scores of {quoted(first.measure)} and of {quoted(scores.measure)}"
+            )
+    both = as_scores({role: one_system(scores) for role, scores in given.items()})
+    return {
+        first.measure: replace(first, values=both.values, topics=both.topics, systems=both.systems)
+    }

@@ -1,1 +1,0 @@
-"""How well an experiment was reproduced or replicated."""

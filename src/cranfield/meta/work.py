@@ -1,0 +1,326 @@
+"""Repeated work of studies, kept in a results folder."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from io import BytesIO
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Ints
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_whole, quoted, warn
+from cranfield.base.files import whole_file
+from cranfield.base.parallel import MOST_JOBS, computed
+from cranfield.base.text import plain
+from cranfield.base.version import __version__
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.scores import Scores
+from cranfield.sources.archives import is_url, shown
+
+_KEY = "cranfield part"
+_OPEN = "0" * 64
+_SEAL = re.compile(rb'"sha256": "([0-9a-f]{64})"\}')
+
+
+def sealed(part: pl.DataFrame, study: str, name: str) -> bytes:
+    """Return a part as Parquet; its metadata hold its study, its name, and a hash of all of it.
+
+    The hash is that of the bytes in which the hash itself is zeros.
+    """
+    about = json.dumps({"study": study, "part": name, "sha256": _OPEN})
+    out = BytesIO()
+    part.write_parquet(out, metadata={_KEY: about})
+    data = out.getvalue()
+    start = _place(data)
+    return _with(data, start, hashlib.sha256(data).hexdigest().encode())
+
+
+def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
+    """Return the part that a file holds; anything but this part, as it was written, is an error."""
+    start = _place(data)
+    if start < 0:
+        raise InputError("has no checksum, or a damaged one")
+    found = hashlib.sha256(_with(data, start, _OPEN.encode())).hexdigest().encode()
+    if found != data[start : start + len(_OPEN)]:
+        raise InputError("is damaged: it is not what its checksum says")
+    about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
+    if about["study"] != study:
+        raise InputError("is of another study")
+    if about["part"] != name:
+        raise InputError(f"is part {about['part']} under another name")
+    return pl.read_parquet(BytesIO(data))
+
+
+def _place(data: bytes) -> int:
+    """Return where the hash begins, or -1: metadata stand at the end, behind all values."""
+    places = [one.start(1) for one in _SEAL.finditer(data)]
+    return places[-1] if places else -1
+
+
+def _with(data: bytes, start: int, digest: bytes) -> bytes:
+    return data[:start] + digest + data[start + len(digest) :]
+
+
+def fingerprint(*scores: Scores) -> str:
+    """Return a hash of the values and the labels of scores."""
+    digest = hashlib.sha256()
+    for one in scores:
+        labels = [one.measure, list(one.topics), list(one.systems), one.values.shape]
+        digest.update(json.dumps(labels, ensure_ascii=False).encode())
+        # NaN has many bit patterns, and 0 two.
+        values = one.values + 0.0
+        values[np.isnan(values)] = np.nan
+        digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def judged_fingerprint(judged: JudgedRuns) -> str:
+    """Return a hash of judged runs: all that scores of them depend on, besides measures."""
+    rows, judgments = judged.documents, judged.judgments
+    numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    return hash_of_runs(judged, *numbers)
+
+
+def hash_of_runs(judged: JudgedRuns, *numbers: Ints) -> str:
+    """Return a hash of labels and policies, of arrays of whole numbers, and of what is scored."""
+    digest = hashlib.sha256()
+    labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
+    digest.update(json.dumps(labels, ensure_ascii=False).encode())
+    for one in numbers:
+        digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
+    digest.update(judged.scored.tobytes())
+    return digest.hexdigest()
+
+
+class ResultsFolder:
+    """A folder with a file for each finished part of a study; it is made if it is not there.
+
+    `about` is what the results depend on, as JSON can hold it: a folder that holds parts of another
+    study is refused, and the message says what differs.
+    """
+
+    def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
+        if is_url(fspath(path)):
+            reason = "no results folder: parts are kept on this machine only"
+            raise InputError(reason, source=shown(fspath(path)))
+        self.path = Path(path)
+        self.began = time.time()
+        self.damaged: list[str] = []
+        wanted = json.loads(json.dumps({"cranfield": __version__, **about}))
+        self.study = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+        note = self.path / "study.json"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not note.exists():
+                self._begin(note, wanted)
+            there = note.read_bytes()
+        except CranfieldError:
+            raise
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InputError(f"no results folder: {reason}", source=str(path)) from error
+        try:
+            found = json.loads(there.decode())
+            differs = "" if found == wanted else _difference(found, wanted)
+        except (ValueError, RecursionError) as error:
+            raise InputError("is not JSON, or is damaged", source=str(note)) from error
+        if differs:
+            raise PolicyError(f"{path} holds another study: {differs}")
+
+    def _begin(self, note: Path, wanted: Mapping[str, Any]) -> None:
+        others = [one.name for one in self.path.iterdir() if not one.name.startswith(".")]
+        # Another process may have begun, and be further, since nothing was there.
+        if others and not note.exists():
+            raise PolicyError(f"{self.path} holds {quoted(sorted(others)[0])}, and no study.json")
+        with whole_file(note, new=True) as out:
+            out.write(json.dumps(wanted, indent=1, ensure_ascii=False).encode() + b"\n")
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.parquet"
+
+    def read(self, name: str) -> pl.DataFrame | None:
+        """Return a finished part; None when it is not there, or is not what was written.
+
+        The latter is kept for `say_damage`.
+        """
+        path = self._file(name)
+        try:
+            return unsealed(path.read_bytes(), self.study, name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        except InputError as error:
+            reason = error.reason
+        self.damaged.append(f"{path.name} {reason}")
+        return None
+
+    def say_damage(self) -> None:
+        """Say which parts are computed again, and why: in a line, and in the folder's record."""
+        if not self.damaged:
+            return
+        others = len(self.damaged) - 1
+        more = f", and {others} others that are damaged" if others else ""
+        warn(f"{quoted(self.path)}: computed again: {self.damaged[0]}{more}; see {_DAMAGED}")
+        with whole_file(self.path / _DAMAGED) as out:
+            out.write("".join(f"{one}; it was computed again\n" for one in self.damaged).encode())
+
+    def write(self, name: str, part: pl.DataFrame) -> None:
+        data = sealed(part, self.study, name)
+        with whole_file(self._file(name)) as out:
+            out.write(data)
+
+    def tidy(self) -> None:
+        """Remove what writes left behind that were interrupted before this study began."""
+        for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
+            for one in self.path.glob(pattern):
+                # Others are perhaps being written, by a process that does the same study.
+                with suppress(FileNotFoundError):
+                    if one.stat().st_mtime < self.began:
+                        one.unlink()
+
+
+_DAMAGED = "damaged.txt"
+"""What was computed again when parts were last found damaged."""
+
+_MISSING = object()
+
+
+def _difference(found: Any, wanted: Mapping[str, Any]) -> str:
+    if not isinstance(found, dict):
+        return "its study.json is no object"
+    keys = {**wanted, **found}
+    name = next(key for key in keys if found.get(key, _MISSING) != wanted.get(key, _MISSING))
+    return f"{quoted(name)[1:-1]} was {_short(found, name)}, and is {_short(wanted, name)}"
+
+
+def _short(values: Mapping[str, Any], name: str) -> str:
+    if name not in values:
+        return "not there"
+    text = json.dumps(values[name], ensure_ascii=False)
+    return plain(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+Task = TypeVar("Task")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Progress = Callable[[int, int], None]
+
+BLOCK = 10
+"""Repeats in a part: few enough to be lost without regret, enough to be worth a file."""
+
+
+class Work(TypedDict, total=False):
+    """Where and how the parts of a study are done: what :func:`run_parts` takes, too.
+
+    None of it changes a result.
+    """
+
+    jobs: int
+    backend: str | None
+    scheduler: str | None
+    folder: str | PathLike[str] | None
+    progress: Progress | None
+
+
+def with_work(function: Function) -> Function:
+    """Show the options of a study's work in its signature, which collects them as :class:`Work`."""
+    own = inspect.signature(function)
+    work = [one for name, one in _PARAMETERS.items() if name in Work.__annotations__]
+    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*named, *work])  # type: ignore[attr-defined]
+    return function
+
+
+def blocks(repeats: int, each: int = BLOCK) -> list[tuple[int, int]]:
+    """Divide repeats into parts, such as (0, 10), (10, 20), (20, 25)."""
+    return [(start, min(start + each, repeats)) for start in range(0, repeats, each)]
+
+
+def run_parts(
+    function: Callable[[Any, Task], pl.DataFrame],
+    shared: Any,
+    tasks: Mapping[str, Task],
+    *,
+    about: Mapping[str, Any],
+    jobs: int = 1,
+    backend: str | None = None,
+    scheduler: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Do the parts of a study, and put their tables one under the other, in order of tasks.
+
+    Parameters
+    ----------
+    function
+        Called with `shared` and a task; returns the table of that part. It is importable, and all
+        random numbers it draws come from :func:`stream` with a key of the task.
+    shared
+        What all tasks need; it is sent to each worker.
+    tasks
+        By name, which is the name of the part's file; letters, digits and hyphens.
+    about
+        What the tables depend on besides their tasks, as JSON can hold it.
+    jobs
+        Number of workers, 1 or more. It never changes a result.
+    backend
+        `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
+        `ray`. By default processes where jobs is above 1, or what surrounds the call as
+        `joblib.parallel_config`. Parts of a worker that is killed are done again by others.
+    scheduler
+        With `dask`: the address of a scheduler, or its file.
+    folder
+        Results folder: finished parts are written to it at once, and parts that are there already
+        are read instead of computed. A part that is not what was written there is computed again,
+        with a warning, and a line in `damaged.txt`.
+    progress
+        Called with the number of parts done, and of all parts.
+
+    Raises
+    ------
+    PolicyError
+        For no jobs, an unknown backend, or a folder that holds another study.
+    MissingDependencyError
+        When a backend is not installed.
+    CranfieldError
+        When a part kills its workers each time.
+
+    Examples
+    --------
+    >>> def square(shared, task):
+    ...     return pl.DataFrame({"square": [task * task + shared]})
+    >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
+    [4, 9]
+    """
+    check_whole("jobs", jobs, 1, MOST_JOBS)
+    kept = None if folder is None else ResultsFolder(folder, about)
+    done = {} if kept is None else {n: part for n in tasks if (part := kept.read(n)) is not None}
+    if kept is not None:
+        kept.say_damage()
+    if progress is not None:
+        progress(len(done), len(tasks))
+    todo = ((name, task) for name, task in tasks.items() if name not in done)
+    for name, part in computed(
+        function, shared, todo, jobs=jobs, backend=backend, scheduler=scheduler
+    ):
+        if kept is not None:
+            kept.write(name, part)
+        done[name] = part
+        if progress is not None:
+            progress(len(done), len(tasks))
+    if kept is not None:
+        kept.tidy()
+    return pl.concat([done[name] for name in tasks])
+
+
+_PARAMETERS = inspect.signature(run_parts).parameters

@@ -1,0 +1,386 @@
+"""User models calibrated from query logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
+from cranfield.base.text import counted
+from cranfield.measures.base import Measure
+from cranfield.measures.users.markov import MarkovPrecision
+from cranfield.measures.users.stopping import RankBiasedPrecision
+from cranfield.online.click_models.model import Model, Patterns, Values, at_rank
+from cranfield.online.click_models.models import CM, DCM, SDBN, Dynamic, posterior
+from cranfield.online.click_models.trained import ClickModel
+from cranfield.online.log.query_log import QueryLog
+from cranfield.result import Column, Columns, Result
+from cranfield.tabular import between, number
+
+STAYS = ("rank", "grade")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickMoves(Result):
+    """Moves between successive clicks on a page; made by :func:`click_moves`.
+
+    Attributes
+    ----------
+    counts
+        Moves from each rank (row) to each rank (column); a second click on the same result in a row
+        is a move to where the user is. Shape (ranks, ranks).
+    stays
+        Data frame, a row a rank and a grade: `by`, `value`, `mean` (seconds), `clicks` of a known
+        dwell time, `censored` of them. Without rows if the log tells no dwell times.
+    pages
+        Pages with at least one move.
+    left_out
+        Moves that are not counted, from or to a rank below the last one.
+    unknown
+        Clicks whose dwell time is not known.
+    """
+
+    name: ClassVar[str] = "moves"
+    columns: ClassVar[Columns] = {
+        "from": Column("Rank of a click.", key=True),
+        "to": Column("Rank of the next click.", key=True),
+        "moves": Column("Number of such moves."),
+    }
+
+    counts: Ints
+    stays: pl.DataFrame
+    pages: int
+    left_out: int
+    unknown: int
+
+    def measure(self, *, stays: str | None = None, prior: float = 1.0, **options: Any) -> Measure:
+        """Return Markov precision for these users.
+
+        Parameters
+        ----------
+        stays
+            None for discrete time; `rank` or `grade` for continuous time, where users stay at each
+            rank, or at each document of a grade, as long as in the log on the mean.
+        prior
+            Moves that are added to those counted between any two different ranks, above 0; with
+            `loops=True` also to those to the same rank.
+        options
+            Other parameters of `MP`, such as `states='relevant'` or `recall=True`.
+
+        Returns
+        -------
+        Measure
+            Its text form has all moves and times, and reads back the same.
+
+        Raises
+        ------
+        PolicyError
+            For a prior that is not above 0.
+        InputError
+            If there are no dwell times.
+        """
+        if not prior > 0 or not np.isfinite(prior):
+            raise PolicyError(f"prior={prior} is not a number above 0")
+        often = self.counts + prior
+        if not options.get("loops"):
+            np.fill_diagonal(often, 0.0)
+        if stays is not None:
+            check_choice("stays", stays, STAYS)
+            known = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
+            if known.is_empty():
+                raise InputError(f"the log has no dwell times by {stays}")
+            options["dwell"] = dict(known.select("value", "mean").iter_rows())
+            options["dwell_by"] = stays
+        moves = {
+            at: {to: float(one) for to, one in enumerate(row, 1) if one}
+            for at, row in enumerate(often.tolist(), 1)
+        }
+        return MarkovPrecision(moves=moves, **options)
+
+    def _frame(self) -> pl.DataFrame:
+        start, end = np.indices(self.counts.shape) + 1
+        return pl.DataFrame(
+            {"from": start.ravel(), "to": end.ravel(), "moves": self.counts.ravel()}
+        )
+
+    def heading(self) -> list[str]:
+        sizes = [
+            counted(int(self.counts.sum()), "move"),
+            counted(self.counts.shape[0], "rank"),
+            counted(self.pages, "page"),
+            *([f"{self.left_out:,} excluded"] if self.left_out else []),
+        ]
+        return [", ".join(sizes)]
+
+
+def click_moves(log: QueryLog, *, ranks: int = 10) -> ClickMoves:
+    """Count how users move from click to click of a page, in order of time.
+
+    Clicks on no result are passed over. The mean time at a rank or grade is that of an exponential
+    time, the seconds of all clicks over the number of those whose time is not censored.
+
+    Parameters
+    ----------
+    ranks
+        The last rank that counts, 2 to 100.
+
+    References
+    ----------
+    Ferrante, M., Ferro, N. and Maistro, M. (2014). Injecting user models and time into precision
+    via Markov chains. SIGIR 2014, 597-606.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> moves = cf.online.click_moves(cf.online.simulated_log(), ranks=3)
+    >>> measure = moves.measure(stays="rank")
+    >>> cf.parse_measure(str(measure)) == measure
+    True
+    """
+    check_whole("ranks", ranks, 2, 100)
+    log.require("clicks", purpose="a table of click moves")
+    on = log.clicks.filter(pl.col("rank") >= 1)
+    next_to = on.select(
+        start=pl.col("rank"),
+        end=pl.col("rank").shift(-1),
+        page=pl.col("page"),
+        same=pl.col("page") == pl.col("page").shift(-1),
+    ).filter("same")
+    near = next_to.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
+    flat = near.select((pl.col("start") - 1).cast(pl.Int64) * ranks + pl.col("end") - 1)
+    counts = np.bincount(flat.to_series().to_numpy(), minlength=ranks * ranks)
+    stays, unknown = _stays(log, on.filter(pl.col("rank") <= ranks))
+    return ClickMoves(
+        counts.reshape(ranks, ranks).astype(np.int64),
+        stays,
+        near["page"].n_unique(),
+        next_to.height - near.height,
+        unknown,
+    )
+
+
+def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Mean dwell times by rank and grade, and the number of clicks without one."""
+    if "dwell" not in clicks.columns:
+        clicks = clicks.with_columns(dwell=pl.lit(None, pl.Float64))
+    if "censored" not in clicks.columns:
+        clicks = clicks.with_columns(censored=pl.lit(False))
+    if "grade" in log.results.columns:
+        clicks = clicks.join(
+            log.results.select("page", "rank", "grade"), on=["page", "rank"], how="left"
+        )
+    known = clicks.filter(pl.col("dwell") >= 0)
+    censored = pl.col("censored").fill_null(False)
+    tables = [
+        known.drop_nulls(by)
+        .group_by(value=pl.col(by).cast(pl.Int64))
+        .agg(
+            (pl.col("dwell").sum() / (~censored).sum()).alias("mean"),
+            pl.len().cast(pl.Int64).alias("clicks"),
+            censored.sum().cast(pl.Int64).alias("censored"),
+        )
+        .filter(pl.col("clicks") > pl.col("censored"))
+        .sort("value")
+        .select(by=pl.lit(by), value="value", mean="mean", clicks="clicks", censored="censored")
+        for by in STAYS
+        if by in clicks.columns
+    ]
+    return pl.concat(tables), clicks.height - known.height
+
+
+def examined(model: Model, values: Values, pages: Patterns) -> Floats:
+    """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
+    if isinstance(model, Dynamic):
+        return model.posterior(values, pages).examined
+    if not isinstance(model, (CM, SDBN, DCM)):
+        raise PolicyError(f"{model}: its users do not read down to some rank")
+    a = values["attractiveness"][pages.codes]
+    after_click = np.zeros(a.size)
+    if isinstance(model, SDBN):
+        after_click = 1 - values["satisfaction"][pages.codes]
+    elif isinstance(model, DCM):
+        after_click = at_rank(values["continuation"], pages.rank)
+    # Who goes on after a click was not satisfied; all go on after none.
+    return posterior(pages, a, 1 - after_click, (1.0, 1.0, 0.0)).examined
+
+
+UNITS = ("page", "query", "session", "user")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Persistence(Result):
+    """Persistence p, the probability to continue to the next rank; see :func:`rbp_persistence`.
+
+    Attributes
+    ----------
+    interval
+        The bounds `low` and `high`. The other attributes are the columns of the table.
+    """
+
+    name: ClassVar[str] = "persistence"
+    columns: ClassVar[Columns] = {
+        "by": Column("`lowest click`, or the click model.", key=True),
+        "p": Column("Number of times that users continued, divided by those that they could."),
+        "error": Column("Standard error, by units; NaN for one unit."),
+        "low": Column("Lower bound of the confidence interval, on the scale of logits."),
+        "high": Column("Upper bound of that interval; NaN if there is none."),
+        "confidence": Column("Confidence level of the interval.", decimals=2),
+        "unit": Column("Independent units, such as users."),
+        "units": Column("Number of units."),
+        "pages": Column("Number of pages that count."),
+        "left_out": Column("Number of pages without a click, or without results."),
+    }
+
+    p: float
+    error: float
+    interval: tuple[float, float]
+    confidence: float
+    by: str
+    unit: str
+    units: int
+    pages: int
+    left_out: int
+
+    def measure(self, **options: Any) -> Measure:
+        """Return RBP with this persistence, and other parameters if they are given."""
+        return RankBiasedPrecision(p=self.p, **options)
+
+    def _frame(self) -> pl.DataFrame:
+        limits = dict(zip(("low", "high"), self.interval, strict=True))
+        names = ("by", "p", "error", "low", "high", "confidence", "unit", "units", "pages")
+        return pl.DataFrame([vars(self) | limits]).select(*names, "left_out")
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def heading(self) -> list[str]:
+        limits = between(*self.interval)
+        parts = [f"p {number(self.p)}", *([limits] if limits else []), f"by {self.by}"]
+        parts += [
+            counted(self.pages, "page"),
+            *([] if self.unit == "page" else [f"by {self.unit}"]),
+        ]
+        return [", ".join(parts)]
+
+
+def rbp_persistence(
+    log: QueryLog,
+    *,
+    model: ClickModel | None = None,
+    unit: str = "page",
+    confidence: float = 0.95,
+) -> Persistence:
+    r"""Estimate the persistence of RBP from a log.
+
+    A user who goes on with the chance p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a page
+    of n ranks D is known up to n: who read rank n may have gone on. The likelihood is highest at
+
+    .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
+
+    which is the number of times that users went on, over the number of times that they could have.
+
+    Parameters
+    ----------
+    log
+        Pages with clicks, and best with all results: without them no page has an end.
+    model
+        By default users read down to their lowest click, and pages without a click, which tell
+        nothing of depth, are left out and counted. Users who read on and did not click make that
+        too low. With a trained model of users who go from rank to rank (CM, SDBN, DCM, DBN, CCM)
+        the chances that ranks were examined, given all clicks of the page, take the place of d.
+    unit
+        What the standard error takes for independent: `page`, `query`, `session` or `user`. The
+        error does not know of that of the model's parameters.
+
+    Raises
+    ------
+    InputError
+        For a log without a click, or in which no user could go on.
+    PolicyError
+        For a model of other users.
+
+    References
+    ----------
+    Ferro, N. and Maistro, M. (2024), section 5.1; Moffat, A. and Zobel, J. (2008).
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> log = cf.online.simulated_log()
+    >>> cf.online.rbp_persistence(log).p < 1
+    True
+    """
+    check_choice("unit", unit, UNITS)
+    check_share("confidence", confidence)
+    frame = _by_lowest_click(log) if model is None else _by_examined(log, model)
+    if unit != "page":
+        log.require("pages", unit, purpose=f"a standard error by {unit}")
+        frame = frame.with_columns(unit=log.pages[unit].gather(frame["page"]))
+        frame = frame.group_by("unit", maintain_order=True).agg(
+            pl.col("on", "could", "pages").sum()
+        )
+    on, could = frame["on"].to_numpy(), frame["could"].to_numpy()
+    pages = int(frame["pages"].sum())
+    if not could.sum() > 0:
+        raise InputError("there is no page on which a user could go on", source=log.source)
+    p = float(on.sum() / could.sum())
+    error = _error(on - p * could, float(could.sum()))
+    limits = _limits(p, error, confidence)
+    by = "lowest click" if model is None else str(model.model)
+    left_out = log.pages.height - pages
+    return Persistence(p, error, limits, confidence, by, unit, frame.height, pages, left_out)
+
+
+def _error(left: Floats, could: float) -> float:
+    """Standard error of a ratio of sums by unit, by the delta method."""
+    units = left.size
+    if units < 2:
+        return float("nan")
+    return float(np.sqrt(units / (units - 1) * np.square(left).sum()) / could)
+
+
+def _limits(p: float, error: float, confidence: float) -> tuple[float, float]:
+    if not (0 < p < 1 and error > 0):
+        return (float("nan"), float("nan"))
+    half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
+    logit = np.log(p / (1 - p))
+    low, high = (1 / (1 + np.exp(-(logit + sign * half))) for sign in (-1, 1))
+    return (float(low), float(high))
+
+
+def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
+    """Times that users went on, and could have, of each page with a click on a result."""
+    log.require("clicks", purpose="a persistence")
+    depth = (
+        log.clicks.filter(pl.col("rank") >= 1)
+        .group_by("page", maintain_order=True)
+        .agg(pl.col("rank").max().cast(pl.Int64).alias("depth"))
+    )
+    length = log.results.group_by("page").agg(pl.col("rank").max().cast(pl.Int64).alias("length"))
+    joined = depth.join(length, on="page", how="left", maintain_order="left")
+    if log.results.is_empty():
+        joined = joined.with_columns(length=pl.col("depth") + 1)
+    return joined.drop_nulls("length").select(
+        "page",
+        on=(pl.col("depth") - 1).cast(pl.Float64),
+        could=pl.min_horizontal("depth", pl.col("length") - 1).cast(pl.Float64),
+        pages=pl.lit(1),
+    )
+
+
+def _by_examined(log: QueryLog, model: ClickModel) -> pl.DataFrame:
+    pages = model.patterns(log)
+    seen = examined(model.model, model.values, pages)
+    size = len(pages)
+    on = np.bincount(pages.pattern, seen * (pages.rank > 0), size)
+    could = np.bincount(pages.pattern, seen * (pages.rank < pages.lengths[pages.pattern] - 1), size)
+    shown = np.flatnonzero(pages.page >= 0)
+    kind = pages.page[shown]
+    return pl.DataFrame({"page": shown, "on": on[kind], "could": could[kind]}).with_columns(
+        pages=pl.lit(1)
+    )

@@ -1,1 +1,0 @@
-"""Parameters of measures from logs: moves between ranks, times at them, persistence."""

@@ -1,0 +1,534 @@
+"""The click models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.measures.declared import TRUE_SHARE, number, optional, parameter
+from cranfield.online.click_models.model import (
+    TINY,
+    Climbing,
+    Fit,
+    Model,
+    Patterns,
+    Tallies,
+    Tally,
+    Values,
+    at_rank,
+    sums,
+)
+
+
+class Rate(Model):
+    """A click rate of some kind: the chance of a click is that parameter."""
+
+    def place(self, pages: Patterns) -> Indices:
+        """Which value of the parameter each result has."""
+        return pages.codes
+
+    def fit(self, pages: Patterns) -> Fit:
+        size = self.sizes(pages.items.size, pages.ranks)["rate"]
+        tally = Tally.of(self.place(pages), pages.clicks * pages.weight, pages.weight, size)
+        return Fit({"rate": tally})
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        return np.full(item.size, at_rank(values["rate"], rank))
+
+    def chances(self, values: Values, pages: Patterns) -> Floats:
+        return independent_chances(self, values, pages)
+
+
+def independent_chances(model: Model, values: Values, pages: Patterns) -> Floats:
+    nothing = np.ones(len(pages))
+    return np.concatenate(
+        [
+            model.chance(values, rank, pages.codes[at], nothing[: at.stop - at.start])
+            for rank, at in enumerate(pages.slices)
+        ]
+    )
+
+
+class GCTR(Rate):
+    """One click rate for all results.
+
+    .. math:: P(C_r = 1) = \\rho
+    """
+
+    name = "GCTR"
+    source = "Chuklin, Markov and de Rijke (2015)"
+    by: ClassVar = {"rate": ""}
+
+    def place(self, pages: Patterns) -> Indices:
+        return np.zeros_like(pages.codes)
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        return np.full(item.size, values["rate"][0])
+
+    def relevance(self, values: Values) -> Floats:
+        raise self.error("GCTR says nothing of documents")
+
+
+class RCTR(Rate):
+    """A click rate for each rank.
+
+    .. math:: P(C_r = 1) = \\rho_r
+    """
+
+    name = "RCTR"
+    source = "Craswell et al. (2008)"
+    by: ClassVar = {"rate": "rank"}
+
+    def place(self, pages: Patterns) -> Indices:
+        return pages.rank
+
+    def relevance(self, values: Values) -> Floats:
+        raise self.error("RCTR says nothing of documents")
+
+
+class DCTR(Rate):
+    """A click rate for each document of a query.
+
+    .. math:: P(C_r = 1) = \\rho_{q d_r}
+    """
+
+    name = "DCTR"
+    source = "Craswell et al. (2008)"
+    by: ClassVar = {"rate": "item"}
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        return values["rate"][item]
+
+    def relevance(self, values: Values) -> Floats:
+        return values["rate"][:-1]
+
+
+class Examined(Climbing):
+    """A click is examination, in some cell, and attractiveness: both hidden without a click."""
+
+    def cells(self, pages: Patterns) -> Indices:
+        """Which value of examination each result has."""
+        raise NotImplementedError
+
+    def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+        cells = self.sizes(pages.items.size, pages.ranks)["examination"]
+        # Results that are alike in item and cell are alike in what is expected of them.
+        key, alike = np.unique(pages.codes * cells + self.cells(pages), return_inverse=True)
+        item, cell = key // cells, key % cells
+        clicked = sums(alike, pages.weight * pages.clicks, key.size)
+        missed = sums(alike, pages.weight, key.size) - clicked
+        items = pages.items.size
+        shown = clicked + missed
+        by_item, by_cell = sums(item, shown, items), sums(cell, shown, cells)
+
+        def expect(values: Values) -> tuple[Tallies, float]:
+            a, x = values["attractiveness"][item], values["examination"][cell]
+            both = a * x
+            none = 1 - both
+            share = missed / np.maximum(none, TINY)
+            hits = sums(item, clicked + share * (a - both), items)
+            seen = sums(cell, clicked + share * (x - both), cells)
+            value = clicked @ np.log(np.maximum(both, TINY))
+            value += missed @ np.log(np.maximum(none, TINY))
+            found = {"attractiveness": Tally(hits, by_item), "examination": Tally(seen, by_cell)}
+            return found, float(value)
+
+        return expect
+
+    def relevance(self, values: Values) -> Floats:
+        return values["attractiveness"][:-1]
+
+
+class PBM(Examined):
+    """The position-based model: a rank is examined, and an examined document attracts.
+
+    .. math:: P(C_r = 1) = a_{q d_r} x_r
+    """
+
+    name = "PBM"
+    source = "Craswell et al. (2008)"
+    by: ClassVar = {"attractiveness": "item", "examination": "rank"}
+
+    def cells(self, pages: Patterns) -> Indices:
+        return pages.rank
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        seen = at_rank(values["examination"], rank)
+        return np.asarray(values["attractiveness"][item] * seen)
+
+    def chances(self, values: Values, pages: Patterns) -> Floats:
+        return independent_chances(self, values, pages)
+
+
+class UBM(Examined):
+    """The user browsing model: examination goes by rank and by the last click above.
+
+    .. math:: P(C_r = 1 \\mid \\text{last click } r') = a_{q d_r} x_{r r'}
+
+    The chance of a click whatever is above is a sum over the last clicks there may be. Ranks beyond
+    the longest trained page have the examination of its last rank, at the same distance from the
+    last click.
+    """
+
+    name = "UBM"
+    source = "Dupret and Piwowarski (2008)"
+    by: ClassVar = {"attractiveness": "item", "examination": "rank and last click"}
+
+    def cells(self, pages: Patterns) -> Indices:
+        return cell(pages.rank, pages.last)
+
+    def start(self, pages: int) -> Indices:
+        return np.full(pages, -1)
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
+        seen = values["examination"]
+        # The last trained rank, n, has the last n of its n (n + 1) / 2 values.
+        beyond = max(rank + 1 - (isqrt(8 * (seen.size - 1) + 1) - 1) // 2, 0)
+        above = np.where(state < 0, state, np.maximum(state - beyond, 0))
+        return np.asarray(values["attractiveness"][item] * seen[cell(rank - beyond, above)])
+
+    def after(
+        self,
+        values: Values,
+        rank: int,
+        item: Indices,
+        state: Indices,
+        chance: Floats,
+        click: Bools,
+    ) -> Indices:
+        return np.where(click, rank, state)
+
+    def chances(self, values: Values, pages: Patterns) -> Floats:
+        out = np.empty(pages.codes.size)
+        # The chance that a rank is the last one with a click, none being the first row.
+        last = np.zeros((pages.ranks + 1, len(pages)))
+        last[0] = 1.0
+        for rank, at in enumerate(pages.slices):
+            size = at.stop - at.start
+            before = last[: rank + 1, :size]
+            click = before * self.chance(
+                values, rank, pages.codes[at], np.arange(-1, rank)[:, np.newaxis]
+            )
+            before -= click
+            out[at] = last[rank + 1, :size] = click.sum(axis=0)
+        return out
+
+
+def cell(rank: int | Indices, last: Indices) -> Indices:
+    """Place of examination at a rank after a last click, both from 0, -1 for none."""
+    return np.asarray(rank * (rank + 1) // 2 + last + 1)
+
+
+class Cascade(Model):
+    """Users examine from the top; what is known of them is the chance that they still do."""
+
+    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+        """Return the chances to go on after no click, and after a click."""
+        raise NotImplementedError
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        return np.asarray(state * values["attractiveness"][item])
+
+    def after(
+        self,
+        values: Values,
+        rank: int,
+        item: Indices,
+        state: Floats,
+        chance: Floats,
+        click: Bools,
+    ) -> Floats:
+        a = values["attractiveness"][item]
+        missed, clicked = self.stays(values, rank, item, a)
+        still = (state - chance) / np.maximum(1 - chance, TINY)
+        return np.asarray(np.where(click, clicked, still * missed))
+
+    def chances(self, values: Values, pages: Patterns) -> Floats:
+        out = np.empty(pages.codes.size)
+        seen = np.ones(len(pages))
+        for rank, at in enumerate(pages.slices):
+            item = pages.codes[at]
+            seen = seen[: item.size]
+            a = values["attractiveness"][item]
+            missed, clicked = self.stays(values, rank, item, a)
+            out[at] = seen * a
+            seen = seen * ((1 - a) * missed + a * clicked)
+        return out
+
+    def relevance(self, values: Values) -> Floats:
+        return values["attractiveness"][:-1]
+
+
+def attracted(pages: Patterns, until: Indices) -> Tally:
+    """Count clicks among results down to a rank of each page, which are those examined."""
+    seen = pages.weight * (pages.rank <= until[pages.pattern])
+    return Tally.of(pages.codes, seen * pages.clicks, seen, pages.items.size)
+
+
+def down_to_last_click(pages: Patterns) -> Indices:
+    """Rank of the lowest click; of pages without a click, the last rank."""
+    return np.where(pages.lowest < 0, pages.lengths, pages.lowest)
+
+
+class CM(Cascade):
+    """The cascade model: users go down to the first document that attracts, and stop.
+
+    .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
+
+    A second click is impossible. With a floor, conditional chances are those of PyClick: down to
+    the first click those above, and the floor for whatever is observed below it. These are no
+    chances of anything; they serve to compare with what was computed so.
+    """
+
+    name = "CM"
+    source = "Craswell et al. (2008)"
+    by: ClassVar = {"attractiveness": "item"}
+
+    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional chances")
+
+    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+        return 1.0, 0.0
+
+    def fit(self, pages: Patterns) -> Fit:
+        clicked = np.flatnonzero(pages.clicks)[::-1]
+        first = pages.lengths.copy()
+        first[pages.pattern[clicked]] = pages.rank[clicked]
+        return Fit({"attractiveness": attracted(pages, first)})
+
+    def conditional(self, values: Values, pages: Patterns) -> Floats:
+        if not self.floor:
+            return super().conditional(values, pages)
+        chances = self.chances(values, pages)
+        observed = np.where(pages.clicks, chances, 1 - chances)
+        return np.where(pages.last >= 0, self.floor, observed)
+
+
+class DCM(Cascade):
+    """The dependent click model: after a click, users go on with a chance that goes by rank.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
+
+    The lowest click of a page is taken to be where its user stopped.
+    """
+
+    name = "DCM"
+    source = "Guo, Liu and Wang (2009)"
+    by: ClassVar = {"attractiveness": "item", "continuation": "rank"}
+
+    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+        return 1.0, at_rank(values["continuation"], rank)
+
+    def fit(self, pages: Patterns) -> Fit:
+        clicks = pages.weight * pages.clicks
+        on = clicks * (pages.rank < pages.lowest[pages.pattern])
+        return Fit(
+            {
+                "attractiveness": attracted(pages, down_to_last_click(pages)),
+                "continuation": Tally.of(pages.rank, on, clicks, pages.ranks),
+            }
+        )
+
+
+class SDBN(Cascade):
+    """The simplified dynamic Bayesian network: users stop only when a document satisfies.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - s_{q d_r} C_r
+
+    The lowest click of a page is taken to be the satisfying one.
+    """
+
+    name = "SDBN"
+    source = "Chapelle and Zhang (2009)"
+    by: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
+
+    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+        return 1.0, 1 - values["satisfaction"][item]
+
+    def fit(self, pages: Patterns) -> Fit:
+        clicks = pages.weight * pages.clicks
+        end = clicks * (pages.rank == pages.lowest[pages.pattern])
+        return Fit(
+            {
+                "attractiveness": attracted(pages, down_to_last_click(pages)),
+                "satisfaction": Tally.of(pages.codes, end, clicks, pages.items.size),
+            }
+        )
+
+    def relevance(self, values: Values) -> Floats:
+        return np.asarray((values["attractiveness"] * values["satisfaction"])[:-1])
+
+
+Going = tuple[Any, Any, Any]
+"""Chances to go on: without a click, after one that does not satisfy, after one that does."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Chances of hidden states given all clicks of the page, of each result."""
+
+    examined: Floats  # Probability that it is examined; 1 where it is clicked
+    attracted: Floats
+    satisfied: Floats  # Probability that a click satisfies; 0 where there is none
+    # Probabilities that it is examined without a click, clicked and not satisfying, clicked and
+    # satisfying, and that the user goes on; shape (3, results)
+    went_on: Floats
+    likelihood: Floats  # Chance of what was observed of it, given the clicks above
+
+
+def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
+    r"""Go down and up each page once.
+
+    With e the chance of examination given the clicks above, z whether nothing is clicked at or
+    below, and \(\beta_r = P(c_r, \dots \mid E_r = 1)\), that a result without a click is examined
+    has the odds :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to :math:`(1-e)z_{r+1}`. Above a
+    click all is examined, so beta counts below the lowest one only, and is 1 elsewhere: no product
+    of a long page vanishes.
+    """
+    t1, t2, t3 = going
+    clicks = pages.clicks
+    below = pages.rank >= pages.lowest[pages.pattern]  # Nothing is clicked below.
+    tail = below & ~clicks
+    after_click = (1 - s) * t2 + s * t3
+    examined, beta = np.empty(clicks.size), np.empty(clicks.size)
+    e = np.ones(len(pages))
+    for at in pages.slices:
+        e = e[: at.stop - at.start]
+        examined[at] = e
+        chance = e * a[at]
+        e = np.where(clicks[at], after_click[at], t1 * (e - chance) / np.maximum(1 - chance, TINY))
+    b = np.ones(len(pages))
+    for _, at in pages.upward():
+        here = b[: at.stop - at.start]
+        beta[at] = here
+        here[:] = np.where(tail[at], (1 - a[at]) * (t1 * here + (1 - t1)), 1.0)
+    on1, on2, on3 = t1 * beta, t2 * beta, t3 * beta
+    end1, end2, end3 = (1 - t1) * below, (1 - t2) * below, (1 - t3) * below
+    chance = examined * a
+    seen = (examined - chance) * (on1 + end1)
+    seen = np.where(tail, seen / np.maximum(seen + (1 - examined), TINY), 1.0)
+    yes, no = s * (on3 + end3), (1 - s) * (on2 + end2)
+    satisfied = np.where(clicks, yes / np.maximum(yes + no, TINY), 0.0)
+    unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
+    went_on = np.stack(
+        [
+            np.where(clicks, 0.0, seen) * on1 / np.maximum(on1 + end1, TINY),
+            unsatisfied * on2 / np.maximum(on2 + end2, TINY),
+            satisfied * on3 / np.maximum(on3 + end3, TINY),
+        ]
+    )
+    return Posterior(
+        examined=seen,
+        attracted=np.where(clicks, 1.0, (1 - seen) * a),
+        satisfied=satisfied,
+        went_on=went_on,
+        likelihood=np.where(clicks, chance, 1 - chance),
+    )
+
+
+class Dynamic(Climbing, Cascade):
+    """Users go on with a chance that depends on whether a click satisfied them."""
+
+    def satisfaction(self, values: Values) -> Floats:
+        """Chance that each item satisfies who clicked it."""
+        raise NotImplementedError
+
+    def going(self, values: Values) -> Going:
+        """Chances to go on."""
+        raise NotImplementedError
+
+    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+        t1, t2, t3 = self.going(values)
+        s = self.satisfaction(values)[item]
+        return t1, (1 - s) * t2 + s * t3
+
+    def posterior(self, values: Values, pages: Patterns) -> Posterior:
+        """Return the chances of hidden states, given all clicks of each page."""
+        return posterior(
+            pages,
+            values["attractiveness"][pages.codes],
+            self.satisfaction(values)[pages.codes],
+            self.going(values),
+        )
+
+    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
+        """Pool attraction, satisfaction and the three cases of going on as parameters do."""
+        raise NotImplementedError
+
+    def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
+        items, weight = pages.items.size, pages.weight
+        clicked = weight * pages.clicks
+        trials = [sums(pages.codes, one, items) for one in (weight, clicked)]
+        inner = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
+
+        def expect(values: Values) -> tuple[Tallies, float]:
+            found = self.posterior(values, pages)
+            attracted = sums(pages.codes, weight * found.attracted, items)
+            satisfied = sums(pages.codes, weight * found.satisfied, items)
+            unsatisfied = np.where(pages.clicks, 1 - found.satisfied, 0.0)
+            could = np.stack([found.examined * ~pages.clicks, unsatisfied, found.satisfied])
+            tallies = self.gathered(
+                (Tally(attracted, trials[0]), Tally(satisfied, trials[1])),
+                Tally(found.went_on @ inner, could @ inner),
+            )
+            return tallies, float(weight @ np.log(np.maximum(found.likelihood, TINY)))
+
+        return expect
+
+    def relevance(self, values: Values) -> Floats:
+        return np.asarray((values["attractiveness"] * self.satisfaction(values))[:-1])
+
+
+class DBN(Dynamic):
+    """The dynamic Bayesian network: users stop satisfied, or for no reason at any rank.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = \\gamma (1 - s_{q d_r} C_r)
+    """
+
+    name = "DBN"
+    source = "Chapelle and Zhang (2009)"
+    by: ClassVar = {"attractiveness": "item", "satisfaction": "item", "continuation": ""}
+
+    gamma: float | None = parameter(None, optional(TRUE_SHARE), "continuation, if it is given")
+
+    def held(self) -> dict[str, float]:
+        return {} if self.gamma is None else {"continuation": self.gamma}
+
+    def satisfaction(self, values: Values) -> Floats:
+        return values["satisfaction"]
+
+    def going(self, values: Values) -> Going:
+        gamma = float(values["continuation"][0])
+        return gamma, gamma, 0.0
+
+    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
+        attraction, satisfaction = sums
+        on = Tally(cases.hits[:2].sum(keepdims=True), cases.trials[:2].sum(keepdims=True))
+        return {"attractiveness": attraction, "satisfaction": satisfaction, "continuation": on}
+
+
+class CCM(Dynamic):
+    """The click chain model: what attracts satisfies as often, and three chances to go on.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
+        + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]
+    """
+
+    name = "CCM"
+    source = "Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"
+    by: ClassVar = {"attractiveness": "item", "continuation": "case"}
+    cases = ("no click", "click, not satisfied", "click, satisfied")
+
+    def satisfaction(self, values: Values) -> Floats:
+        return values["attractiveness"]
+
+    def going(self, values: Values) -> Going:
+        t1, t2, t3 = values["continuation"][:3].tolist()
+        return t1, t2, t3
+
+    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
+        return {"attractiveness": sums[0] + sums[1], "continuation": cases}

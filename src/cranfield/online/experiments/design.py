@@ -1,0 +1,493 @@
+"""The design of an experiment: its sizes, the variant of each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import md5
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import chi2_contingency, chisquare
+
+from cranfield.base.arrays import Bools, Floats
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    quoted,
+)
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.power_and_width import check_positive, t_power
+from cranfield.significance.registry import ALTERNATIVES
+from cranfield.sources.values import ID
+
+SEPARATOR = "\x1f"
+"""Between salt and unit, so that `ab` and `c` are not `a` and `bc`."""
+
+FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
+
+
+def by_md5(salt: str, units: pl.Series) -> Floats:
+    """Hash by MD5 of salt, a unit separator (0x1f) and unit: the first 8 bytes / 2^64."""
+    prefix = f"{salt}{SEPARATOR}".encode()
+    digests = b"".join([md5(prefix + unit.encode()).digest() for unit in units])
+    numbers = np.frombuffer(digests, dtype=">u8")[::2]
+    return np.asarray(numbers.astype(np.float64) / 2.0**64)
+
+
+def by_growthbook_1(salt: str, units: pl.Series) -> Floats:
+    """Hash as GrowthBook's kits do in their version 1: unit and salt, in thousandths."""
+    return np.asarray((fnv1a(units + salt) % 1000) / 1000)
+
+
+def by_growthbook_2(salt: str, units: pl.Series) -> Floats:
+    """Hash as GrowthBook's kits do in their version 2: salt and unit, twice, in 1/10,000."""
+    once = pl.Series(fnv1a(salt + units)).cast(pl.String)
+    return np.asarray((fnv1a(once) % 10_000) / 10_000)
+
+
+HASHES: dict[str, Callable[[str, pl.Series], Floats]] = {
+    "md5": by_md5,
+    "growthbook-1": by_growthbook_1,
+    "growthbook-2": by_growthbook_2,
+}
+"""Hashes by name."""
+
+
+def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
+    """Hash texts by FNV-1a of 32 bits over their characters, shape (texts,)."""
+    characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
+    lengths = texts.str.len_chars().to_numpy().astype(np.intp)
+    starts = np.cumsum(lengths) - lengths
+    # The longest first: those that have a character at a place stand together.
+    order = np.argsort(-lengths, kind="stable")
+    starts, falling = starts[order], -lengths[order]
+    found = np.full(lengths.size, FNV_START)
+    for place in range(int(lengths.max(initial=0))):
+        active = int(np.searchsorted(falling, -place))
+        found[:active] = (found[:active] ^ characters[starts[:active] + place]) * FNV_PRIME
+    out = np.empty_like(found)
+    out[order] = found
+    return out
+
+
+BINS = 20
+"""Parts of the line in which units are counted, to see whether a hash is uniform."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    r"""An experiment: its variants, and who is in which.
+
+    A unit, such as a user, has a number from 0 to 1 for each salt,
+
+    .. math:: u = \text{MD5}(\text{salt}, \texttt{0x1f}, \text{unit}) / 2^{64}
+
+    of the first 8 bytes, with salt and unit in UTF-8. The number for the salt of the layer decides
+    whether a unit is in the experiment; the number for its name decides the variant. So experiments
+    of other names are independent, and experiments in one layer whose shares of the traffic do not
+    overlap have no unit in common (Kohavi, Tang and Xu, 2020).
+
+    Parameters
+    ----------
+    name
+        The salt of the variants.
+    weights
+        Share of each variant; they sum to 1. Or names of variants, which share equally.
+    layer
+        The salt of the traffic; by default one of this experiment alone.
+    traffic
+        Share of the units that are in the experiment, or the part of the layer that it takes, such
+        as `(0.5, 1)`.
+    hash
+        `md5`, or `growthbook-1` or `growthbook-2`, which give the variants that GrowthBook's kits
+        give: there traffic is their coverage, or with a layer the part of their namespace.
+
+    Raises
+    ------
+    PolicyError
+        For weights that do not sum to 1 or are not above 0, one variant, a part of the traffic that
+        is none, an unknown hash, or a layer with the experiment's own name.
+
+    Examples
+    --------
+    >>> found = Experiment("exp", ["control", "treatment"]).assign(["u1", "u2"])
+    >>> found.to_list()
+    ['control', 'control']
+    >>> Experiment("exp").chances(["u1", "u2"]).round(6).tolist()
+    [0.443771, 0.22146]
+    """
+
+    name: str
+    weights: Mapping[str, float] | Sequence[str] = ("control", "treatment")
+    layer: str | None = None
+    traffic: float | tuple[float, float] = 1.0
+    hash: str = "md5"
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise PolicyError("an experiment has a name")
+        if self.layer == self.name:
+            raise PolicyError(
+                f"a layer named {quoted(self.name)} as the experiment would decide its variants too"
+            )
+        check_choice("hash", self.hash, HASHES)
+        object.__setattr__(self, "weights", checked_weights(self.weights))
+        start, stop = self.part
+        if not 0 <= start < stop <= 1:
+            raise PolicyError(f"traffic is a part of 0 to 1, not {start:g} to {stop:g}")
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The variants, in order."""
+        return tuple(self.weights)
+
+    @property
+    def part(self) -> tuple[float, float]:
+        """Where the experiment's part of its layer starts and stops."""
+        try:
+            start, stop = self.traffic if isinstance(self.traffic, tuple) else (0.0, self.traffic)
+            return float(start), float(stop)
+        except (TypeError, ValueError):
+            raise PolicyError(f"traffic is a share, or two, not {quoted(self.traffic)}") from None
+
+    def chances(self, units: Any) -> Floats:
+        """Return the number from 0 to 1 that decides the variant of each unit."""
+        return HASHES[self.hash](self.name, unit_ids(units))
+
+    def assign(self, units: Any) -> pl.Series:
+        """Return the variant of each unit; null where it is not in the experiment.
+
+        Parameters
+        ----------
+        units
+            Ids, as a list, an array or a series; whole numbers are their digits.
+
+        Returns
+        -------
+        polars.Series
+            Called `variant`, in the order of the units.
+
+        Raises
+        ------
+        CranfieldError
+            For a unit that has no id.
+        """
+        ids = unit_ids(units)
+        u = HASHES[self.hash](self.name, ids)
+        shares = np.fromiter(self.weights.values(), dtype=np.float64)  # type: ignore[union-attr]
+        ends = np.cumsum(shares)
+        # The last part has what rounding leaves.
+        arm = np.searchsorted(ends[:-1], u, side="right")
+        start, stop = self.part
+        if (start, stop) != (0.0, 1.0):
+            if self.hash != "md5" and self.layer is None:
+                inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+            else:
+                inside = self._inside(ids, start, stop)
+            arm = np.where(inside, arm, -1)
+        names = pl.Series([*self.variants, None], dtype=pl.String)
+        return names.gather(np.where(arm < 0, len(self.variants), arm)).alias("variant")
+
+    def _inside(self, ids: pl.Series, start: float, stop: float) -> Bools:
+        if self.hash == "md5":
+            salt = f"{self.name}/traffic" if self.layer is None else self.layer
+            u = HASHES["md5"](salt, ids)
+        else:
+            u = HASHES["growthbook-1"](f"__{self.layer}", ids)
+        return np.asarray((u >= start) & ((u < stop) | (stop == 1)))
+
+
+def checked_weights(weights: Any) -> dict[str, float]:
+    """Return the share of each variant, or refuse what is none."""
+    if isinstance(weights, Mapping):
+        given = {_named(name): share for name, share in weights.items()}
+    elif isinstance(weights, Sequence) and not isinstance(weights, str):
+        given = dict.fromkeys(map(_named, weights), 1 / len(weights) if weights else 0.0)
+        if len(given) < len(weights):
+            raise PolicyError("a variant is named twice")
+    else:
+        raise PolicyError(f"weights are shares by variant, not {quoted(weights)}")
+    for name, share in given.items():
+        number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+        if not (isinstance(name, str) and name and number and 0 < share <= 1):
+            raise PolicyError(f"weight {quoted(share)} of {quoted(name)} is no share above 0")
+    if len(given) < 2:
+        raise PolicyError(f"an experiment has two variants or more, not {len(given)}")
+    if abs(sum(given.values()) - 1) > 1e-9:
+        raise PolicyError(f"weights sum to 1, not {sum(given.values()):.6g}")
+    return {name: float(share) for name, share in given.items()}
+
+
+def _named(variant: Any) -> Any:
+    """Return the name of a variant, which may be a number, as it is in tables."""
+    if isinstance(variant, (list, dict, set)):
+        raise PolicyError(f"a variant is a name, not {quoted(variant)}")
+    return str(variant) if isinstance(variant, (int, np.integer)) else variant
+
+
+def unit_ids(units: Any) -> pl.Series:
+    """Return ids of units as text."""
+    if isinstance(units, str) or not hasattr(units, "__iter__"):
+        raise PolicyError(f"units are a list of ids, not {quoted(units)}")
+    given = units if isinstance(units, pl.Series) else list(units)
+    if not len(given):
+        return pl.Series("unit", [], dtype=pl.String)
+    ids, bad = ID.column("unit", given)
+    if bad is not None:
+        raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', given[bad])}")
+    return ids
+
+
+def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:
+    """Test whether units are spread as they should, and experiments independently of each other.
+
+    Of each experiment, the numbers of its units are counted in 20 equal parts, and its variants
+    against their weights; of each two, the variants of one within those of the other, among units
+    that are in both. All by chi-square: p-values are uniform if the hash is as good as random.
+
+    Parameters
+    ----------
+    experiments
+        One or more.
+    units
+        Ids, each once; some thousand at least.
+
+    Returns
+    -------
+    polars.DataFrame
+        What was tested, the statistic, its degrees of freedom and `p`; NaN where too few units are
+        in both.
+
+    Examples
+    --------
+    >>> two = [Experiment("one"), Experiment("two")]
+    >>> check_assignment(two, range(10_000)).select("check", "df").rows()[:2]
+    [('one: uniform', 19), ('one: weights', 1)]
+    """
+    check_several("experiments", experiments)
+    ids = unit_ids(units)
+    rows: list[tuple[str, float, int, float]] = []
+    assigned = []
+    for one in experiments:
+        counts = np.bincount((one.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1))
+        padded = np.pad(counts, (0, BINS - counts.size))
+        rows.append((f"{one.name}: uniform", *_tested(padded, np.full(BINS, 1 / BINS))))
+        arms = one.assign(ids)
+        assigned.append(arms)
+        within = np.array([(arms == name).sum() for name in one.variants])
+        shares = np.fromiter(one.weights.values(), dtype=np.float64)  # type: ignore[union-attr]
+        rows.append((f"{one.name}: weights", *_tested(within, shares)))
+    for i, j in combinations(range(len(experiments)), 2):
+        first, second = experiments[i], experiments[j]
+        table = np.array(
+            [
+                [((assigned[i] == a) & (assigned[j] == b)).sum() for b in second.variants]
+                for a in first.variants
+            ]
+        )
+        df = (len(first.variants) - 1) * (len(second.variants) - 1)
+        found = (np.nan, np.nan)
+        if table.sum(axis=0).all() and table.sum(axis=1).all():
+            tested = chi2_contingency(table, correction=False)
+            found = (float(tested.statistic), float(tested.pvalue))
+        rows.append((f"{first.name} and {second.name}: independent", found[0], df, found[1]))
+    return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
+
+
+def _tested(counts: NDArray[Any], shares: Floats) -> tuple[float, int, float]:
+    total = counts.sum()
+    if not total:
+        return np.nan, counts.size - 1, np.nan
+    found = chisquare(counts, shares / shares.sum() * total)
+    return float(found.statistic), counts.size - 1, float(found.pvalue)
+
+
+LARGEST = 10**12
+"""Units beyond which there is no experiment."""
+
+
+@dataclass(frozen=True, repr=False)
+class ExperimentSize(Result):
+    """Units, lift and power of an experiment with a control and one other variant.
+
+    Its attributes are the columns of the table, of one row.
+    """
+
+    name: ClassVar[str] = "size"
+    columns: ClassVar[Columns] = {
+        "mean": Column("Mean of a unit of the control."),
+        "deviation": Column("Standard deviation of a unit, after adjustment for a covariate."),
+        "lift": Column("Relative difference that is detected."),
+        "power": Column("Probability to detect it."),
+        "units": Column("Number of units of both variants."),
+        "control_units": Column("Number of units of the control."),
+        "alpha": Column("Significance level."),
+        "alternative": Column("Alternative hypothesis."),
+        "rule": Column(
+            "Number of units of both variants by the rule of thumb of 16 s^2 / d^2 per variant (van"
+            " Belle, 2008), for a power of .8 at .05 with equal proportions.",
+            decimals=0,
+        ),
+        "days": Column("Duration; NaN if the number of units per day is unknown.", decimals=1),
+    }
+
+    mean: float
+    deviation: float
+    lift: float
+    power: float
+    units: int
+    control_units: int
+    alpha: float
+    alternative: str
+    rule: float
+    days: float
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame([vars(self)])
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def heading(self) -> list[str]:
+        days = "" if np.isnan(self.days) else f", {self.days:g} days"
+        return [
+            f"{self.units:,} units ({self.control_units:,} in the control){days}: a lift of"
+            f" {self.lift:.4g} is detected with power {self.power:.4g} at alpha {self.alpha:g}"
+            f" ({self.alternative}); rule of thumb for power 0.8: {self.rule:,.0f} units"
+        ]
+
+
+def experiment_size(
+    *,
+    mean: float,
+    deviation: float,
+    lift: float | None = None,
+    units: int | None = None,
+    power: float | None = None,
+    alpha: float = 0.05,
+    alternative: str = "two-sided",
+    share: float = 0.5,
+    correlation: float = 0.0,
+    daily: float | None = None,
+) -> ExperimentSize:
+    r"""Plan an experiment: of lift, units and power, two give the third.
+
+    The test is Student's t with the same deviation s in both variants,
+
+    .. math:: P(|T| > t_{\alpha/2}), \quad T \sim t(n - 2; \lambda), \quad
+        \lambda = \frac{d}{s \sqrt{1 - \rho^2}} \sqrt{n\, w (1 - w)}
+
+    for the difference d = lift times mean, and a share w of the n units. A covariate with the
+    correlation rho leaves 1 - rho^2 of the variance (CUPED). Of a ratio such as clicks per page,
+    the deviation is that of its linearised value: its standard error in a report times the root of
+    the units.
+
+    Parameters
+    ----------
+    mean, deviation
+        Of the metric, by unit, above 0. Of a share p the deviation is the root of p (1 - p).
+    lift
+        Relative difference, such as 0.05 or -0.05.
+    units
+        Of both variants together.
+    power
+        By default .8, if it is not what is asked for.
+    alpha, alternative
+        Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
+    share
+        Of the units in the other variant.
+    correlation
+        Of the covariate with the metric.
+    daily
+        Units that come a day, for the duration. Only units that are new count.
+
+    Returns
+    -------
+    ExperimentSize
+        With what was not given.
+
+    Raises
+    ------
+    PolicyError
+        If two of the three are not given, or an option is out of its range.
+
+    Examples
+    --------
+    >>> found = experiment_size(mean=0.05, deviation=(0.05 * 0.95) ** 0.5, lift=0.05, daily=30_000)
+    >>> found.units, round(found.rule), found.days
+    (238608, 243200, 8.0)
+    """
+    if power is None and (lift is None or units is None):
+        power = 0.8
+    if [lift, units, power].count(None) != 1:
+        raise PolicyError("give two of lift, units and power; the third is found")
+    check_positive(mean=abs(mean), deviation=deviation)
+    check_share("alpha", alpha)
+    check_choice("alternative", alternative, ALTERNATIVES)
+    check_share("share", share)
+    if not -1 < correlation < 1:
+        raise PolicyError(f"a correlation lies between -1 and 1, not {correlation:g}")
+    if power is not None:
+        check_share("power", power)
+    if daily is not None:
+        check_positive(daily=daily)
+    left = deviation * np.sqrt(1 - correlation**2)
+
+    def reached(number: float, by: float) -> float:
+        with np.errstate(over="ignore"):
+            half = number * share * (1 - share) * (by * mean / left) ** 2 / 2
+        found = t_power(np.array(half), np.array(number - 2.0), alpha, alternative)
+        return float(found)
+
+    if units is None:
+        by, wanted = lift or 0.0, power or 0.0
+        check_positive(lift=abs(by))
+        units = _least(lambda number: reached(number, by) >= wanted)
+    elif not 4 <= units <= LARGEST:
+        raise PolicyError(f"an experiment has from 4 to {LARGEST:,} units, not {units:,}")
+    elif lift is None:
+        wanted, number = power or 0.0, units
+        if wanted <= reached(units, 0.0):
+            raise PolicyError(f"a power of {wanted:g} is reached without any difference")
+        top = left / abs(mean)
+        while reached(units, top) < wanted:
+            top *= 2
+        lift = float(brentq(lambda one: reached(number, one) - wanted, 0.0, top, xtol=1e-14))
+        lift = -lift if alternative == "less" else lift
+    assert lift is not None
+    control = round(units * (1 - share))
+    return ExperimentSize(
+        # Whole numbers may be larger than those of a column.
+        mean=float(mean),
+        deviation=float(left),
+        lift=float(lift),
+        power=reached(units, lift),
+        units=units,
+        control_units=control,
+        alpha=alpha,
+        alternative=alternative,
+        rule=float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf,
+        days=np.nan if daily is None else float(np.ceil(units / daily)),
+    )
+
+
+def _least(enough: Callable[[int], bool]) -> int:
+    """Return the least number of units, from 4 on, that is enough."""
+    high = 4
+    while not enough(high):
+        high *= 2
+        if high > LARGEST:
+            raise PolicyError(f"it would take more than {LARGEST:,} units")
+    low = max(4, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return high

@@ -1,1 +1,0 @@
-"""Before an experiment: who is in which variant, and how many units it takes."""

@@ -1,0 +1,362 @@
+"""Differences between variants with limits, for one look or for many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.errors import PolicyError, check_choice, check_whole
+from cranfield.base.streams import stream
+from cranfield.measures.declared import Declared, number, parameter, parse_declared
+from cranfield.online.experiments.metrics import ArmMeans
+from cranfield.significance.comparison.equivalence import read_margin
+from cranfield.significance.differences import away, fieller_limits, of_tail, p_of, ratio
+from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
+
+LIFTS = ("log", "linear", "fieller")
+"""Ways to limits of the relative difference."""
+
+Critical = Callable[[Floats], Floats]
+"""Takes degrees of freedom, and returns how many standard errors limits are wide."""
+
+Limits = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Means of two variants side by side, and what their difference says; arrays of one shape."""
+
+    control: Floats  # Mean of the control
+    other: Floats  # Mean of the other variant
+    control_squared: Floats  # Squared standard errors of both
+    other_squared: Floats
+    control_count: Floats  # Units of both
+    other_count: Floats
+
+    @classmethod
+    def of(cls, arms: ArmMeans, control: int, other: int) -> Effects:
+        """Take two variants of the last axis."""
+        return cls(
+            *(arms.value[..., k] for k in (control, other)),
+            *(arms.squared[..., k] for k in (control, other)),
+            *(arms.count[..., k] for k in (control, other)),
+        )
+
+    @property
+    def difference(self) -> Floats:
+        """The other mean minus that of the control."""
+        return self.other - self.control
+
+    @property
+    def lift(self) -> Floats:
+        """The difference as a share of the control's mean; NaN where that is 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.control == 0, np.nan, self.other / self.control - 1)
+
+    @property
+    def error(self) -> Floats:
+        """Standard error of the difference."""
+        return np.sqrt(self.control_squared + self.other_squared)
+
+    @property
+    def df(self) -> Floats:
+        """Degrees of freedom of Welch's test."""
+        return self._df(self.control_squared, self.other_squared)
+
+    def _df(self, control: Floats, other: Floats) -> Floats:
+        # By shares, as squares of variances may be too small for a float.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = control / (control + other)
+            parts = share**2 / (self.control_count - 1) + (1 - share) ** 2 / (self.other_count - 1)
+            return np.nan_to_num(1 / parts, nan=1.0, posinf=1.0)
+
+    @property
+    def statistic(self) -> Floats:
+        """The difference by its error; 0 where nothing differs."""
+        return ratio(self.difference, self.error)
+
+    def pvalue(self, alternative: str = "two-sided") -> Floats:
+        """Return the p-value of Welch's test; NaN where the standard error is not known.
+
+        If nothing varies within either variant and the means differ, it is the p-value of the exact
+        permutation test: no other assignment of the units has so large a difference.
+        """
+        found = p_of(self.statistic, self.error, self.df, alternative)
+        n, m = self.control_count, self.other_count
+        assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
+        tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
+        constant = (self.error == 0) & (self.difference != 0)
+        found = np.where(constant, of_tail(tail, alternative), found)
+        return np.where(np.isnan(self.error + self.difference), np.nan, found)
+
+    def limits(self, critical: Critical) -> Limits:
+        """Return the interval of the difference; NaN if nothing varies within either variant."""
+        with np.errstate(invalid="ignore"):
+            half = np.where(self.error == 0, np.nan, critical(self.df) * self.error)
+        return self.difference - half, self.difference + half
+
+    def lift_limits(self, critical: Critical, method: str = "log") -> Limits:
+        r"""Limits of the lift.
+
+        `log`: of the logarithm of the ratio of means, with squared error
+        :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
+        holds the ratios that a test does not reject, without end where the control's mean may be
+        0. NaN where the method has no limits, or nothing varies within either variant.
+        """
+        check_choice("lift", method, LIFTS)
+        below, above = self.control, self.other
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            times = above / below
+            own, other = self.control_squared / below**2, self.other_squared / below**2
+            if method == "fieller":
+                squared = (
+                    critical(self._df(self.control_squared * times**2, self.other_squared)) ** 2
+                )
+                none = np.zeros_like(below)
+                low, high = fieller_limits(
+                    below, above, self.control_squared, self.other_squared, none, squared
+                )
+            elif method == "linear":
+                half = critical(self.df) * np.sqrt(other + own * times**2)
+                low, high = times - half, times + half
+            else:
+                last = self.other_squared / above**2
+                factor = np.exp(critical(self._df(own, last)) * np.sqrt(own + last))
+                low = np.where(times > 0, times / factor, np.nan)
+                high = np.where(times > 0, times * factor, np.nan)
+        nothing = ~np.isfinite(times) | (self.error == 0)
+        return np.where(nothing, np.nan, low - 1), np.where(nothing, np.nan, high - 1)
+
+    def against(self, margin: float | str, good: str) -> Effects:
+        """Compare with the mean of the control after the accepted loss (absolute or percent)."""
+        size, percentage = read_margin(margin)
+        sign = -1 if good == "up" else 1
+        share = 1 + sign * size / 100 * np.sign(self.control) if percentage else np.ones(())
+        return Effects(
+            self.control * share + (0.0 if percentage else sign * size),
+            self.other,
+            self.control_squared * share**2,
+            self.other_squared,
+            self.control_count,
+            self.other_count,
+        )
+
+
+class Sequential(Declared):
+    r"""A way to look again and again, by a mixture of likelihood ratios.
+
+    Of an estimate d with standard error s, and a prior variance r s^2 of what is estimated,
+
+    .. math:: \log \Lambda = -\frac12 \log(1 + r) + \frac{d^2}{s^2} \frac{r}{2 (1 + r)}
+
+    Where there is no difference the chance that this ever reaches :math:`\log(1/\alpha)` is at most
+    alpha, for normal estimates with known variance (Robbins, 1970), and nearly so for means of many
+    units. So p is the least :math:`1/\Lambda` at any look.
+    """
+
+    error = PolicyError
+    name: ClassVar[str] = ""
+
+    @classmethod
+    def called(cls) -> str:
+        return cls.name
+
+    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+        """Return the prior variance by the squared error, for each look."""
+        raise NotImplementedError
+
+
+class ConfidenceSequence(Sequential):
+    r"""Asymptotic confidence sequence, narrowest near the number of units for which it is tuned.
+
+    .. math:: d \pm s \sqrt{\frac{2 (N\rho^2 + 1)}{N \rho^2} \log\frac{\sqrt{N\rho^2+1}}{\alpha}},
+        \quad \rho^2 = \frac{-2 \log\alpha + \log(1 - 2 \log\alpha)}{N^*}
+
+    Source: Waudby-Smith et al. (2024), as GrowthBook has it.
+    """
+
+    name = "CS"
+    tuned = parameter(5000, number(1), "units of both variants at which limits are narrowest")
+
+    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+        log = -2 * np.log(alpha)
+        return np.asarray(units * (log + np.log(1 + log)) / self.tuned)
+
+
+class MixtureSPRT(Sequential):
+    r"""Mixture sequential probability ratio test, with a normal prior of the difference.
+
+    .. math:: \Lambda = \sqrt{\frac{V}{V + n \tau^2}}
+        \exp\left(\frac{n^2 \tau^2 d^2}{2 V (V + n \tau^2)}\right)
+
+    with the variance V/n of the difference. Source: Johari, Pekelis and Walsh (2015).
+    """
+
+    name = "mSPRT"
+    tau = parameter(0.1, number(0, open_low=True), "standard deviation of lifts that one expects")
+
+    def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.tau**2 / squared)
+
+
+KINDS: dict[str, type[Sequential]] = {one.name: one for one in (ConfidenceSequence, MixtureSPRT)}
+"""Sequential methods by name."""
+
+_ALIASES = {"confidence-sequence": "CS", "ConfidenceSequence": "CS", "MixtureSPRT": "mSPRT"}
+
+
+def parse_sequential(text: str | Sequential) -> Sequential:
+    """Read a sequential method from its text form.
+
+    >>> parse_sequential("cs(tuned=1000)")
+    CS(tuned=1000)
+    """
+    return parse_declared(text, Sequential, KINDS, _ALIASES, "sequential method")
+
+
+def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:
+    """Return the logarithm of the mixture of likelihood ratios of a z."""
+    share = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
+    return np.asarray(z**2 * share / 2 - np.log1p(ratio) / 2)
+
+
+def half_width(ratio: Floats, alpha: float) -> Floats:
+    """Return how many standard errors limits are wide: the z that reaches 1/alpha."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.sqrt(2 * (1 + 1 / ratio) * (np.log1p(ratio) / 2 - np.log(alpha))))
+
+
+def always_valid(
+    difference: ArrayLike,
+    error: ArrayLike,
+    units: ArrayLike,
+    method: str | Sequential = "CS",
+    *,
+    alpha: float = 0.05,
+) -> tuple[Floats, Floats, Floats]:
+    r"""Return limits and p-values of differences that are looked at again and again.
+
+    Parameters
+    ----------
+    difference, error
+        The estimate so far and its standard error at each look, the last axis of arrays.
+    units
+        Units of both variants so far, at each look.
+    method
+        `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
+        `mSPRT(tau=0.1)`: mixture test with the standard deviation of differences that one expects.
+        It must be fixed before the first look.
+    alpha
+        Of all looks together.
+
+    Returns
+    -------
+    low, high
+        Limits at each look, of that look.
+    p
+        The least p-value so far.
+
+    Raises
+    ------
+    PolicyError
+        For an infinite difference.
+
+    Examples
+    --------
+    >>> low, high, p = always_valid([0.1, 0.1], [0.05, 0.02], [1000, 6000], "CS(tuned=5000)")
+    >>> p.round(4).tolist()
+    [0.4716, 0.0]
+    """
+    chosen = parse_sequential(method)
+    d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
+    if np.isinf(d).any():
+        raise PolicyError("differences are finite, or NaN where there is none")
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = chosen.ratio(s**2, n, alpha)
+        z = np.where(s > 0, d / s, 0.0)
+        # Without variance nothing is known of it: no evidence, and no limits.
+        known = (s > 0) & np.isfinite(s)
+        half = np.where(known, half_width(ratio, alpha) * s, np.inf)
+        log = np.where(known, log_likelihood_ratio(z, ratio), 0.0)
+    p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)
+    return d - half, d + half, p
+
+
+WEIGHTS = ("poisson", "multinomial")
+"""How often a unit is drawn: each on its own, or as many in all as there are."""
+
+DRAWN = 2**20
+"""Weights that are drawn at a time; it is part of what a seed means."""
+
+
+def resampled_means(
+    columns: Floats,
+    arm: Indices,
+    arms: int,
+    *,
+    resamples: int = 2000,
+    weights: str = "poisson",
+    seed: int = 0,
+) -> Floats:
+    """Draw units of each variant again and again, and take the means of their columns.
+
+    Returned is an array of shape (variants, resamples, columns).
+
+    Columns are scaled to integers, whose sums are exact, so that a seed means the same whatever
+    adds. The first column must be all 1.
+    """
+    check_whole("resamples", resamples, 1, 10**6)
+    check_choice("weights", weights, WEIGHTS)
+    check_whole("the seed", seed, 0)
+    out = np.full((arms, resamples, columns.shape[1]), np.nan)
+    for k in range(arms):
+        own = columns[arm == k]
+        # A sum has some twice as many terms as units at most.
+        scaled = [as_integers(column, 2 * len(own) + 64) for column in own.T]
+        integers = np.stack([numbers for numbers, _ in scaled], axis=1)
+        units = np.array([unit for _, unit in scaled])
+        for part, counts in _weights(stream(seed, k), resamples, len(own), weights):
+            sums = (counts @ integers) * units
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out[k, part] = sums / sums[:, :1]
+    return out
+
+
+def _weights(
+    random: np.random.Generator, resamples: int, units: int, weights: str
+) -> Iterator[tuple[slice, Floats]]:
+    if weights == "multinomial":
+        yield from drawn_counts(random, resamples, units)
+        return
+    for part in row_slices(resamples, units, DRAWN):
+        drawn = random.poisson(1.0, size=(part.stop - part.start, units))
+        # A resample of few units may have none: it is drawn again.
+        while (empty := ~drawn.any(axis=1)).any():
+            drawn[empty] = random.poisson(1.0, size=(int(empty.sum()), units))
+        yield part, drawn.astype(np.float64)
+
+
+def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
+    """Return percentile limits of resampled values, NaN where one is not known."""
+    if np.isnan(resampled).any():
+        return np.nan, np.nan
+    ordered = np.sort(resampled)
+    rank = int(rank_of((1 - level) / 2, ordered.size))
+    if rank < 1:
+        return -np.inf, np.inf
+    return float(ordered[rank - 1]), float(ordered[-rank])
+
+
+def two_sided(resampled: Floats) -> float:
+    """Return the p-value of 0 by percentiles: twice the smaller tail beyond it."""
+    if np.isnan(resampled).any():
+        return np.nan
+    tail = min(int((resampled <= 0).sum()), int((resampled >= 0).sum()))
+    return min(1.0, 2 * (tail + 1) / (resampled.size + 1))

@@ -1,0 +1,458 @@
+"""Tables of units: who was in which variant, with what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_choice, quoted
+from cranfield.base.text import counted, some_of
+from cranfield.online.experiments.metrics import ONES, Metric, Placed
+from cranfield.online.log.query_log import QueryLog
+from cranfield.online.measures.measuring import sums_by_unit
+from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
+from cranfield.online.units import UnitSums, check_rows
+from cranfield.sessions.reading import columns_of_mapping
+from cranfield.sources.columns import Table, fitted, read_columns
+from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
+
+MIXED = ("drop", "error")
+"""What becomes of a unit that is in two variants."""
+
+MISSING = ("error", "drop", "zero")
+"""What becomes of a unit without a value."""
+
+TIME = "(time)"
+"""A copy of the column of the time, which may be a metric too."""
+
+ROW = "row"
+"""The unit of a table whose rows were randomised, if it has no column of this name."""
+
+_TRUTH = {"true": 1.0, "false": 0.0}
+_MEASURED = replace(
+    NUMBER,
+    read=lambda cell: (
+        _TRUTH.get(cell.strip().lower(), finite(cell))
+        if isinstance(cell, str)
+        else finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
+    ),
+    missing=absent,
+)
+_LABEL = replace(
+    TAG,
+    read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
+    wanted="not text, an integer or a truth value",
+    missing=absent,
+)
+DATED = r"^\d{4}-\d{2}-\d{2}"
+"""What a time starts with that is text: so texts are in order of time."""
+
+_TIME = Kind(
+    lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of an experiment, a row each."""
+
+    source: str  # Where they came from, for messages
+    kind: str  # What a unit is
+    ids: pl.Series | None  # Their ids, or None where a row is a unit
+    variants: tuple[str, ...]  # The variants, the control first
+    arm: Indices  # Variant of each unit
+    columns: Floats  # What metrics are of, shape (units, columns); the first column is all 1
+    placed: dict[str, Placed]  # Where the columns of each metric are
+    # Of each segment its levels, and the level of each unit; -1 where it has none
+    segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
+    # Place of each unit in time, and the day of each; None where it is not known
+    order: Indices | None = None
+    notes: tuple[str, ...] = ()  # What was left out or put together
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Units by variant."""
+        number = np.bincount(self.arm, minlength=len(self.variants))
+        return dict(zip(self.variants, map(int, number), strict=True))
+
+    def share(self, metric: Placed) -> bool:
+        """Whether a metric is the share of units that did something, each 0 or 1."""
+        plain = metric.below == ONES and metric.covariate < 0
+        column = self.columns[:, metric.above]
+        return plain and bool(((column == 0) | (column == 1)).all())
+
+
+def read_units(
+    data: Any,
+    metrics: Mapping[str, Metric],
+    *,
+    variant: str | None = "variant",
+    unit: str | None = None,
+    control: str | None = None,
+    variants: Sequence[str] | None = None,
+    segments: Sequence[str] = (),
+    time: str | None = None,
+    mixed: str = "drop",
+    missing: str = "error",
+) -> Units:
+    """Read a table with the variant of each unit and the columns of metrics.
+
+    Without the column of a variant, all units are in the one variant that is named. Truth values of
+    metrics are 0 and 1.
+    """
+    check_choice("mixed", mixed, MIXED)
+    check_choice("missing", missing, MISSING)
+    names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
+    _check_uses([unit, variant, *names], [*segments, time], variant)
+    labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
+    kinds = {name: _TIME if name == time else _LABEL for name in labels}
+    kinds |= dict.fromkeys(names, _MEASURED)
+    if variant:
+        kinds[variant] = _LABEL
+    denominators = [name for one in metrics.values() if (name := one.parts()[1])]
+    table, unit = _read(data, kinds, unit, variant, denominators)
+    frame, notes = table.frame, list[str]()
+    if variant is None:
+        variant = "(variant)"
+        frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
+    gaps = {name: number for name in names if (number := frame[name].null_count())}
+    for name, number in gaps.items() if missing == "error" else ():
+        raise InputError(
+            f"column {quoted(name)} has no value in {counted(number, 'row')}; missing='drop'"
+            " leaves them out of its means, missing='zero' takes 0",
+            source=table.source,
+        )
+    if gaps and missing == "zero":
+        notes.append(f"{counted(sum(gaps.values()), 'missing value')} taken for 0")
+        frame = frame.with_columns(pl.col(names).fill_null(0.0))
+    if time is not None:
+        # A unit with several rows has the time, and the segments, of its earliest row.
+        frame = frame.with_columns(_in_time(frame[time], table.source).alias(TIME))
+        frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
+        labels = [TIME, *(name for name in labels if name != time or name in segments)]
+    if unit:
+        frame, said = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
+        notes += said
+    if none := frame[variant].null_count():
+        notes.append(f"{counted(none, unit or 'row')} without a variant left out")
+        frame = frame.filter(pl.col(variant).is_not_null())
+    if lost := sum(frame[name].null_count() for name in names):
+        notes.append(f"{counted(lost, 'missing value')} left out of the means of their metrics")
+    arms = ordered_variants(frame[variant], control, variants, table.source)
+    values, placed = _placed(frame, metrics)
+    found = {name: _levels(frame[name]) for name in segments}
+    if time is not None:
+        if frame[TIME].null_count():
+            raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
+        if frame[TIME].dtype == pl.String:
+            found.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
+    code = {name: k for k, name in enumerate(arms)}
+    return Units(
+        source=table.source,
+        kind=unit or "unit",
+        ids=frame[unit] if unit else None,
+        variants=arms,
+        arm=frame[variant].replace_strict(code, return_dtype=pl.Int64).to_numpy().astype(np.intp),
+        columns=values,
+        placed=placed,
+        segments=found,
+        order=None if time is None else np.arange(frame.height),
+        notes=tuple(notes),
+    )
+
+
+def _read(
+    data: Any,
+    kinds: Mapping[str, Kind],
+    unit: str | None,
+    variant: str | None,
+    denominators: Sequence[str],
+) -> tuple[Table, str | None]:
+    """Read a table, and its unit: None if rows are units."""
+    named = kinds if unit is None else {**kinds, unit: ID}
+    columns = tuple(Column(name, kind, None) for name, kind in named.items())
+    name = "table of units"
+    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
+    mapping = columns_of_mapping(name)
+    schema = Schema(name, columns, mapping=mapping, asked=True, decisive=decisive)
+    given = read_columns(data, schema)
+    if unit == ROW and ROW not in map(spelt, given.names):
+        columns = tuple(column for column in columns if column.name != unit)
+        schema, unit = replace(schema, columns=columns), None
+    elif unit is None:
+        metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
+        check_rows(given, schema, variant, metrics, denominators)
+    return fitted(given.matched(schema), schema, given.source, given.lines), unit
+
+
+def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
+    """Refuse a column of two uses, or of no name; segments and time may be metrics too."""
+    used = [name for name in alone if name is not None]
+    used += [name for name in dict.fromkeys(others) if name is not None and name in {"", variant}]
+    if clash := [name for name in used if not name or used.count(name) > 1]:
+        raise PolicyError(
+            f"column {quoted(clash[0])} cannot be two of unit, variant, metric, segment and time"
+        )
+
+
+def _in_time(given: pl.Series, source: str) -> pl.Series:
+    """Return what times are ordered by: numbers, or else text that starts with a date."""
+    number = given.cast(pl.Float64, strict=False)
+    if number.null_count() == given.null_count():
+        return number
+    if not (dated := given.str.contains(DATED)).all():
+        raise InputError(
+            f"time {quoted(given.filter(~dated)[0])} is neither a number nor starts with a"
+            " date such as 2026-03-01",
+            source=source,
+        )
+    return given
+
+
+def _by_unit(
+    frame: pl.DataFrame,
+    unit: str,
+    variant: str,
+    names: list[str],
+    labels: list[str],
+    mixed: str,
+    source: str,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Make one row of all rows of a unit."""
+    notes = []
+    labels = [name for name in labels if name not in {unit, variant}]
+    # A value that is missing in one row is missing in the sum.
+    sums = [
+        pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
+        for name in names
+    ]
+    grouped = frame.group_by(unit, maintain_order=True).agg(
+        pl.col(variant).drop_nulls().first(),
+        pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
+        *sums,
+        pl.col(labels).drop_nulls().first(),
+        (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
+    )
+    if grouped.height < frame.height:
+        rows = counted(frame.height, "row")
+        notes.append(f"{rows} are summed by {unit}: {counted(grouped.height, 'unit')}")
+    for name in (name for name in labels if name != TIME):
+        if number := int(grouped[f"(several) {name}"].sum()):
+            row = "earliest" if TIME in labels else "first"
+            many = counted(number, "unit")
+            notes.append(f"{many} with several values of {name}: that of the {row} row is used")
+    both = grouped.filter(pl.col("(variants)") > 1)
+    if both.height:
+        said = f"{counted(both.height, 'unit')} in more than one variant"
+        if mixed == "error":
+            raise InputError(f"{said}, such as {quoted(both[unit][0])}", source=source)
+        if both.height == grouped.height:
+            reason = f"expected a unit that was randomised, got {unit!r}: all {said}"
+            raise InputError(f"{reason}, such as {quoted(both[unit][0])}", source=source)
+        notes.append(f"{said} left out")
+    return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
+
+
+CONTROLS = ("control", "baseline", "old", "a", "0")
+"""Names of variants, in any case, that are the control where nobody says which one is."""
+
+
+def ordered_variants(
+    given: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
+) -> tuple[str, ...]:
+    """Return the variants, the control first: the one named, or the one whose name says so."""
+    there = given.unique().drop_nulls().sort().to_list()
+    names = list(variants) if variants is not None else there
+    if unknown := [name for name in there if name not in names]:
+        raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
+    if not names:
+        raise CranfieldError(f"{source}: no unit has a variant")
+    if control is not None and control not in names:
+        known = some_of(names, 9)
+        raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
+    first = _control(names) if control is None else control
+    return (first, *(name for name in names if name != first))
+
+
+def _control(names: Sequence[str]) -> str:
+    """Find the control by its name; a guess would turn the result around."""
+    usual = {name: name.casefold() for name in names if name.casefold() in CONTROLS}
+    found = [name for name in usual if usual[name] == CONTROLS[0]] or list(usual)
+    if len(names) > 1 and len(found) != 1:
+        raise PolicyError(
+            f"the variants are {some_of(names, 9)}; say which one is the control: control='...'"
+        )
+    return found[0] if found else names[0]
+
+
+def _levels(given: pl.Series) -> tuple[tuple[str, ...], Indices]:
+    levels = given.unique().drop_nulls().sort().to_list()
+    codes = {name: k for k, name in enumerate(levels)}
+    found = given.replace_strict(codes, default=-1, return_dtype=pl.Int64)
+    return tuple(levels), found.fill_null(-1).to_numpy().astype(np.intp)
+
+
+def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, dict[str, Placed]]:
+    """Put the columns of all metrics side by side, each once.
+
+    Where a value is missing, a mean is the sum of those that there are over their number.
+    """
+    made: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
+
+    def place(above: str, below: str) -> tuple[int, int]:
+        values = [frame[name].to_numpy() for name in (above, below) if name]
+        known: Bools = ~np.isnan(np.sum(values, axis=0))
+        if known.all():
+            for name, one in zip((above, below), values, strict=False):
+                made.setdefault((name,), one)
+            keys = ((above,), (below,) if below else ())
+        else:
+            keys = ((above, below, "above"), (above, below, "below"))  # type: ignore[assignment]
+            made[keys[0]] = np.where(known, values[0], 0.0)
+            made[keys[1]] = np.where(known, values[1] if below else 1.0, 0.0)
+        listed = list(made)
+        return listed.index(keys[0]), listed.index(keys[1])
+
+    placed = {}
+    for name, one in metrics.items():
+        above, below, covariate, under = one.parts()
+        more = place(covariate, under) if covariate else (-1, ONES)
+        placed[name] = Placed(*place(above, below), *more)
+    return np.column_stack(list(made.values())), placed
+
+
+def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
+    """Read the measure that each metric of a log is."""
+    return {name: parse_online_measure(str(one.value)) for name, one in metrics.items()}
+
+
+def directed(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Let metrics know whether their measures are better when they are lower."""
+    lower = {name for name, one in measures_of(metrics).items() if one.better == "lower"}
+    return {
+        name: replace(one, good=one.good or ("down" if name in lower else "up"))
+        for name, one in metrics.items()
+    }
+
+
+def units_of_log(
+    data: QueryLog | UnitSums,
+    metrics: Mapping[str, Metric],
+    *,
+    unit: str,
+    before: Any = None,
+    mixed: str = "drop",
+    control: str | None = None,
+    variants: Sequence[str] | None = None,
+) -> Units:
+    """Sum measures by unit, with those of before as covariates."""
+    for name, one in metrics.items():
+        if one.covariate is not None:
+            raise PolicyError(f"{name}: a covariate of a log is its measure in the log `before`")
+    texts = [str(one) for one in measures_of(metrics).values()]
+    notes: tuple[str, ...] = ()
+    if isinstance(data, QueryLog):
+        data.require("pages", unit, "variant", purpose="an experiment")
+        notes = tuple(f"{number:,} {what}" for what, number in data.odd.items() if number)
+        known = data.pages.filter(pl.col("variant").is_not_null())
+        if none := data.pages.height - known.height:
+            notes += (f"{counted(none, 'page')} without a variant left out",)
+        both = (
+            known.drop_nulls(unit)
+            .group_by(unit)
+            .agg(pl.col("variant").n_unique())
+            .filter(pl.col("variant") > 1)
+        )
+        if both.height:
+            said = f"{both.height:,} {unit}s in more than one variant"
+            if mixed == "error":
+                raise CranfieldError(f"{data.source}: {said}, such as {quoted(both[unit][0])}")
+            notes += (f"{said} left out",)
+        source = data.source
+        mixed_unit = pl.col(unit).is_in(both[unit].implode()).fill_null(False)
+        data = data.where(pl.col("variant").is_not_null() & ~mixed_unit)
+        sums = sums_by_unit(data, texts, unit=unit)
+    else:
+        sums, source = data, "sums by unit"
+    if missing := [text for text in texts if text not in sums.names]:
+        raise PolicyError(f"there is no measure {quoted(missing[0])} in the sums")
+    if isinstance(before, QueryLog):
+        before = sums_by_unit(before, texts, unit=unit)
+    return units_of_sums(
+        sums,
+        dict(zip(metrics, texts, strict=True)),
+        before=before,
+        control=control,
+        variants=variants,
+        source=source,
+        notes=notes,
+    )
+
+
+def units_of_sums(
+    sums: UnitSums,
+    measures: Mapping[str, str],
+    *,
+    before: UnitSums | None = None,
+    control: str | None = None,
+    variants: Sequence[str] | None = None,
+    source: str = "log",
+    notes: Sequence[str] = (),
+) -> Units:
+    """Take sums by unit, the measure of each metric, and those of `before` as covariates."""
+    inside = sums.variant >= 0
+    said = list(notes)
+    for of, where in ((sums, ""), (before, " before the experiment")):
+        if of is not None and of.unassigned:
+            number, part = counted(of.unassigned, "page"), of.unassigned / of.pages
+            said.append(f"{number}{where} ({part:.1%}) without a {of.kind} excluded")
+    if out := int((~inside).sum()):
+        said.append(f"{counted(out, sums.kind)} in no one variant left out")
+    given = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
+    arms = ordered_variants(given, control, variants, source)
+    code = np.array([arms.index(name) for name in sums.variants], dtype=np.intp)
+    made = [np.ones(int(inside.sum()))]
+    row = np.full(len(sums.units), -1)
+    if before is not None:
+        place = {name: k for k, name in enumerate(before.units)}
+        row = np.array([place.get(name, -1) for name in sums.units], dtype=np.intp)
+        if new := int((row[inside] < 0).sum()):
+            said.append(f"{counted(new, sums.kind)} without a past")
+    placed = {}
+
+    def put(totals: Floats, numbers: Floats) -> tuple[int, int]:
+        made.append(totals)
+        if (numbers == 1).all():
+            return len(made) - 1, ONES
+        made.append(numbers)
+        return len(made) - 2, len(made) - 1
+
+    for name, measure in measures.items():
+        k = sums.names.index(measure)
+        above, below = put(sums.totals[inside, k], sums.numbers[inside, k])
+        more = (-1, ONES)
+        if before is not None:
+            past = row[inside]
+            known = past >= 0
+            j = before.names.index(measure)
+            more = put(
+                np.where(known, before.totals[past, j], 0.0),
+                np.where(known, before.numbers[past, j], 0.0),
+            )
+        placed[name] = Placed(above, below, *more)
+    return Units(
+        source=source,
+        kind=sums.kind,
+        ids=pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside)),
+        variants=arms,
+        arm=code[sums.variant[inside]],
+        columns=np.column_stack(made),
+        placed=placed,
+        notes=tuple(said),
+    )

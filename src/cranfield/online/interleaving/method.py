@@ -1,0 +1,352 @@
+"""What a method of interleaving is: distributions over the lists of several rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.run import Run
+from cranfield.measures.declared import Declared, Kinds, choice, parameter
+from cranfield.tabular import frame_html
+
+Id = str | int
+"""Of a document."""
+
+Given = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Sequence[str]]
+"""Lists of document ids, best first, by name or without."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Rankings of several rankers, as codes of documents."""
+
+    rankers: tuple[str, ...]  # Names of the rankers
+    # Ids of all documents, those of the first ranking first; a code is a place in it
+    docs: tuple[Id, ...]
+    # Codes as each ranker orders them, shape (rankers, longest); -1 where a ranking has ended
+    orders: Indices
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Number of documents of each ranking."""
+        sizes: Ints = (self.orders >= 0).sum(axis=1)
+        return sizes
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Rank of each document, from 1, shape (rankers, documents).
+
+        A document that a ranking lacks has the rank behind its last one.
+        """
+        ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
+        ranker, place = np.nonzero(self.orders >= 0)
+        ranks[ranker, self.orders[ranker, place]] = place + 1
+        return ranks
+
+    @property
+    def lacks(self) -> Bools:
+        """Whether a ranking lacks a document, shape (rankers, documents)."""
+        lacks: Bools = self.ranks > self.sizes[:, None]
+        return lacks
+
+    @cached_property
+    def best(self) -> Ints:
+        """Best rank of each document in the rankings that have it, from 1, shape (documents,)."""
+        best: Ints = np.where(self.lacks, len(self.docs), self.ranks).min(axis=0)
+        return best
+
+    @property
+    def common_prefix(self) -> int:
+        """Number of documents that all rankings have first, in one order."""
+        same = (self.orders == self.orders[0]).all(axis=0) & (self.orders[0] >= 0)
+        return int(np.logical_and.accumulate(same).sum())
+
+    def __repr__(self) -> str:
+        many = counted(len(self.rankers), "ranking")
+        return f"Rankings({many} of {counted(len(self.docs), 'document')})"
+
+
+def rankings_of(lists: Given) -> Rankings:
+    """Number the documents of two or more lists.
+
+    >>> made = rankings_of([["a", "b"], ["b", "c"]])
+    >>> made.docs, made.orders.tolist(), made.ranks.tolist()
+    (('a', 'b', 'c'), [[0, 1], [1, 2]], [[1, 2, 3], [3, 1, 2]])
+    """
+    if isinstance(lists, Mapping):
+        names, rows = [str(name) for name in lists], [*lists.values()]
+    else:
+        rows = [*lists]
+        names = [f"ranker {1 + k}" for k in range(len(rows))]
+    if len(rows) < 2:
+        raise PolicyError(f"two or more rankings are interleaved, not {len(rows)}")
+    listed = [_ids(row, name) for row, name in zip(rows, names, strict=True)]
+    code = {doc: k for k, doc in enumerate(dict.fromkeys(doc for row in listed for doc in row))}
+    if not code:
+        raise PolicyError("there is no document in any of the rankings")
+    orders = np.full((len(listed), max(map(len, listed))), -1, dtype=np.intp)
+    for order, row in zip(orders, listed, strict=True):
+        order[: len(row)] = [code[doc] for doc in row]
+    return Rankings(tuple(names), tuple(code), orders)
+
+
+def _ids(row: Iterable[Id], name: str) -> list[Id]:
+    if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+        raise PolicyError(f"{quoted(name)} is no list of document ids: {quoted(row)}")
+    docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
+    seen: set[Id] = set()
+    for doc in docs:
+        if not isinstance(doc, (str, int)) or isinstance(doc, bool):
+            raise PolicyError(f"{quoted(name)} has {quoted(doc)}, which is no document id")
+        if doc in seen:
+            raise PolicyError(f"{quoted(name)} has the document {quoted(doc)} twice")
+        seen.add(doc)
+    return docs
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """Names of runs; refuses two of one name."""
+    names = [run.name for run in runs]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise PolicyError(f"two runs are named {quoted(name)}")
+    return names
+
+
+def ranked(run: Run, ties: str) -> dict[str, list[str]]:
+    """Return the documents that a run has for each topic, best first."""
+    order = order_of(run, ties)
+    docs = run.ids(order.rows)
+    starts = order.starts.tolist()
+    ends = [*starts[1:], len(docs)]
+    places = zip(run.topics, starts, ends, strict=True)
+    return {topic: docs[start:end].to_list() for topic, start, end in places}
+
+
+NOBODY = -1
+"""Stands for no document, and for a document that is nobody's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Every list that may be shown, with its teams and its probability.
+
+    Attributes
+    ----------
+    rankings
+        What is interleaved.
+    lists
+        Codes of the documents, best first, shape (lists, length); -1 where a list has ended.
+    teams
+        Index of the ranker that each document was drawn from, of the same shape; -1 where that is
+        nobody, or not said by the method.
+    probabilities
+        Shape (lists,); they add up to 1.
+    imbalance
+        Of optimised methods: the largest difference of two rankers' expected credits down to each
+        rank, shape (length,), which is 0 unless the constraints could not be met.
+    """
+
+    rankings: Rankings
+    lists: Indices
+    teams: Indices
+    probabilities: Floats
+    imbalance: Floats | None = None
+
+    width = 1
+    """Random numbers that a draw takes."""
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __repr__(self) -> str:
+        said = counted(len(self), "list")
+        if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
+            said += f", biased by up to {self.imbalance.max():.6g} of credit"
+        return f"Distribution({said})"
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=20)
+
+    @cached_property
+    def _cumulated(self) -> Floats:
+        return np.cumsum(self.probabilities)
+
+    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
+        """Draw a list, and its teams, for each row of numbers from 0 to below 1."""
+        of_all = self._cumulated
+        row = np.searchsorted(of_all, uniforms[:, 0] * of_all[-1], side="right")
+        row = np.minimum(row, np.flatnonzero(self.probabilities)[-1])
+        return self.lists[row], self.teams[row]
+
+    def enumerated(self, limit: int) -> Distribution:
+        """Return all lists, which these are."""
+        return self
+
+    def of_lists(self) -> Distribution:
+        """Add up the probabilities of equal lists, whatever their teams."""
+        lists, which = np.unique(self.lists, axis=0, return_inverse=True)
+        sums = np.zeros(len(lists))
+        np.add.at(sums, which.ravel(), self.probabilities)
+        nobody = np.full_like(lists, NOBODY)
+        return Distribution(self.rankings, lists, nobody, sums, self.imbalance)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row a list: its documents, their teams (null: nobody), its probability."""
+        docs = [*map(str, self.rankings.docs)]
+        names = [*self.rankings.rankers, None]
+        teams = [
+            [names[team] for team in own[: np.count_nonzero(row >= 0)]]
+            for row, own in zip(self.lists, self.teams.tolist(), strict=True)
+        ]
+        return pl.DataFrame(
+            {
+                "list": [[docs[code] for code in row if code >= 0] for row in self.lists.tolist()],
+                "teams": teams,
+                "probability": self.probabilities,
+            },
+            schema={
+                "list": pl.List(pl.String),
+                "teams": pl.List(pl.String),
+                "probability": pl.Float64,
+            },
+        )
+
+
+class Lists(Protocol):
+    """Where lists come from: numbers from 0 to 1 make draws, and all of them can be listed."""
+
+    @property
+    def width(self) -> int:
+        """Random numbers that a draw takes."""
+
+    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
+        """Draw a list, and its teams, for each row of numbers from 0 to below 1."""
+
+    def enumerated(self, limit: int) -> Distribution:
+        """List all of them, unless there are more than `limit`."""
+
+
+class InterleavingMethod(Declared):
+    """A method of interleaving; its text form is its identity.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.online.parse_interleaving("team-draft")
+    TeamDraft
+    """
+
+    error = PolicyError
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    """Where the definition stands."""
+    most: ClassVar[int | None] = None
+    """Number of rankers that it takes; None for two or more."""
+    outcome: str = parameter(
+        "sign",
+        choice("sign", "difference"),
+        "of an impression: the sign of the difference of credits, or the difference",
+    )
+
+    @classmethod
+    def called(cls) -> str:
+        return cls.name
+
+    @property
+    def by_team(self) -> bool:
+        """Whether credit depends on which ranker gave a document."""
+        return False
+
+    def lists(self, rankings: Rankings, length: int) -> Lists:
+        """Get ready to make lists of up to `length` documents."""
+        raise NotImplementedError
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        """Credit of each ranker for the clicks on each list, shape (lists, rankers)."""
+        raise NotImplementedError
+
+    def outcomes(
+        self,
+        rankings: Rankings,
+        lists: Indices,
+        clicks: Bools,
+        teams: Indices,
+        pair: tuple[int, int],
+    ) -> Floats:
+        """Outcome of each list between the rankers of a pair, above 0 if the first one wins."""
+        first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T
+        difference = first - second
+        # Sums that differ by rounding alone are equal.
+        equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
+        difference[equal] = 0
+        outcomes: Floats = difference if self.outcome == "difference" else np.sign(difference)
+        return outcomes
+
+
+def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
+    """Divide where there is something to divide by."""
+    out = np.full(below.shape, otherwise)
+    np.divide(above, below, out=out, where=below > 0)
+    return out
+
+
+METHODS = Kinds(
+    InterleavingMethod,
+    "method of interleaving",
+    "cranfield.online.interleaving",
+    """
+    methods: Balanced=BI
+    methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
+    methods: Probabilistic=PI=PM=ProbabilisticMultileaving
+    optimised: Optimised=OI=Optimized
+      OptimisedMultileaving=OM=OptimizedMultileaving
+    methods: SOSM=SampleOnlyScoredMultileaving
+    methods: PairwisePreference=PPM=PairwisePreferenceMultileaving
+    """,
+)
+
+
+def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
+    """Read a method of interleaving from its text form.
+
+    Raises
+    ------
+    PolicyError
+        For a wrong name, parameter or value; naming the nearest right ones.
+
+    Examples
+    --------
+    >>> parse_interleaving("team-draft"), parse_interleaving("TDM(common_prefix='nobody')")
+    (TeamDraft, TeamDraft(common_prefix='nobody'))
+    """
+    return METHODS.parse(text)
+
+
+def interleaving_methods() -> pl.DataFrame:
+    """List the methods of interleaving: name, rankers, parameters, what it does, source.
+
+    Examples
+    --------
+    >>> interleaving_methods().filter(pl.col("method") == "Balanced")["rankers"].item()
+    '2'
+    """
+    kinds = METHODS.values()
+    return pl.DataFrame(
+        {
+            "method": list(METHODS),
+            "rankers": ["2 or more" if kind.most is None else str(kind.most) for kind in kinds],
+            "parameters": METHODS.parameters(),
+            "what it does": METHODS.summaries(),
+            "source": [kind.source for kind in kinds],
+        }
+    )

@@ -1,0 +1,509 @@
+"""The methods of interleaving that draw one document at a time.
+
+Given a list, an assignment is a path over its ranks. Where any ranker may give any document, ranks
+are independent; where rankers take turns in rounds, a path remembers who had a turn. Sums over
+paths go forward rank by rank, for many lists at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.errors import PolicyError
+from cranfield.measures.declared import choice, flag, number, parameter
+from cranfield.online.interleaving.method import (
+    NOBODY,
+    Distribution,
+    InterleavingMethod,
+    Rankings,
+    divided,
+)
+
+
+@dataclass
+class Shown:
+    """What some lists show so far."""
+
+    lists: Indices  # Shape (lists, length); -1 from `rank` on
+    teams: Indices
+    rank: int  # Number of ranks that are filled
+    # Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs to
+    # the code -1, and is false
+    left: Bools
+
+    @classmethod
+    def nothing(cls, number: int, length: int, docs: int) -> Shown:
+        left = np.ones((number, docs + 1), dtype=bool)
+        left[:, -1] = False
+        empty = np.full((number, length), NOBODY, dtype=np.intp)
+        return cls(empty, empty.copy(), 0, left)
+
+    def show(self, docs: Indices, teams: Indices) -> None:
+        self.lists[:, self.rank] = docs
+        self.teams[:, self.rank] = teams
+        self.left[np.arange(len(docs)), docs] = False
+        self.rank += 1
+
+    def picked(self, rows: Indices) -> Shown:
+        return Shown(self.lists[rows], self.teams[rows], self.rank, self.left[rows])
+
+
+Options = tuple[Indices, Indices, Floats]
+"""Documents, teams and relative chances of what may come next, each of shape (lists, options)."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Lists that grow by a law: what may come next, given what is shown."""
+
+    rankings: Rankings
+    length: int
+    # The law. Where no option has a chance, a list ends
+    options: Callable[[Rankings, Shown], Options]
+
+    @property
+    def width(self) -> int:
+        return self.length
+
+    @property
+    def _ranks(self) -> int:
+        return min(self.length, len(self.rankings.docs))
+
+    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
+        shown = Shown.nothing(len(uniforms), self.length, len(self.rankings.docs))
+        rows = np.arange(len(uniforms))
+        for rank in range(self._ranks):
+            docs, teams, chances = self.options(self.rankings, shown)
+            below = np.cumsum(chances, axis=1)
+            total = below[:, -1]
+            target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
+            option = (below <= target[:, None]).sum(axis=1)
+            ended = total <= 0
+            option[ended] = 0
+            shown.show(
+                np.where(ended, NOBODY, docs[rows, option]),
+                np.where(ended, NOBODY, teams[rows, option]),
+            )
+        return shown.lists, shown.teams
+
+    def enumerated(self, limit: int) -> Distribution:
+        listed = self.listed(limit)
+        if listed is None:
+            raise PolicyError(
+                f"there are more than {limit:,} lists; a greater limit or a smaller length"
+                " lets them be enumerated, and any number of them can be drawn"
+            )
+        return listed
+
+    def listed(self, limit: int) -> Distribution | None:
+        """List all of them; None where there are more than `limit`."""
+        shown = Shown.nothing(1, self.length, len(self.rankings.docs))
+        probabilities = np.ones(1)
+        for _ in range(self._ranks):
+            docs, teams, chances = self.options(self.rankings, shown)
+            row, option = np.nonzero(chances)
+            total = chances.sum(axis=1)
+            ended = np.flatnonzero(total <= 0)
+            if row.size + ended.size > limit:
+                return None
+            share = probabilities[row] * chances[row, option] / total[row]
+            probabilities = np.r_[share, probabilities[ended]]
+            nobody = np.full(ended.size, NOBODY)
+            shown = shown.picked(np.r_[row, ended])
+            shown.show(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
+        order = np.lexsort(np.c_[shown.lists, shown.teams].T[::-1])
+        return Distribution(
+            self.rankings, shown.lists[order], shown.teams[order], probabilities[order]
+        )
+
+
+def best_left(rankings: Rankings, shown: Shown) -> Indices:
+    """Return the best document of each ranker that is not shown, shape (lists, rankers); or -1."""
+    # As many documents are shown as ranks are filled: one of the next is left, if any is.
+    tops = rankings.orders[:, : shown.rank + 1]
+    best = np.empty((len(shown.lists), len(tops)), dtype=np.intp)
+    for ranker, top in enumerate(tops):
+        left = shown.left[:, top]
+        first = left.argmax(axis=1)
+        best[:, ranker] = np.where(left[np.arange(len(left)), first], top[first], NOBODY)
+    return best
+
+
+def in_turn(shown: Shown, able: Bools) -> Floats:
+    """Tell which rankers may give the next document: shape (lists, rankers), 1 or 0.
+
+    In each round every ranker gives one document, in random order; those that are not able to are
+    passed over.
+    """
+    teams = shown.teams[:, : shown.rank]
+    rankers = able.shape[1]
+    given = np.stack([np.count_nonzero(teams == one, axis=1) for one in range(rankers)], axis=1)
+    given = np.where(able, given, shown.lists.shape[1] + 1)
+    turn: Bools = able & (given == given.min(axis=1, keepdims=True))
+    return turn.astype(np.float64)
+
+
+class Balanced(InterleavingMethod):
+    """The pointer that is behind moves first, ties by one coin a list; until a ranking ends.
+
+    A pointer also moves where its document is in the list already (as printed in Ferro and Maistro
+    2024, algorithm 1, it would not, and never end). Credit is the number of clicks on a ranking's
+    top k, k being the better rank of the lowest clicked document. It is biased.
+    """
+
+    name = "Balanced"
+    source = "Joachims (2002); Radlinski, Kurup and Joachims (2008)"
+    most = 2
+
+    def lists(self, rankings: Rankings, length: int) -> Distribution:
+        made = [_merged(rankings, coin, length) for coin in (0, 1)]
+        lists = np.full((2, length), NOBODY, dtype=np.intp)
+        for row, codes in zip(lists, made, strict=True):
+            row[: len(codes)] = codes
+        halves = np.array([0.5, 0.5])
+        return Distribution(rankings, lists, np.full_like(lists, NOBODY), halves).of_lists()
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        ranks = rankings.ranks[:, lists]
+        last = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
+        depth = ranks[:, np.arange(len(lists)), last].min(axis=0)
+        # What a ranking lacks is in none of its tops, also where the top is as deep as its end.
+        within = (ranks <= depth[:, None]) & ~rankings.lacks[:, lists]
+        credits: Floats = (within & clicks).sum(axis=2, dtype=np.float64).T
+        return credits
+
+
+def _merged(rankings: Rankings, coin: int, length: int) -> list[int]:
+    """Take from both in turns, from the one that the coin names first, until one has ended."""
+    first, second = rankings.orders[[coin, 1 - coin]].tolist()
+    sizes = rankings.sizes[[coin, 1 - coin]]
+    # The first that ends is the last that gives a document.
+    steps = int(2 * sizes[0] - 1 if sizes[0] <= sizes[1] else 2 * sizes[1])
+    turns = list(chain.from_iterable(zip(first, second, strict=True)))[: max(steps, 0)]
+    return list(dict.fromkeys(turns))[:length]
+
+
+class TeamDraft(InterleavingMethod):
+    """In each round each ranker, in random order, gives its best document not shown, and owns it.
+
+    A ranker without documents left is passed over. Credit is the number of clicks on own documents.
+    With more than two rankers it is team draft multileaving.
+    """
+
+    name = "TeamDraft"
+    source = "Radlinski, Kurup and Joachims (2008); Schuth et al. (2014)"
+    common_prefix: str = parameter(
+        "teams",
+        choice("teams", "nobody"),
+        "'nobody': documents that all rankers have first, in one order, are in no team",
+    )
+
+    @property
+    def by_team(self) -> bool:
+        return True
+
+    def lists(self, rankings: Rankings, length: int) -> Steps:
+        return Steps(rankings, length, self.options)
+
+    def options(self, rankings: Rankings, shown: Shown) -> Options:
+        best = best_left(rankings, shown)
+        if self.common_prefix == "nobody" and shown.rank < rankings.common_prefix:
+            return best[:, :1], np.full((len(best), 1), NOBODY), np.ones((len(best), 1))
+        teams = np.broadcast_to(np.arange(best.shape[1]), best.shape)
+        return best, teams, in_turn(shown, best >= 0)
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        return own_clicks(rankings, clicks, teams)
+
+
+class SOSM(TeamDraft):
+    """Shown as team draft; a click is worth r^-3, r being the document's rank among those shown.
+
+    Sample-only scored multileaving: the documents of the list alone are ranked, as the ranker
+    orders them, and those that it lacks behind.
+    """
+
+    name = "SOSM"
+    source = "Brost et al. (2016)"
+
+    @property
+    def by_team(self) -> bool:
+        return False
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)
+        credits = np.zeros((len(lists), len(ranks)))
+        for place in range(lists.shape[1]):
+            among = 1 + (ranks < ranks[:, :, place, None]).sum(axis=2)
+            credits += clicks[:, place, None] * among.T**-3.0
+        return credits
+
+
+def own_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
+    """Count the clicks on the documents of each team."""
+    rankers = range(len(rankings.rankers))
+    own = [np.count_nonzero(clicks & (teams == one), axis=1) for one in rankers]
+    return np.stack(own, axis=1).astype(np.float64)
+
+
+_MOST = 10
+"""Rankers that take turns; what a path remembers is one of 2^rankers sets."""
+
+Move = Callable[[Floats, int, int], Floats]
+"""What becomes of the sums of a path when, at a rank, a ranker gives the document."""
+
+
+def count_of_each(chances: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
+    """Expected number of clicks on the documents that each ranker gave, shape (lists, rankers)."""
+
+    def move(sums: Floats, rank: int, ranker: int) -> Floats:
+        moved = sums.copy()
+        moved[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
+        return moved
+
+    return _forward(chances, filled, replace, chances.shape[2], move)
+
+
+def difference_of_counts(
+    chances: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
+) -> Floats:
+    """Distribution of the clicks of one ranker less those of another, shape (lists, 2 most + 1).
+
+    From -most to most, where most is the largest number of clicks of a list. With replacement it is
+    that of a sum of independent terms: a Poisson binomial distribution, for two rankers.
+    """
+    most = int(clicks.sum(axis=1).max(initial=0))
+    signs = [int(one == pair[0]) - int(one == pair[1]) for one in range(chances.shape[2])]
+
+    def move(sums: Floats, rank: int, ranker: int) -> Floats:
+        if not signs[ranker]:
+            return sums
+        moved = sums.copy()
+        clicked = clicks[:, rank]
+        # Nothing falls off the end: no path has more clicks than there are.
+        moved[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
+        return moved
+
+    return _forward(chances, filled, replace, 2 * most + 1, move, most)
+
+
+def _forward(
+    chances: Floats, filled: Bools, replace: bool, width: int, move: Move, start: int | None = None
+) -> Floats:
+    """Sum over all paths, weighted by their probability given the list; shape (lists, width).
+
+    The first of the sums is the probability itself, the others are what is asked for; `start` is
+    one of these that is 1 before the first rank.
+    """
+    lists, ranks, rankers = chances.shape
+    if not replace and rankers > _MOST:
+        raise PolicyError(f"marginal credit without replacement takes at most {_MOST} rankers")
+    first = np.zeros((lists, 1 + width))
+    first[:, 0] = 1
+    if start is not None:
+        first[:, 1 + start] = 1
+    paths = {0: first}
+    for rank in range(ranks):
+        able = ~np.isnan(chances[:, rank])
+        likely = np.nan_to_num(chances[:, rank])
+        ended = ~filled[:, rank]
+        after: dict[int, Floats] = {}
+        for had_turn, sums in paths.items():
+            free = able & [replace or not had_turn >> one & 1 for one in range(rankers)]
+            over = ~free.any(axis=1)
+            free[over] = able[over]
+            share = likely * free / np.maximum(free.sum(axis=1, keepdims=True), 1)
+            for ranker in range(rankers):
+                moved = move(sums, rank, ranker)
+                bit = 0 if replace else 1 << ranker
+                for had, rows in ((had_turn | bit, ~over), (bit, over)):
+                    weight = share[:, ranker] * rows
+                    if weight.any():
+                        after[had] = after.get(had, 0) + moved * weight[:, None]
+            if ended.any():
+                after[had_turn] = after.get(had_turn, 0) + sums * ended[:, None]
+        total = sum(sums[:, 0] for sums in after.values())
+        if np.any(total == 0):
+            raise PolicyError("a list cannot have been drawn by this method from these rankings")
+        paths = {had: sums / np.asarray(total)[:, None] for had, sums in after.items()}
+    return np.asarray(sum(sums[:, 1:] for sums in paths.values()))
+
+
+class Probabilistic(InterleavingMethod):
+    """At each rank a random ranker gives a document, drawn by a softmax over its ranks.
+
+    P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
+    click is shared among the rankers by the probability that they gave the document, given the
+    list. The outcome is the expected sign of the difference of clicks (or the expected difference),
+    exactly: over all assignments of documents to rankers, without going through them.
+    """
+
+    name = "Probabilistic"
+    source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
+    tau: float = parameter(3, number(0, 50), "how steeply chances fall with rank")
+    replace: bool = parameter(
+        True,
+        flag,
+        "False: rankers take turns in rounds, as in team draft, in place of any at a rank",
+    )
+    scoring: str = parameter(
+        "marginal",
+        choice("marginal", "assigned"),
+        "'assigned': a click is credit of the ranker that gave the document",
+    )
+
+    @property
+    def by_team(self) -> bool:
+        return self.scoring == "assigned"
+
+    def weights(self, rankings: Rankings) -> Floats:
+        """Weight of each document in the softmax of each ranker, shape (rankers, documents)."""
+        powers = rankings.ranks.astype(np.float64) ** -self.tau
+        return np.where(rankings.lacks, 0.0, powers)
+
+    def lists(self, rankings: Rankings, length: int) -> Steps:
+        weights = self.weights(rankings)
+        rankers, docs = weights.shape
+        every = np.tile(np.arange(docs), rankers)[None]
+        teams = np.repeat(np.arange(rankers), docs)[None]
+
+        def options(rankings: Rankings, shown: Shown) -> Options:
+            left = shown.left[:, :-1]
+            # A sum of what is left, not a difference: it is 0 when nothing is.
+            sums = _summed(left, weights)
+            able = sums > 0
+            turn = able.astype(np.float64) if self.replace else in_turn(shown, able)
+            share = divided(turn, sums, 0.0)
+            chances = share[:, :, None] * weights * left[:, None]
+            shape = (len(left), rankers * docs)
+            return (
+                np.broadcast_to(every, shape),
+                np.broadcast_to(teams, shape),
+                chances.reshape(shape),
+            )
+
+        return Steps(rankings, length, options)
+
+    def chances(self, rankings: Rankings, lists: Indices) -> Floats:
+        """Chance of each shown document, had each ranker given it; shape (lists, ranks, rankers).
+
+        By what is left before its rank. NaN where a ranker has nothing left.
+        """
+        weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
+        shown = weights[lists]
+        never = np.ones((len(lists), len(weights)), dtype=bool)
+        never[np.arange(len(lists))[:, None], lists] = False
+        left = _summed(never, weights.T)[:, None] + shown[:, ::-1].cumsum(axis=1)[:, ::-1]
+        return divided(shown, left, np.nan)
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        if self.by_team:
+            return own_clicks(rankings, clicks, teams)
+        return count_of_each(self.chances(rankings, lists), clicks, lists >= 0, self.replace)
+
+    def outcomes(
+        self,
+        rankings: Rankings,
+        lists: Indices,
+        clicks: Bools,
+        teams: Indices,
+        pair: tuple[int, int],
+    ) -> Floats:
+        if self.outcome == "difference" or self.by_team:
+            return super().outcomes(rankings, lists, clicks, teams, pair)
+        chances = self.chances(rankings, lists)
+        of = difference_of_counts(chances, clicks, lists >= 0, self.replace, pair)
+        middle = of.shape[1] // 2
+        outcomes: Floats = of[:, middle + 1 :].sum(axis=1) - of[:, :middle].sum(axis=1)
+        return outcomes
+
+
+def _summed(which: Bools, weights: Floats) -> Floats:
+    """Add up the weights of some documents, for each list and ranker; shape (lists, rankers)."""
+    # Not by a product of matrices, whose last bits depend on how many rows there are.
+    sums: Floats = np.einsum("ld,rd->lr", which.astype(np.float64), weights)
+    return sums
+
+
+class PairwisePreference(InterleavingMethod):
+    """Rank k shows any document of the rankers' top k, all equally likely; pairs are compared.
+
+    A clicked document is preferred to those without a click above it, and to the one directly
+    below. A pair counts if both are shown at r or below, r being the first rank where both could be
+    shown; it weighs 1 / P(both are left until r). A ranker gets the weights of the pairs that it
+    orders likewise, less those of the pairs that it orders the other way.
+    """
+
+    name = "PairwisePreference"
+    source = "Oosterhuis and de Rijke (2017)"
+    pairs: str = parameter(
+        "joachims",
+        choice("joachims", "all"),
+        "'all': preferred to all without a click down to one below the last click, as the authors'"
+        " code has it",
+    )
+    outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
+    mean: bool = parameter(False, flag, "whether to divide by the number of pairs, as their code")
+
+    def lists(self, rankings: Rankings, length: int) -> Steps:
+        best, docs = rankings.best, np.arange(len(rankings.docs))
+
+        def options(rankings: Rankings, shown: Shown) -> Options:
+            candidates = shown.left[:, :-1] & (best <= shown.rank + 1)
+            shape = candidates.shape
+            nobody = np.broadcast_to(NOBODY, shape)
+            return np.broadcast_to(docs, shape), nobody, candidates.astype(np.float64)
+
+        return Steps(rankings, length, options)
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        length = lists.shape[1]
+        best = rankings.best[lists]
+        ranks = rankings.ranks[:, lists]
+        weight = pair_weights(rankings, length)
+        last = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
+        credits = np.zeros((len(rankings.rankers), len(lists)))
+        used = np.zeros(len(lists))
+        for place in range(length):
+            for other in range(length):
+                prefers = clicks[:, place] & ~clicks[:, other] & (lists[:, other] >= 0)
+                if self.pairs == "all":
+                    prefers &= other <= last
+                elif other > place + 1:
+                    continue
+                needed = np.maximum(best[:, place], best[:, other])
+                counts = prefers & (min(place, other) + 1 >= needed)
+                if not counts.any():
+                    continue
+                rows = np.flatnonzero(counts)
+                least = np.minimum(best[rows, place], best[rows, other])
+                each = weight[least, needed[rows]]
+                if np.isinf(each).any():
+                    raise PolicyError(f"a list cannot have been drawn by {self}")
+                order = np.sign(ranks[:, rows, other] - ranks[:, rows, place])
+                credits[:, rows] += each * order
+                used[rows] += 1
+        if self.mean:
+            credits /= np.maximum(used, 1)
+        return credits.T
+
+
+def pair_weights(rankings: Rankings, length: int) -> Floats:
+    """Weight of a pair by the best rank of its better and of its worse document.
+
+    Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
+    worse of 1 - 1 / (documents in the top x of any ranker, less the x - 1 that are shown).
+    """
+    union: Ints = np.bincount(np.minimum(rankings.best, length + 1), minlength=length + 2).cumsum()
+    weights = np.ones((length + 1, length + 1))
+    for better in range(1, length + 1):
+        for worse in range(better + 1, length + 1):
+            left = union[worse - 1] - (worse - 2)
+            step = left / (left - 1) if left > 1 else np.inf
+            weights[better, worse] = weights[better, worse - 1] * step
+    return weights

@@ -1,1 +1,0 @@
-"""Forms of logs, and how each becomes tables."""

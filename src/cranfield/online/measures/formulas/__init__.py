@@ -1,1 +1,0 @@
-"""The online measures, each by its formula."""

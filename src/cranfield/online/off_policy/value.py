@@ -1,0 +1,304 @@
+"""The value of a policy with confidence limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.errors import PolicyError, check_share, check_whole
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
+from cranfield.collection.judged.rows import ratio
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.differences import t_limits
+from cranfield.significance.registry import MOST_RESAMPLES
+
+DRAWN = 2**21
+"""Numbers that are drawn at a time; it is part of what a seed means."""
+
+
+SAME = 1e-12
+"""Relative error below which values vary by rounding only."""
+
+
+@dataclass(frozen=True)
+class LimitsBy:
+    """How limits are made: by Student's t without `resamples`, else by the bootstrap of units."""
+
+    confidence: float = 0.95
+    resamples: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_share("confidence", self.confidence)
+        check_whole("resamples", self.resamples, 0, MOST_RESAMPLES)
+        check_whole("the seed", self.seed, 0)
+
+    @property
+    def name(self) -> str:
+        if not self.resamples:
+            return "Student's t"
+        return f"bootstrap, {self.resamples:,} samples, seed {self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Limited:
+    """Two means and their difference, with standard errors and intervals; each of shape (3,).
+
+    An interval is NaN if the mean is the same in all units.
+    """
+
+    estimate: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+    def notes(self, units: int, unit: str) -> list[str]:
+        """Return why the policy, the log, or their difference has no interval."""
+        if units < 2:
+            return [f"one {unit} only: no interval can be computed"]
+        names = np.array(["policy", "logged", "difference"])[
+            np.isnan(self.low) & ~np.isnan(self.estimate)
+        ]
+        if not names.size:
+            return []
+        return [f"{', '.join(names)}: equal in all {unit}s: no interval can be computed"]
+
+
+def two_means(
+    totals: NDArray[Any], numbers: Floats, code: Indices, units: int, how: LimitsBy
+) -> Limited:
+    r"""Compare two ratios of sums, :math:`R = \sum_u t_u / \sum_u n_u`.
+
+    By the delta method their variance is that of a sum over units of
+    :math:`(t_u - R n_u) / \sum n`, which is that of a mean where each unit has n = 1.
+    """
+    sums = np.stack(
+        [
+            np.bincount(code, weights=part[:, k], minlength=units)
+            for part in (totals, numbers)
+            for k in (0, 1)
+        ]
+    )
+    estimate = _with_difference(_ratio(sums.sum(axis=1)))
+    if units < 2:
+        nothing = np.full(3, np.nan)
+        return Limited(estimate, nothing, nothing, nothing)
+    below = sums[2:].sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / below)
+    error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
+    same = error <= SAME * np.abs(estimate)
+    if not how.resamples:
+        low, high = t_limits(estimate, error, units - 1, how.confidence)
+        return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
+    drawn = np.empty((how.resamples, 3))
+    chances = np.full(units, 1 / units)
+    for part, rows in enumerate(row_slices(how.resamples, units, DRAWN)):
+        samples = drawn[rows]
+        times = stream(how.seed, part).multinomial(units, chances, size=len(samples))
+        samples[:] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
+    tail = (1 - how.confidence) / 2
+    low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
+    return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
+
+
+def _ratio(sums: NDArray[Any]) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:2] / sums[2:])
+
+
+def _with_difference(two: Floats) -> Floats:
+    return np.concatenate([two, two[:1] - two[1:]])
+
+
+FEW = 100
+"""Effective sample size below which limits are not to be relied on."""
+
+ALONE = 0.05
+"""Share of all weight above which one draw decides too much."""
+
+FAR = 3.0
+"""Standard errors that the mean weight may be off 1."""
+
+
+@dataclass(frozen=True)
+class WeightSummary:
+    """What weights are like, as they were used.
+
+    Attributes
+    ----------
+    number
+        How many there are: a weight for each action, or for each list.
+    effective
+        Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
+    mean, largest
+        Of the weights; the mean is 1 but for chance, if they are not clipped.
+    heaviest
+        Share of the sum of all weights that the heaviest hundredth of them holds.
+    clip, clipped
+        Where weights were cut, None for nowhere, and the share of weights that were.
+    """
+
+    number: int
+    effective: float
+    mean: float
+    largest: float
+    heaviest: float
+    clip: float | None = None
+    clipped: float = 0.0
+
+    @classmethod
+    def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
+        """Look at weights, not clipped yet."""
+        used = weights if clip is None else np.minimum(weights, clip)
+        if not used.size or not np.isfinite(used).all():
+            raise PolicyError("weights are finite numbers, one at least")
+        with np.errstate(over="ignore"):
+            total, squares = used.sum(), np.square(used).sum()
+            fits = np.isfinite(np.square(total) + squares)
+        if not fits:
+            raise PolicyError("weights are so large that their squares have no finite sum")
+        size = int(np.ceil(0.01 * used.size))
+        top = np.partition(used, -size)[-size:].sum()
+        return cls(
+            number=used.size,
+            effective=float(ratio(np.square(total), squares)),
+            mean=float(used.mean()),
+            largest=float(used.max(initial=0.0)),
+            heaviest=float(ratio(top, total)),
+            clip=None if clip is None else float(clip),
+            clipped=float((weights > clip).mean()) if clip is not None else 0.0,
+        )
+
+    def __str__(self) -> str:
+        cut = "" if self.clip is None else f", {100 * self.clipped:.2f}% cut at {self.clip:g}"
+        return (
+            f"effective sample size {self.effective:,.1f} of {self.number:,}; weights: mean"
+            f" {self.mean:.4f}, largest {self.largest:.4g}, the heaviest hundredth"
+            f" {100 * self.heaviest:.1f}% of all{cut}"
+        )
+
+    def doubts(self) -> list[str]:
+        """Say what makes an estimate by these weights doubtful."""
+        said = []
+        if self.effective < FEW:
+            said.append(f"effective sample size {self.effective:.1f}: limits are not to be trusted")
+        if self.largest > ALONE * self.mean * self.number:
+            share = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
+            said.append(f"one weight is {share:.0f}% of all")
+        if self.clipped:
+            said.append(f"{100 * self.clipped:.2f}% of weights are cut, which biases the estimate")
+        return said
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolicyValue(Result):
+    """Estimated value of a policy; made by :func:`policy_value` and :func:`run_value`.
+
+    Attributes
+    ----------
+    estimator
+        The estimator.
+    means
+        Of the policy, of the logged lists, and of their difference: `estimate`, `standard_error`,
+        `low` and `high`, each of shape (3,).
+    lists, units, unit
+        Number of lists that were averaged, number of independent units that they belong to, and
+        name of the unit.
+    weights
+        Summary of the weights; None without any.
+    unseen
+        Proportion of what the policy would show that the log does not show there; NaN if it is
+        unknown.
+    how
+        Options of the confidence intervals: `confidence`, `resamples` of the bootstrap (0:
+        Student's t) and its `seed`.
+    warnings
+        Reasons to doubt the estimate.
+    """
+
+    name: ClassVar[str] = "values"
+    columns: ClassVar[Columns] = {
+        "value": Column("`policy`, `logged`, or their `difference`.", key=True),
+        "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
+        "standard_error": Column("Its standard error; null for one unit.", decimals=6),
+        "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
+        "high": Column("Upper bound of that interval.", decimals=6),
+    }
+
+    estimator: str
+    means: Limited
+    lists: int
+    units: int
+    unit: str
+    weights: WeightSummary | None
+    unseen: float
+    how: LimitsBy
+    warnings: tuple[str, ...]
+
+    @property
+    def estimate(self) -> float:
+        """Value of the policy: the mean over lists of the sum of rewards."""
+        return float(self.means.estimate[0])
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the estimate; NaN of one unit."""
+        return float(self.means.standard_error[0])
+
+    @property
+    def low(self) -> float:
+        """Lower bound of the confidence interval of the estimate."""
+        return float(self.means.low[0])
+
+    @property
+    def high(self) -> float:
+        """Upper bound of that interval."""
+        return float(self.means.high[0])
+
+    @property
+    def logged(self) -> float:
+        """Value of the logged lists, in the same rewards."""
+        return float(self.means.estimate[1])
+
+    @property
+    def relative(self) -> float:
+        """The estimate divided by the value of the logged lists; NaN if that is 0."""
+        return self.estimate / self.logged if self.logged else float("nan")
+
+    @property
+    def ess(self) -> float:
+        """Effective sample size; NaN without weights."""
+        return float("nan") if self.weights is None else self.weights.effective
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "value": ["policy", "logged", "difference"],
+                "estimate": self.means.estimate,
+                "standard_error": self.means.standard_error,
+                "low": self.means.low,
+                "high": self.means.high,
+            }
+        ).with_columns(pl.selectors.float().fill_nan(None))
+
+    def note_lines(self) -> list[str]:
+        return [f"note: {warning}" for warning in self.warnings]
+
+    def heading(self) -> list[str]:
+        of = counted(self.lists, "list")
+        if self.unit != "list":
+            of += f" by {self.unit}, {self.units:,} of them"
+        weights = [] if self.weights is None else [str(self.weights)]
+        return [
+            f"{self.estimator}: {self.estimate:.6g}, {of}",
+            *weights,
+            f"low, high: {self.how.confidence:g} confidence intervals, {self.how.name}, by"
+            f" {self.unit}",
+        ]

@@ -1,0 +1,262 @@
+"""The Hasse diagram of all runs of a length: which runs every measure orders alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.theme import COLOURS, apart, coded, data_of, overlaid
+from cranfield.scales.orders import covers, levels
+from cranfield.scales.runs import all_runs, check_size, more_than
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+SWEEPS = 24
+"""Times that the layers are gone through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Places across of nodes, and of each edge from layer to layer; how many pairs of edges cross.
+
+    Neighbours in a layer are 1 apart or more.
+    """
+
+    across: Floats
+    ways: tuple[Floats, ...]
+    crossings: int
+
+
+def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
+    """Lay out a diagram whose nodes stand in layers, and whose edges join a node to a higher one.
+
+    Notes
+    -----
+    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a place of its
+    own in each of them. Layers are sorted by the mean place of their neighbours below, then above,
+    up and down; the order with the fewest crossings is kept. Then each layer moves towards the
+    means of all neighbours, as far as its order and the distances allow.
+    """
+    height = np.asarray(levels, dtype=np.int64)
+    level, links, chains = _with_places_between(height, np.asarray(edges).reshape(-1, 2))
+    layers = [np.flatnonzero(level == k) for k in range(int(level.max()) + 1)]
+    place = np.zeros(len(level))
+    for layer in layers:
+        place[layer] = np.arange(layer.size)
+    best, fewest = place.copy(), _crossings(layers, links, place)
+    for sweep in range(SWEEPS):
+        upwards = sweep % 2 == 0
+        for layer in layers if upwards else layers[::-1]:
+            mean = _means(layer, links if upwards else links[:, ::-1], place)
+            # Means that tie are left in their order, or turned over in every other pair of sweeps.
+            ties = place[layer] * (1 if sweep % 4 < 2 else -1)
+            place[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
+        found = _crossings(layers, links, place)
+        if found < fewest:
+            best, fewest = place.copy(), found
+    across = _straightened(layers, links, best)
+    return Layout(across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest)
+
+
+def _with_places_between(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
+    """Cut edges that skip layers into links from layer to layer."""
+    level = height.tolist()
+    links, chains = [], []
+    for low, high in edges.tolist():
+        chain = [low]
+        for between in range(height[low] + 1, height[high]):
+            chain.append(len(level))
+            level.append(between)
+        chain.append(high)
+        chains.append(chain)
+        links += list(pairwise(chain))
+    return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
+
+
+def _means(layer: Ints, links: Ints, place: Floats) -> Floats:
+    """Mean place of the nodes that links come from; its own place for a node with none."""
+    size = place.size
+    total = np.bincount(links[:, 1], place[links[:, 0]], size)[layer]
+    count = np.bincount(links[:, 1], minlength=size)[layer]
+    return np.where(count > 0, total / np.maximum(count, 1), place[layer])
+
+
+def _crossings(layers: Sequence[Ints], links: Ints, place: Floats) -> int:
+    """Count pairs of links between the same two layers whose ends are in opposite order."""
+    found = 0
+    for layer in layers:
+        own = links[np.isin(links[:, 0], layer)]
+        low, high = place[own[:, 0]], place[own[:, 1]]
+        opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
+        found += int(opposite.sum()) // 2
+    return found
+
+
+def _straightened(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
+    """Keep the order within layers, and move each to the middle of its neighbours."""
+    across = order.copy()
+    for layer in layers:
+        across[layer] = order[layer] - (layer.size - 1) / 2
+    both = np.vstack([links, links[:, ::-1]])
+    for _ in range(SWEEPS):
+        for layer in layers:
+            sorted_layer = layer[np.argsort(order[layer])]
+            wanted = _means(sorted_layer, both, across)
+            across[sorted_layer] = apart(wanted, np.ones(layer.size))
+    return np.asarray(across - (across.max() + across.min()) / 2)
+
+
+MOST_DRAWN = 128
+"""Runs up to which a diagram can be read."""
+
+BESIDE, TALL, UP = 22, 22, 52
+"""Pixels between neighbouring runs, height of a run, and from level to level."""
+
+LETTER = 7.3
+"""Width of a grade, in pixels."""
+
+STEPS = {"swap": [1, 0], "replacement": [5, 3]}
+
+
+def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
+    """Draw the partial order of all runs of a length by swap and replacement.
+
+    A run is below another when a way upwards leads from it to the other; then every measure that
+    rewards both steps has them in this order. Where no way leads, measures may disagree. Colours
+    tell how much is retrieved: the sum of grades.
+
+    Parameters
+    ----------
+    length
+        Number of ranks of the runs.
+    grades
+        The highest grade.
+
+    Raises
+    ------
+    PolicyError
+        For more runs than can be read, 128.
+
+    Notes
+    -----
+    Figure 1 of Ferrante, Ferro and Fuhr (2021) is that of length 4. The height of a run is the
+    number of steps on the longest way up from the worst run. With more than two grades some edges
+    skip levels, and bend around the runs there.
+
+    Examples
+    --------
+    >>> chart = hasse_chart(2)
+    >>> len(chart.to_dict()["layer"])
+    3
+    """
+    import altair as alt
+
+    nodes, ways, layout = diagram(length, grades)
+    box = LETTER * max(map(len, nodes["run"])) + 14
+    ends = [end for way in layout.ways for end in (way.min(), way.max())]
+    left, right, top = min(ends) - 0.5, max(ends) + 0.5, int(nodes["level"].to_numpy().max())
+    x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
+    y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
+    kinds = [kind for kind in STEPS if (ways["step"] == kind).any()]
+    lines = (
+        alt.Chart(data_of(ways))
+        .mark_line(color="#888888", strokeWidth=1.25)
+        .encode(
+            x=x,
+            y=y,
+            order="order:Q",
+            detail="edge:N",
+            strokeDash=coded(
+                alt.StrokeDash,
+                "step",
+                kinds,
+                [STEPS[kind] for kind in kinds],
+                legend=alt.Legend(title="one step up", symbolSize=400),
+            ),
+        )
+    )
+    base = alt.Chart(data_of(nodes)).encode(x=x, y=y)
+    totals = sorted(set(nodes["total"].to_list()))
+    title = "relevant documents" if grades == 1 else "sum of grades"
+    # The square root of the size is the width of the symbol, which is that of two units.
+    half = TALL / box
+    boxes = base.mark_point(
+        shape=f"M-1,{-half:.3f}h2v{2 * half:.3f}h-2z",
+        size=box**2,
+        fill="white",
+        opacity=1,
+        strokeWidth=2.5,
+    ).encode(
+        stroke=coded(
+            alt.Stroke,
+            "total",
+            totals,
+            [COLOURS[k % len(COLOURS)] for k in range(len(totals))],
+            kind="O",
+            legend=alt.Legend(title=title, symbolType="square", symbolSize=160),
+        ),
+        tooltip=["run:N", "level:Q", "total:Q"],
+    )
+    words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
+    return overlaid(
+        lines,
+        boxes,
+        words,
+        width=round((box + BESIDE) * (right - left)),
+        height=UP * (top + 1),
+        description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
+        f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
+        " the lower into the upper one, and no run is between them.",
+    )
+
+
+def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
+    """Lay out the Hasse diagram of all runs of a length: nodes, points of lines, places.
+
+    The latter are those that lines go through, from the lower run, `order` 0, to the upper one.
+
+    Examples
+    --------
+    >>> nodes, ways, _ = diagram(2)
+    >>> nodes["run", "total", "level"].rows()
+    [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
+    >>> ways.filter(order=0)["lower", "upper", "step"].rows()
+    [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
+    """
+    check_size(length, grades)
+    if more_than(MOST_DRAWN, length, grades):
+        raise PolicyError(
+            f"there are {grades + 1}^{length} runs of length {length}; a diagram of more than"
+            f" {MOST_DRAWN} cannot be read"
+        )
+    runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
+    layout = layered(height, edges)
+    between = "" if grades < 10 else ","
+    names = [between.join(map(str, run)) for run in runs.tolist()]
+    nodes = pl.DataFrame(
+        {"run": names, "total": runs.sum(axis=1), "level": height, "across": layout.across}
+    )
+    points = [
+        {
+            "edge": number,
+            "lower": names[low],
+            "upper": names[high],
+            # A step that is one of the two changes one grade, or makes two change places.
+            "step": "swap" if (runs[low] != runs[high]).sum() == 2 else "replacement",
+            "order": k,
+            "across": float(across),
+            "level": int(height[low]) + k,
+        }
+        for number, ((low, high), way) in enumerate(zip(edges.tolist(), layout.ways, strict=True))
+        for k, across in enumerate(way)
+    ]
+    return nodes, pl.DataFrame(points), layout

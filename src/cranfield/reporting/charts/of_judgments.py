@@ -1,0 +1,338 @@
+"""Charts of judges beside people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cranfield.assess.judges.comparison import JudgeComparison
+from cranfield.assess.judges.kin import KinBias
+from cranfield.base.arrays import best_first
+from cranfield.base.errors import PolicyError, check_choice
+from cranfield.base.text import counted
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    chosen,
+    coded,
+    data_of,
+    headed,
+    labels,
+    overlaid,
+    row_size,
+    rows_of,
+    score_axis,
+    themed,
+)
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+WIDTH = 520
+
+SHAPES = ("circle", "diamond", "square", "triangle-up")
+"""Shapes of points, for those who do not see all colours."""
+
+SIDE = 150
+"""Width and height of a table of grades."""
+
+COLUMNS = 4
+"""Tables of grades side by side."""
+
+DARK = 0.55
+"""Share from which numbers are white."""
+
+
+def judges_chart(
+    comparison: JudgeComparison, statistics: Sequence[str] = ("kappa", "alpha")
+) -> alt.LayerChart:
+    """Draw how well each judge agrees with people, with intervals over topics.
+
+    The judge with the highest value of the first statistic comes first.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.assess.compare_judges` found.
+    statistics
+        Up to four of its statistics, such as `kappa 01|23` or `bias`.
+
+    Raises
+    ------
+    PolicyError
+        For a statistic that was not computed, none, or more than four.
+
+    Examples
+    --------
+    >>> from cranfield.assess import compare_judges
+    >>> people = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1, "b": 0}}
+    >>> machine = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 1}, "q3": {"a": 0, "b": 0}}
+    >>> found = compare_judges(people, {"one": machine, "same": people})
+    >>> judges_chart(found).to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    ['same', 'one']
+    """
+    import altair as alt
+
+    names = [statistics] if isinstance(statistics, str) else list(dict.fromkeys(statistics))
+    for one in names:
+        check_choice("statistic", one, comparison.statistics)
+    if not 0 < len(names) <= len(SHAPES):
+        raise PolicyError(f"one to {len(SHAPES)} statistics are drawn, not {len(names)}")
+    shown = labels(comparison.judges)
+    places = [comparison.statistics.index(one) for one in names]
+    order = best_first(comparison.values[:, places[0]])
+    frame = pl.DataFrame(
+        [
+            {
+                "judge": shown[judge],
+                "statistic": names[k],
+                "value": comparison.values[judge, place],
+                "low": comparison.low[judge, place],
+                "high": comparison.high[judge, place],
+            }
+            for judge in order.tolist()
+            for k, place in enumerate(places)
+        ]
+    ).filter(pl.col("value").is_not_nan())
+    step, _ = row_size(len(shown))
+    looks = COLOURS[: len(names)], SHAPES[: len(names)]
+    legend = alt.Legend(title=None, orient="top", columns=len(names))
+    base = alt.Chart(data_of(frame)).encode(
+        y=rows_of([shown[k] for k in order], "judge", "judge"),
+        yOffset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
+        color=coded(alt.Color, "statistic", names, looks[0], legend=legend),
+        tooltip=[
+            "judge:N",
+            "statistic:N",
+            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("value", "low", "high")),
+        ],
+    )
+    title = ", ".join(names)
+
+    lines = base.mark_rule(strokeWidth=1.5, aria=False).encode(
+        x=score_axis("low", title, len(shown)), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=min(50, 2.5 * step), opacity=1).encode(
+        x=score_axis("value", title, len(shown)),
+        shape=coded(alt.Shape, "statistic", names, looks[1], legend=legend),
+    )
+    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
+    topics = counted(len(comparison.topics), "topic")
+    below = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
+    best = f"{shown[order[0]]} has the highest {names[0]}"
+    value = comparison.values[order[0], places[0]]
+    return overlaid(
+        zero.encode(x="zero:Q"),
+        lines,
+        points,
+        width=WIDTH,
+        height=alt.Step(step, **{"for": "position"}),
+        title=headed(f"Agreement of judges with people: {title}", below),
+        description=f"{title} of {counted(len(shown), 'judge')} with people, best first, with"
+        f" intervals over {topics}. {best}" + (f", {value:.4g}." if np.isfinite(value) else "."),
+    )
+
+
+def confusion_chart(
+    comparison: JudgeComparison, *, judges: Sequence[str] | None = None
+) -> alt.ConcatChart:
+    """Draw how people graded what a judge gave each grade: a table of shares for each judge.
+
+    A column is a grade of the judge, with the number of pairs below it; its shares add up to 1. A
+    judge whose grades were those of people would have ones on the diagonal.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.assess.compare_judges` found.
+    judges
+        Judges that are shown; by default all.
+
+    Raises
+    ------
+    PolicyError
+        For a judge that is not there.
+
+    Examples
+    --------
+    >>> from cranfield.assess import compare_judges
+    >>> people, machine = {"q1": {"a": 0, "b": 1}}, {"q1": {"a": 0, "b": 0}}
+    >>> chart = confusion_chart(compare_judges(people, {"one": machine}))
+    >>> len(chart.to_dict()["concat"])
+    1
+    """
+    import altair as alt
+
+    names = labels(comparison.judges)
+    places = chosen(comparison.judges, judges)
+    shares = comparison.calibration()
+    panels = []
+    for place in places:
+        own = shares.filter(pl.col("judge") == comparison.judges[place])
+        panels.append(_panel(own, comparison.scale, names[place]))
+    title = "How people graded what a judge gave each grade"
+    chart = alt.concat(*panels, columns=COLUMNS).properties(
+        title=headed(title, "Shares of people's grades by grade of the judge, and its pairs."),
+        description=f"{title}: a table of shares for {counted(len(places), 'judge')}.",
+    )
+    return themed(chart)
+
+
+def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
+    import altair as alt
+
+    pairs = own.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
+    columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
+    frame = own.with_columns(
+        column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
+        dark=pl.col("share") > DARK,
+    ).drop_nulls("share")
+    base = alt.Chart(data_of(frame)).encode(
+        x=alt.X(
+            "column:N",
+            title="grade by the judge (pairs)",
+            scale=alt.Scale(domain=columns),
+            axis=alt.Axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
+        ),
+        y=alt.Y(
+            "grade:O",
+            title="grade by people",
+            scale=alt.Scale(domain=list(scale)[::-1]),
+            axis=alt.Axis(ticks=False),
+        ),
+        tooltip=[
+            alt.Tooltip("label:O", title="grade by the judge"),
+            alt.Tooltip("grade:O", title="grade by people"),
+            "pairs:Q",
+            *(alt.Tooltip(f"{one}:Q", format=".3f") for one in ("share", "low", "high")),
+        ],
+    )
+    cells = base.mark_rect(aria=False).encode(
+        color=alt.Color(
+            "share:Q",
+            title="share",
+            scale=alt.Scale(scheme="blues", domain=[0, 1]),
+            legend=alt.Legend(gradientLength=SIDE),
+        )
+    )
+    layers = [cells]
+    if len(scale) <= 6:
+        layers.append(
+            base.mark_text(fontSize=11, aria=False).encode(
+                text=alt.Text("share:Q", format=".2f"),
+                color=alt.condition("datum.dark", alt.value("white"), alt.value("black")),
+            )
+        )
+    panel: alt.LayerChart = alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
+    return panel
+
+
+LOOKS = {
+    "favours its kin": (COLOURS[1], "triangle-right"),
+    "no clear bias": (COLOURS[0], "circle"),
+    "disfavours its kin": (COLOURS[2], "triangle-left"),
+}
+"""Colour and shape of a judge by where the interval is that holds for all judges together."""
+
+
+def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart:
+    """Draw how much each judge favours the systems of its own family.
+
+    Thick lines are intervals of each judge alone, thin ones hold for all judges together; those
+    decide the colour. The judge that favours its kin the most comes first; one without kin is not
+    drawn.
+
+    Parameters
+    ----------
+    found
+        What :func:`cranfield.assess.kin_bias` found.
+    measure
+        Text form of the measure; by default the first.
+
+    Raises
+    ------
+    PolicyError
+        When there is no such measure.
+
+    Examples
+    --------
+    >>> from cranfield.assess import kin_bias
+    >>> people = {"q1": {"x": 1, "y": 0}, "q2": {"x": 1, "y": 0}, "q3": {"x": 0, "y": 1}}
+    >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
+    >>> runs = {name: {t: {name: 1} for t in people} for name in ("x", "y")}
+    >>> chart = kin_bias_chart(kin_bias(runs, people, {"llm": machine}, {"llm": "y"}, "P@1"))
+    >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
+    ['llm']
+    """
+    import altair as alt
+
+    measure = found.measures[0] if measure is None else measure
+    check_choice("measure", measure, found.measures)
+    m = found.measures.index(measure)
+    names = labels(found.judges)
+    bias = found.bias[m]
+    order = [k for k in best_first(bias).tolist() if not np.isnan(bias[k])]
+    favours, alone, against = LOOKS
+    verdicts = np.where(found.low_together[m] > 0, favours, alone)
+    verdicts = np.where(found.high_together[m] < 0, against, verdicts)
+    columns = {
+        "bias": found.bias,
+        "low": found.low,
+        "high": found.high,
+        "low together": found.low_together,
+        "high together": found.high_together,
+    }
+    frame = pl.DataFrame(
+        {
+            "judge": [names[k] for k in order],
+            **{name: values[m, order] for name, values in columns.items()},
+            "verdict": verdicts[order].tolist(),
+        }
+    )
+    step, _ = row_size(len(order))
+    kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
+    colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
+    legend = alt.Legend(title=None, orient="top", columns=3)
+    title = f"kin bias: shift of kin minus shift of others, {measure}"
+    base = alt.Chart(data_of(frame)).encode(
+        y=rows_of(frame["judge"].to_list(), "judge", "judge"),
+        color=coded(alt.Color, "verdict", kinds, colours, legend=legend),
+        tooltip=[
+            "judge:N",
+            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in columns),
+            "verdict:N",
+        ],
+    )
+
+    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
+    together = base.mark_rule(strokeWidth=1, aria=False).encode(
+        x=score_axis("low together", title, len(order)), x2="high together:Q"
+    )
+    own = base.mark_rule(strokeWidth=3, aria=False).encode(
+        x=score_axis("low", title, len(order)), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=min(90, 4 * step), opacity=1).encode(
+        x=score_axis("bias", title, len(order)),
+        shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend),
+    )
+    counts = dict(frame["verdict"].value_counts().iter_rows())
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds)
+    level = f"{100 * found.confidence:g}%"
+    return overlaid(
+        zero.encode(x="zero:Q"),
+        together,
+        own,
+        points,
+        width=WIDTH,
+        height=alt.Step(step),
+        title=headed(
+            f"Do judges favour their own family? {measure}",
+            f"{level} t intervals over topics; thin: for {counted(len(order), 'judge')} together"
+            " (Bonferroni).",
+        ),
+        description=f"Kin bias of {counted(len(order), 'judge')} by {measure}, with intervals over"
+        f" topics: {told}.",
+    )

@@ -1,1 +1,0 @@
-"""Charts of judgments: where they come from, and how well they agree."""

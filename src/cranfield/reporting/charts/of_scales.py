@@ -1,0 +1,457 @@
+"""Charts of how a measure spaces its values over all runs of a length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.text import counted
+from cranfield.measures.base import Measure
+from cranfield.reporting.charts.theme import COLOURS, Named, apart, coded, data_of, named, themed
+from cranfield.scales.images.values import Image, image
+from cranfield.scales.runs import all_runs, check_size, more_than, score_runs
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+FEW_RUNS = 2**12
+"""Runs up to which all of them are drawn."""
+
+DRAWN = 100
+"""Steps in each direction that a chart is drawn with."""
+
+MANY = 2**32
+"""Values from which on each run that is ranked takes its time."""
+
+
+def shares_up_to(found: Image) -> pl.DataFrame:
+    """Tell how many runs and values of an image are not above a value.
+
+    Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
+    to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
+    there are at most 4,096 runs; else those of some runs, spread over the image, with exact shares
+    of all. `runs` is null where runs are too many to be counted and share values.
+    """
+    if found.at_most is not None:
+        raise PolicyError("all runs are counted; leave at_most out")
+    rows = _spread(found)
+    value = score_runs(found.measure, rows, grades=found.grades, judgments=found.judgments)
+    if found.size > MANY:
+        kept = _thinned(value)
+        rows, value = rows[kept], value[kept]
+    share = found.share_runs(rows)
+    # The floats of equal values may differ, but not their ranks. Shares that are not counted are
+    # equal for many values near the ends, and there the floats decide.
+    order = np.lexsort((value, share))
+    rows, value, share = rows[order], value[order], share[order]
+    new = (
+        share[1:] != share[:-1] if _counted(found, len(rows), "unique") else value[1:] > value[:-1]
+    )
+    first = np.concatenate(([True], new))
+    rows, value, share = rows[first], value[first], share[first]
+    below, upto = _shares_of_runs(found, rows, share)
+    table = pl.DataFrame({"value": value, "runs below": below, "runs": upto, "values": share})
+    return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
+
+
+def _thinned(value: Floats) -> NDArray[np.intp]:
+    """Choose the lowest and the highest of the values in each step of the chart."""
+    order = np.argsort(value, kind="stable")
+    size = float(value[order[-1]] - value[order[0]]) / DRAWN
+    step = np.floor((value[order] - value[order[0]]) / max(size, 1e-300))
+    new = np.diff(step) > 0
+    return np.asarray(order[np.append(True, new) | np.append(new, True)])
+
+
+def _counted(found: Image, runs: int, ties: str) -> bool:
+    try:
+        found.require(runs, ties)
+    except PolicyError:
+        return False
+    return True
+
+
+def _shares_of_runs(found: Image, rows: Ints, share: Floats) -> tuple[Floats, Floats]:
+    if found.size == found.runs:
+        # No two runs share a value, and a rank is a number of runs.
+        below = share * ((found.size - 1) / found.size)
+        return below, below + 1 / found.size
+    if not _counted(found, len(rows), "min"):
+        unknown = np.full(len(rows), np.nan)
+        return unknown, unknown
+    low, high = (found.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
+    return (low - 1) / found.runs, high / found.runs
+
+
+def _spread(found: Image) -> Ints:
+    """Choose runs whose values are spread over the image.
+
+    Every start of a few ranks goes on with the lowest or the highest grade, which is where an
+    image that orders runs from the top has its gaps. Runs with relevant documents at the top, at
+    the end or between have the values of those that count them, or look for the first. Runs drawn
+    at random, from few to many relevant documents, fill the rest.
+    """
+    length, top = found.length, found.grades
+    if not more_than(FEW_RUNS, length, top):
+        return all_runs(length, top)
+    start = next((k for k in range(10, 0, -1) if not more_than(1024, k, top)), 1)
+    starts = all_runs(start, top)
+    ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
+    chosen = [np.hstack([starts, end]) for end in ends]
+    rank, some = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
+    first, last = (one.ravel() for one in np.meshgrid(some, some))
+    inside = (rank >= first[:, None]) & (rank < last[:, None])
+    chosen += [inside.astype(np.int64) * grade for grade in range(1, top + 1)]
+    draw = np.random.default_rng(0)
+    relevant = draw.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
+    chosen.append(relevant * draw.integers(1, top + 1, relevant.shape))
+    return np.unique(np.vstack(chosen), axis=0)
+
+
+WIDTH, HEIGHT = 150, 150
+STRAIGHT = 1e-10
+"""Area below which three points of a unit square stand on a straight line."""
+
+SHARES = {"runs": "share of runs", "values": "share of values"}
+"""What is counted up to a value: runs as in the paper, or values as on its interval scale."""
+
+
+def distribution_chart(
+    measures: Named,
+    lengths: int | Sequence[int],
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+) -> alt.ConcatChart:
+    """Draw the values of measures over the share of runs, and of values, that are not above them.
+
+    The interval-scaled version of a measure is its share of values. So that curve is a straight
+    line just when the measure has equal steps; how far it bends away from the grey line is what
+    interval scaling changes. The curve of runs says which values are common.
+
+    Parameters
+    ----------
+    measures
+        A measure or several, for a row of panels each; the keys of a mapping are their titles.
+    lengths
+        A number of ranks or several, for a column each.
+    grades
+        The highest grade.
+    judgments
+        The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
+        as there are ranks.
+
+    Raises
+    ------
+    PolicyError
+        For images that are out of reach, and for no measure or length.
+
+    Notes
+    -----
+    Figures 3 to 5 of Ferrante, Ferro and Fuhr (2021), which have the curve of runs.
+
+    Examples
+    --------
+    >>> chart = distribution_chart(["P", "RR"], [5, 10]).to_dict()
+    >>> [panel["title"]["text"] for panel in chart["concat"]]
+    ['P, N = 5', 'P, N = 10', 'RR, N = 5', 'RR, N = 10']
+    """
+    import altair as alt
+
+    sizes = list(dict.fromkeys(lengths)) if isinstance(lengths, Iterable) else [lengths]
+    if not sizes:
+        raise PolicyError("there are no lengths of runs to draw")
+    for size in sizes:
+        check_size(size, grades)
+    panels = [
+        _panel(image(_at(measure, length), length, grades, judgments=judgments), title)
+        for title, measure in named(measures).items()
+        for length in sizes
+    ]
+    return themed(
+        alt.concat(*panels, columns=max(1, len(sizes))).properties(
+            description="Values of measures over the share of all runs, and of all values, up to"
+            " them; the values of an interval scale lie on the straight line."
+        )
+    )
+
+
+def _at(measure: str | Measure, length: int) -> str | Measure:
+    if isinstance(measure, Measure) and measure.cutoff is None:
+        return measure @ length
+    return measure
+
+
+def _panel(found: Image, title: str) -> alt.LayerChart:
+    import altair as alt
+
+    table = shares_up_to(found)
+    low, high = table["value"][0], table["value"][-1]
+    top = found.measure.info.range[1]
+    scale = alt.Scale(domain=[min(0.0, low), top if np.isfinite(top) else high], nice=False)
+    y = alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "share:Q",
+        title="share up to the value",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
+    )
+    straight = alt.Chart(data_of(pl.DataFrame({"share": [0.0, 1.0], "value": [low, high]})))
+    layers: list[alt.Chart] = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
+    domain = SHARES.values()
+    for kind in ("runs", "values"):
+        if table[kind].null_count():
+            continue
+        layers.append(
+            alt.Chart(data_of(curve(table, kind)))
+            .mark_line(strokeWidth=1.75)
+            .encode(
+                x=x,
+                y=y,
+                order="order:Q",
+                color=coded(alt.Color, "of", domain, COLOURS[:2], title=None),
+                strokeDash=coded(alt.StrokeDash, "of", domain, [[1, 0], [3, 3]], title=None),
+            )
+        )
+    about = f"{_short(found.size)} values of {_short(found.runs)} runs"
+    drawn: Any = alt.layer(*layers)
+    panel: alt.LayerChart = drawn.properties(
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12),
+    )
+    return panel
+
+
+def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Draw a line through the values: columns `share`, `value`, `order` and `of`.
+
+    Runs that share a value make a level piece; points that nobody would see are left out.
+    """
+    if kind == "runs":
+        ends = table.select("value", pl.concat_list("runs below", "runs").alias("share"))
+        points = ends.explode("share")
+    else:
+        points = table.select("value", pl.col("values").alias("share"))
+    low, high = points["value"][0], points["value"][-1]
+    unit = max(float(high - low), 1e-300)
+    cell = [
+        ((pl.col(one) - start) / size * DRAWN).floor().alias(f"{one} cell")
+        for one, start, size in (("share", 0.0, 1.0), ("value", low, unit))
+    ]
+    number = pl.col("order")
+    edge = (number == number.min()) | (number == number.max())
+    across, up = pl.col("share"), pl.col("value") / unit
+    # Twice the area of a point with its neighbours, which is 0 on a straight line.
+    area = across.diff() * up.diff().shift(-1) - up.diff() * across.diff().shift(-1)
+    return (
+        points.with_row_index("order")
+        .with_columns(cell)
+        .filter(edge.over("share cell", "value cell"))
+        .filter((area.abs() > STRAIGHT).fill_null(True))
+        .select("share", "value", "order", pl.lit(SHARES[kind]).alias("of"))
+    )
+
+
+def _short(count: int) -> str:
+    if count < 10**7:
+        return f"{count:,}"
+    power = len(str(count)) - 1
+    return f"{count * 1000 // 10**power / 1000:.2f}e{power}"
+
+
+SPACING_WIDTH, SPACING_HEIGHT = 200, 380
+MOST_SPACED = 4096
+"""Runs that are looked at one by one."""
+
+LINE, IN_A_LINE, MOST_LINES = 11, 4, 3
+"""Height of a line of a label, runs in it, and lines."""
+
+
+def spacing_chart(
+    measures: Named,
+    length: int,
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+    columns: int = 4,
+) -> alt.ConcatChart:
+    """Draw the values of measures on all runs of a length, each labelled with its runs.
+
+    On an interval scale all values are equally far apart. Each measure has a panel.
+
+    Parameters
+    ----------
+    measures
+        A measure or several; the keys of a mapping are their titles.
+    length
+        Number of ranks of the runs.
+    grades
+        The highest grade.
+    judgments
+        The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
+        as there are ranks.
+    columns
+        Panels side by side.
+
+    Raises
+    ------
+    PolicyError
+        For more than 4,096 runs, and for no measure.
+
+    Notes
+    -----
+    Figure 2 of Ferrante, Ferro and Fuhr (2021), which is figure 19 of Ferro and Maistro (2024).
+    Labels move up or down where they would cover each other. Where all of them do not fit, some are
+    left out; the marks are always all there.
+
+    Examples
+    --------
+    >>> chart = spacing_chart(["P", "RR"], 3).to_dict()
+    >>> [panel["title"]["text"] for panel in chart["concat"]]
+    ['P', 'RR']
+    """
+    import altair as alt
+
+    chosen = named(measures)
+    check_whole("the number of columns", columns, 1)
+    panels = [
+        _spacing_panel(image(measure, length, grades, judgments=judgments), title)
+        for title, measure in chosen.items()
+    ]
+    runs = f"all runs of length {length} with grades 0 to {grades}"
+    return themed(
+        alt.concat(*panels, columns=columns).properties(
+            description=f"The values of {counted(len(panels), 'measure')} on {runs}; on an interval"
+            " scale all steps between neighbouring values are equal."
+        )
+    )
+
+
+def spaced_runs(found: Image) -> pl.DataFrame:
+    """List the values of an image, ascending, each with the list of its runs, written as grades."""
+    if more_than(MOST_SPACED, found.length, found.grades):
+        raise PolicyError(
+            f"there are {found.grades + 1}^{found.length} runs of length {found.length}; up to"
+            f" {MOST_SPACED:,} are drawn one by one, and more by distribution_chart"
+        )
+    runs = all_runs(found.length, found.grades)
+    if found.at_most is not None:
+        raise PolicyError("all runs are drawn; leave at_most out")
+    between = "" if found.grades < 10 else ","
+    table = pl.DataFrame(
+        {
+            "value": found.values()[found.rank_runs(runs) - 1],
+            "runs": [between.join(map(str, run)) for run in runs.tolist()],
+        }
+    )
+    return table.group_by("value", maintain_order=True).agg("runs").sort("value")
+
+
+def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
+    import altair as alt
+
+    values = spaced_runs(found)
+    top = found.measure.info.range[1]
+    top = float(top) if np.isfinite(top) else float(values["value"].max())  # type: ignore[arg-type]
+    low = min(0.0, float(values["value"][0]))
+    top = max(top, low + 1e-9)
+    scale = alt.Scale(domain=[low, top], nice=False, zero=False)
+    shown = values.with_columns(
+        pl.col("runs").list.len().alias("count"), pl.col("runs").list.join(" ").alias("all")
+    ).drop("runs")
+
+    def across(at: int) -> alt.XDatum:
+        return alt.XDatum(at, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None)
+
+    base = alt.Chart(data_of(shown)).encode(
+        y=alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(grid=False, domain=False))
+    )
+    tip = [alt.Tooltip("value:Q", format=".4f"), "count:Q", "all:N"]
+    marks = base.mark_square(color=COLOURS[0], size=30, opacity=1).encode(x=across(8), tooltip=tip)
+    ends = pl.DataFrame({"from": [float(values["value"][0])], "to": [float(values["value"][-1])]})
+    line = (
+        alt.Chart(data_of(ends))
+        .mark_rule(color="#bbbbbb")
+        .encode(y=alt.Y("from:Q", scale=scale), y2="to:Q", x=across(8))
+    )
+    labels = _labels(values, low, top)
+    written = alt.Chart(data_of(labels)).encode(y=alt.Y("first line:Q", scale=scale))
+    leaders = (
+        alt.Chart(data_of(labels))
+        .mark_rule(color="#bbbbbb", strokeWidth=0.7)
+        .encode(x=across(12), x2=alt.X2Datum(27), y=alt.Y("value:Q", scale=scale), y2="place:Q")
+    )
+    font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
+    text = written.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
+    labelled = text.encode(x=across(30), text="label:N")
+    drawn: Any = alt.layer(line, leaders, marks, labelled)
+    panel: alt.LayerChart = drawn.properties(
+        width=SPACING_WIDTH,
+        height=SPACING_HEIGHT,
+        title=alt.TitleParams(title, subtitle=_steps(found), subtitleFontSize=12),
+    )
+    return panel
+
+
+def _steps(found: Image) -> str:
+    gaps = found.gaps()
+    values = counted(found.size, "value")
+    if gaps.smallest is None or gaps.largest is None:
+        return values
+    if gaps.equispaced:
+        return f"{values}, all steps {gaps.smallest:.3g}"
+    return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
+
+
+def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
+    """Write down the runs of each value beside it, moved to where there is room."""
+    lists = values["runs"].to_list()
+    place = values["value"].to_numpy()
+    at = (place - low) / (top - low) * SPACING_HEIGHT
+    keep = np.arange(len(lists))
+    for lines in (MOST_LINES, 1):
+        label = [_label(runs, lines) for runs in lists]
+        count = np.array([text.count("\n") + 1 for text in label])
+        size = LINE * count.astype(np.float64)
+        if size.sum() <= SPACING_HEIGHT + LINE:
+            break
+    else:
+        keep = _with_room(at, size)
+    found = apart(at[keep], size[keep], -LINE / 2, SPACING_HEIGHT + LINE / 2)
+    up = LINE * (count[keep] - 1) / 2
+    unit = (top - low) / SPACING_HEIGHT
+    return pl.DataFrame(
+        {
+            "value": place[keep],
+            "place": found * unit + low,
+            "first line": (found + up) * unit + low,
+            "label": [label[k] for k in keep],
+        }
+    )
+
+
+def _label(runs: Sequence[str], lines: int) -> str:
+    step = max(1, (5 * IN_A_LINE) // (len(runs[0]) + 1))
+    words = list(runs)
+    if len(words) > step * lines:
+        kept = max(1, step * lines - 1)
+        words = [*words[:kept], f"+{len(words) - kept}"]
+        step = max(step, 2) if lines == 1 else step
+    return "\n".join(" ".join(words[k : k + step]) for k in range(0, len(words), step))
+
+
+def _with_room(at: Floats, size: Floats) -> NDArray[np.intp]:
+    """Choose labels from below that do not cover the one chosen last."""
+    chosen: list[int] = []
+    for k in range(len(at)):
+        if not chosen or at[k] - at[chosen[-1]] >= (size[k] + size[chosen[-1]]) / 2:
+            chosen.append(k)
+    return np.array(chosen)

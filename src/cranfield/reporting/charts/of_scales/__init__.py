@@ -1,1 +1,0 @@
-"""Charts of images, scales and orders."""

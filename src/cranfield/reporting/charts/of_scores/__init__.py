@@ -1,1 +1,0 @@
-"""Charts of scores and comparisons."""

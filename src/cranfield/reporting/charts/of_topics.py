@@ -1,0 +1,428 @@
+"""Charts of scores topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from cranfield.base.arrays import best_first, to_order
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    cell_size,
+    cells_of,
+    coded,
+    column_axis,
+    data_of,
+    headed,
+    labels,
+    ordered,
+    overlaid,
+    row_axis,
+    table_of,
+    themed,
+    titled,
+)
+from cranfield.scores.averages import Averages
+from cranfield.scores.one_measure import place_of
+from cranfield.significance.differences import Pairs
+from cranfield.significance.models.anova_table import AnovaTable
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+HEIGHT = 280
+SIDE = 380
+"""Sides of the scatter plot."""
+
+NARROW = 420
+"""Width of the bars of few topics."""
+
+WIDEST = 1000
+"""Width of the bars of all topics together, at most."""
+
+STEP = 14
+"""Width of a bar with its topic below it."""
+
+LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), ("#999999", "circle"))
+"""Colour and shape of topics where the first is better, where the second is, and of equal ones."""
+
+
+def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
+    """Draw a bar for each topic: the score of one system minus that of another.
+
+    Topics on which the first system is better come first.
+
+    A dashed line marks the mean difference. Differences by rounding are zero, as in the tests.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+    first, second
+        Two systems. Topics for which one has no score are left out, and the chart says how many.
+
+    Raises
+    ------
+    PolicyError
+        For a system that is not there, or one and the same twice.
+    CranfieldError
+        When there are no scores, or no topics in common.
+
+    Examples
+    --------
+    >>> scores = {"bm25": [0.2, 0.4, 0.3], "dense": [0.4, 0.1, 0.3]}
+    >>> chart = difference_bars(scores, "bm25", "dense").to_dict()
+    >>> rows = max(chart["datasets"].values(), key=len)
+    >>> [(row["topic"], round(row["difference"], 4)) for row in rows]
+    [('2', 0.3), ('3', 0.0), ('1', -0.2)]
+    """
+    import altair as alt
+
+    two = _two(scores, first, second)
+    frame = two.frame.sort("difference", descending=not two.lower_is_better, maintain_order=True)
+    topics = frame["topic"].to_list()
+    y = alt.Y("difference:Q", title=f"difference in {two.title}")
+    roomy = len(topics) * STEP <= WIDEST
+    step = max(STEP, min(NARROW // len(topics), 3 * STEP))
+    bars = (
+        alt.Chart(data_of(frame))
+        .mark_bar(aria=len(topics) <= WIDEST // STEP)
+        .encode(
+            x=alt.X(
+                "topic:N",
+                scale=alt.Scale(domain=topics, paddingInner=0.2 if roomy else 0),
+                # The topics' names thin out where there is no room for each.
+                axis=column_axis("topic", 10, labelOverlap=False if roomy else "greedy"),
+            ),
+            y=y,
+            color=two.look(alt.Color, 0),
+            tooltip=two.tooltip,
+        )
+    )
+    mean = float(frame["difference"].mean())  # type: ignore[arg-type]
+    rule = (
+        alt.Chart(data_of(pl.DataFrame({"difference": [mean]})))
+        .mark_rule(color="black", strokeDash=[5, 3])
+        .encode(y=y, tooltip=[alt.Tooltip("difference:Q", title="mean difference", format=".4f")])
+    )
+    return overlaid(
+        bars,
+        rule,
+        width=alt.Step(step) if roomy else WIDEST,
+        height=HEIGHT,
+        title=headed(
+            f"Differences by topic: {two.title}",
+            f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
+            two.note,
+        ),
+        description=f"Bars of the difference in {two.title}, {two.names[0]} minus {two.names[1]},"
+        f" for {counted(len(topics), 'topic')}, best for {two.names[0]} first;"
+        f" mean {mean:.4f}. {'; '.join(two.kinds)}.",
+    )
+
+
+def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
+    """Draw a point a topic: the score of one system against that of another.
+
+    On the diagonal both are equal; above it the first system has the higher score, also where lower
+    is better.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+    first, second
+        The system of the vertical axis, and that of the horizontal one.
+
+    Raises
+    ------
+    PolicyError, CranfieldError
+        As for :func:`difference_bars`.
+
+    Examples
+    --------
+    >>> scores = {"bm25": [0.2, 0.4, 0.3], "dense": [0.4, 0.1, 0.3]}
+    >>> chart = difference_scatter(scores, "bm25", "dense").to_dict()
+    >>> [row["second"] for row in max(chart["datasets"].values(), key=len)]
+    [0.4, 0.1, 0.3]
+    """
+    import altair as alt
+
+    two = _two(scores, first, second)
+    both = two.frame.select("first", "second").to_numpy()
+    low, high = min(0.0, float(both.min())), float(both.max())
+    # Scores from 0 to 1 are shown on the whole of it; others as far as they go.
+    high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
+    scale = alt.Scale(domain=[low, high], nice=False)
+    x = alt.X("second:Q", scale=scale, title=f"{two.title}: {two.short[1]}")
+    y = alt.Y("first:Q", scale=scale, title=f"{two.title}: {two.short[0]}")
+    ends = pl.DataFrame({"second": [low, high], "first": [low, high]})
+    diagonal = alt.Chart(data_of(ends)).mark_line(color="black", strokeWidth=1, aria=False)
+    points = (
+        alt.Chart(data_of(two.frame))
+        .mark_point(filled=True, size=55, opacity=0.75)
+        .encode(
+            x=x,
+            y=y,
+            color=two.look(alt.Color, 0),
+            shape=two.look(alt.Shape, 1),
+            tooltip=two.tooltip,
+        )
+    )
+    return overlaid(
+        diagonal.encode(x=x, y=y),
+        points,
+        width=SIDE,
+        height=SIDE,
+        title=headed(f"Two systems by topic: {two.title}", two.note),
+        description=f"Scatter plot of {two.title} of {counted(two.frame.height, 'topic')}:"
+        f" {two.names[0]} against {two.names[1]}, with the diagonal. {'; '.join(two.kinds)}.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Two:
+    """Two systems' scores by topic, and how they are shown."""
+
+    frame: pl.DataFrame
+    names: tuple[str, str]
+    short: tuple[str, str]
+    title: str
+    kinds: list[str]
+    note: str
+    lower_is_better: bool
+
+    def look(self, channel: Callable[..., Any], look: int) -> Any:
+        """Return the channel that tells the kinds apart: by colour, look 0, or by shape."""
+        import altair as alt
+
+        legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=SIDE)
+        looks = [one[look] for one in LOOKS[: len(self.kinds)]]
+        return coded(channel, "kind", self.kinds, looks, legend=legend)
+
+    @property
+    def tooltip(self) -> list[alt.Tooltip]:
+        import altair as alt
+
+        named = {"first": self.names[0], "second": self.names[1], "difference": "difference"}
+        return [
+            alt.Tooltip("topic:N"),
+            *(alt.Tooltip(f"{key}:Q", title=name, format=".4f") for key, name in named.items()),
+        ]
+
+
+def _two(scores: Any, first: str, second: str) -> _Two:
+    given = table_of(scores)
+    one, other = place_of(first, given.systems), place_of(second, given.systems)
+    if one == other:
+        raise PolicyError(f"{quoted(first)} and {quoted(second)} are one system; name two")
+    pairs = Pairs(given.values, np.array([one]), np.array([other]))
+    difference = pairs.differences()[0]
+    known = ~np.isnan(difference)
+    if not known.any():
+        raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
+    shown = labels(given.systems)
+    names = shown[one], shown[other]
+    sign = np.sign(-difference if given.lower_is_better else difference)[known]
+    counts = [int((sign == value).sum()) for value in (1, -1, 0)]
+    short = _short(names)
+    kinds = [f"{name} better: {count}" for name, count in zip(short, counts[:2], strict=True)]
+    if counts[2]:
+        kinds.append(f"equal: {counts[2]}")
+    topics = [topic for topic, some in zip(labels(given.topics), known, strict=True) if some]
+    missing = int((~known).sum())
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(topics, dtype=pl.String),
+            "first": given.values[known, one],
+            "second": given.values[known, other],
+            "difference": difference[known],
+            "kind": [kinds[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
+        }
+    )
+    return _Two(
+        frame,
+        names,
+        short,
+        titled(given.measure, lower_is_better=given.lower_is_better),
+        kinds,
+        f"Left out: {counted(missing, 'topic')} without a score of both." if missing else "",
+        given.lower_is_better,
+    )
+
+
+def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
+    """Cut two names in the middle to fit into a line, so that they stay apart."""
+    head = limit * 2 // 3
+    cut = [
+        name if len(name) <= limit else f"{name[:head]}…{name[head + 1 - limit :]}"
+        for name in names
+    ]
+    return (cut[0], cut[1]) if cut[0] != cut[1] else (f"{cut[0]} (first)", f"{cut[1]} (second)")
+
+
+SCHEME: Literal["viridis"] = "viridis"
+"""Colours that grow lighter evenly, for all eyes."""
+"""Width of all topics together, at most."""
+
+
+def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.Chart:
+    """Draw the scores of all systems on all topics as a heat map.
+
+    Systems are rows, the best mean first; topics are columns, the easiest first, by their mean over
+    the systems shown. A cell without a score stays white.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
+    systems
+        Systems that are shown; by default all.
+
+    Raises
+    ------
+    PolicyError
+        For a system that is not there.
+    CranfieldError
+        When there are no scores, or infinite ones.
+
+    Examples
+    --------
+    >>> chart = difficulty_map({"bm25": [0.2, 0.4, 0.3], "dense": [0.4, 0.5, 0.6]}).to_dict()
+    >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
+    (['2', '3', '1'], ['dense', 'bm25'])
+    """
+    import altair as alt
+
+    shown = ordered(scores, systems)
+    topics = labels(shown.topics)
+    names = labels(shown.systems)
+    by_topic = Averages(shown.values.T).mean()
+    order = best_first(to_order(by_topic), shown.lower_is_better)
+    height, size = cell_size(len(names))
+    width, topic_size = cell_size(len(topics))
+    roomy = len(topics) * width <= WIDEST
+    low, high = min(0.0, float(np.nanmin(shown.values))), float(np.nanmax(shown.values))
+    title = titled(shown.measure, lower_is_better=shown.lower_is_better)
+    tall = height * len(names)
+    chart: alt.Chart = (
+        alt.Chart(data_of(cells_of(shown, ~np.isnan(shown.values), names, topics)))
+        .mark_rect(aria=False)
+        .encode(
+            x=alt.X(
+                "topic:N",
+                scale=alt.Scale(domain=[topics[k] for k in order]),
+                # The topics' names thin out where there is no room for each.
+                axis=column_axis(
+                    "topic, easiest first",
+                    topic_size,
+                    domain=False,
+                    orient="top",
+                    labelOverlap=False if roomy else "greedy",
+                ),
+            ),
+            y=alt.Y(
+                "system:N", scale=alt.Scale(domain=names), axis=row_axis("system, best first", size)
+            ),
+            color=alt.Color(
+                "score:Q",
+                scale=alt.Scale(scheme=SCHEME, domain=[low, high if high > low else low + 1]),
+                legend=alt.Legend(title=title, gradientLength=max(60, min(tall, 240))),
+            ),
+            tooltip=["system:N", "topic:N", alt.Tooltip("score:Q", format=".4f")],
+        )
+    )
+    missing = int(np.isnan(shown.values).sum())
+    of = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
+    easiest, hardest = (topics[order[k]] for k in (0, -1))
+    return themed(
+        chart.properties(
+            width=alt.Step(width) if roomy else WIDEST,
+            height=alt.Step(height),
+            title=headed(
+                f"{titled(shown.measure)} by system and topic: {of}",
+                f"White: {missing:,} cells without a score." if missing else "",
+            ),
+            description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"
+            f" easiest topic is {easiest} with a mean of {by_topic[order[0]]:.4g}, the hardest is"
+            f" {hardest}.",
+        )
+    )
+
+
+RESIDUAL_PANEL = 300
+"""Width and height of a panel, in pixels."""
+
+
+def residual_plots(table: AnovaTable) -> alt.HConcatChart:
+    """Draw residuals against fitted scores, and against the quantiles of a normal distribution.
+
+    In the left panel a band of even width around zero speaks for equal variances. In the right one
+    points on the line speak for normal errors.
+
+    Parameters
+    ----------
+    table
+        The table of an analysis of variance, such as `cf.compare(scores).anova`.
+
+    Raises
+    ------
+    CranfieldError
+        When there are fewer than two residuals.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6], "c": [0.3, 0.3, 0.5]})
+    >>> chart = residual_plots(found.anova)
+    >>> [panel["layer"][0]["mark"]["type"] for panel in chart.to_dict()["hconcat"]]
+    ['point', 'point']
+    """
+    if not isinstance(table, AnovaTable):
+        raise PolicyError(
+            "residuals are those of an analysis of variance: cf.compare(scores, test='anova').anova"
+        )
+    import altair as alt
+
+    known = ~np.isnan(table.residuals)
+    residuals, fitted = table.residuals[known], table.fitted[known]
+    number = residuals.size
+    if number < 2:
+        raise CranfieldError("a plot of residuals needs two of them at least")
+    order = np.argsort(residuals, kind="stable")
+    # Blom's approximation to the expected order statistics.
+    normal = ndtri((np.arange(1, number + 1) - 0.375) / (number + 0.25))
+    frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
+    base = alt.Chart(data_of(frame)).properties(width=RESIDUAL_PANEL, height=RESIDUAL_PANEL)
+    residual = alt.Y("residual:Q", title="residual")
+    points = base.mark_point(filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False)
+    zero = alt.Chart(data_of(pl.DataFrame({"residual": [0.0]}))).mark_rule(color="black")
+    deviation = float(residuals.std())
+    ends = normal[[0, -1]]
+    line = alt.Chart(
+        data_of(pl.DataFrame({"normal": ends, "residual": ends * deviation}))
+    ).mark_line(color="black", strokeWidth=1)
+    against_fitted = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual)
+    against_normal = points.encode(
+        x=alt.X("normal:Q", title="quantile of a normal distribution"), y=residual
+    )
+    left = against_fitted + zero.encode(y="residual:Q")
+    right = against_normal + line.encode(x="normal:Q", y="residual:Q")
+    both = alt.hconcat(
+        left.properties(title="Equal variances?"), right.properties(title="Normal errors?")
+    )
+    return themed(
+        both.properties(
+            description=f"Two scatter plots of {number:,} residuals of the model {table.model}:"
+            " against the fitted scores, and against the quantiles of a normal distribution with a"
+            f" line for normal errors of standard deviation {deviation:.4g}."
+        )
+    )

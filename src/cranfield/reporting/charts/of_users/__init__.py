@@ -1,1 +1,0 @@
-"""Charts of users: what they clicked, how models foresee it, what experiments find."""

@@ -1,0 +1,265 @@
+"""Curves of precision by recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, best_first, to_order
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.text import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.ranked.average_precision import InterpolatedPrecision
+from cranfield.reporting.charts.theme import by_colour, chosen, data_of, headed, labels, overlaid
+from cranfield.scores.one_measure import place_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+WIDTH, HEIGHT = 460, 340
+
+LEVELS = tuple(level / 10 for level in range(11))
+"""The eleven standard levels of recall."""
+
+MOST = 7
+"""Systems that stand out where none are asked for: as many as there are colours beside grey."""
+
+
+def precision_recall(
+    judged: Evaluation | JudgedRuns,
+    *,
+    systems: Sequence[str] | None = None,
+    topic: str | None = None,
+    levels: Sequence[float] = LEVELS,
+    rel: int = 1,
+    rounding: str = "up",
+) -> alt.LayerChart:
+    r"""Draw interpolated precision against recall, as a mean over topics or for one topic.
+
+    At a level of recall, interpolated precision is the best precision there or beyond,
+
+    .. math:: iP(R_j) = \max_{R \ge R_j} P(R)
+
+    (Ferro and Maistro 2024, equation 3 and figures 9 and 10); it is the measure `IPrec`. For one
+    topic, thin lines and dots show what was interpolated: precision and recall at each rank, with a
+    dot where a relevant document was found.
+
+    Parameters
+    ----------
+    judged
+        An evaluation, or judged runs.
+    systems
+        Systems that are shown. By default all: up to seven in colour, and of more the best seven by
+        the mean of the curve in colour and the others in grey.
+    topic
+        A topic; by default the mean over all topics that count.
+    levels
+        Levels of recall, from 0 to 1.
+    rel
+        Lowest grade that counts as relevant.
+    rounding
+        How a level becomes a number of documents: `up` by the definition, or as `trec_eval-9` or
+        `trec_eval-10` do.
+
+    Raises
+    ------
+    PolicyError
+        For systems, topics, levels or options that are not there.
+    CranfieldError
+        When the topic has no relevant documents, or a system no ranking for it.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"one": {"1": {"a": 4, "b": 3, "c": 2}}, "two": {"1": {"b": 4, "a": 3, "d": 2}}}
+    >>> ev = cf.evaluate(runs, {"1": {"a": 1, "c": 1}}, "AP")
+    >>> chart = precision_recall(ev, levels=[0, 0.5, 1])
+    >>> [row["precision"] for row in chart.to_dict()["datasets"].popitem()[1]]
+    [1.0, 1.0, 0.666..., 0.5, 0.5, 0.0]
+    """
+    import altair as alt
+
+    runs = judged.judged if isinstance(judged, Evaluation) else judged
+    if not isinstance(runs, JudgedRuns):
+        kind = type(judged).__name__
+        raise PolicyError(f"precision and recall need an Evaluation or judged runs, not {kind}")
+    levels = _checked(levels)
+    columns = chosen(runs.systems, systems)
+    row = None if topic is None else place_of(topic, runs.topics, "topic")
+    _needed(runs, columns, row, rel, asked=systems is not None)
+    curves = _curves(runs, row, levels, rel, rounding)
+    known = [k for k in columns if not np.isnan(curves[:, k]).any()]
+    order = [known[k] for k in best_first(to_order(curves[:, known].mean(axis=0)))]
+    bright = order if systems is not None else order[:MOST]
+    names = labels(runs.systems)
+    marks = by_colour("system", [names[k] for k in bright])
+
+    whole = alt.Scale(domain=[0, 1])
+    x = alt.X("recall:Q", title="recall", scale=whole)
+    what = "interpolated precision" if row is None else "precision"
+    y = alt.Y("precision:Q", title=f"mean {what}" if row is None else what, scale=whole)
+    shown = alt.Chart(data_of(_rows(curves, levels, bright, names))).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            "system:N",
+            alt.Tooltip("recall:Q"),
+            alt.Tooltip("precision:Q", title=what, format=".4f"),
+        ],
+        **marks,
+    )
+    layers = []
+    if len(bright) < len(order):
+        others = _rows(curves, levels, [k for k in order if k not in bright], names)
+        layers.append(
+            alt.Chart(data_of(others))
+            .mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+            .encode(x=x, y=y, detail="system:N", tooltip=["system:N"])
+        )
+    if row is not None:
+        path, hits = _saw(runs, row, bright, rel, names)
+        layers += [
+            alt.Chart(data_of(path))
+            .mark_line(strokeWidth=1, opacity=0.7, aria=False)
+            .encode(x=x, y=y, order="step:Q", color=marks["color"]),
+            alt.Chart(data_of(hits))
+            .mark_point(filled=True, size=18, opacity=0.8, aria=False)
+            .encode(
+                x=x,
+                y=y,
+                color=marks["color"],
+                tooltip=[
+                    "system:N",
+                    "rank:Q",
+                    alt.Tooltip("recall:Q", format=".4f"),
+                    alt.Tooltip("precision:Q", format=".4f"),
+                ],
+            ),
+        ]
+    layers += [shown.mark_line(strokeWidth=2.5, aria=False), shown.mark_point(size=45, opacity=1)]
+    title, lines = _words(runs, row, order, bright, len(columns))
+    return overlaid(
+        *layers,
+        width=WIDTH,
+        height=HEIGHT,
+        title=headed(title, *lines),
+        description=f"Curves of {what} against recall. {title}. "
+        + "; ".join(
+            f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
+            f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
+            for k in bright[:3]
+        )
+        + ("; and others." if len(bright) > 3 else "."),
+    )
+
+
+def _checked(levels: Sequence[float]) -> list[float]:
+    try:
+        numbers = sorted({float(level) for level in levels})
+    except (TypeError, ValueError):
+        raise PolicyError(f"levels of recall are numbers, not {quoted(levels)}") from None
+    if len(numbers) < 2 or not all(0 <= level <= 1 for level in numbers):
+        raise PolicyError("a curve needs two levels of recall or more, from 0 to 1")
+    return numbers
+
+
+def _needed(
+    runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, asked: bool
+) -> None:
+    """Refuse curves of what is not there; a system that was not asked for is only left out."""
+    if row is not None and not runs.recall_base(rel)[row, 0]:
+        raise CranfieldError(
+            f"topic {quoted(runs.topics[row])} has no relevant documents, and so no recall"
+        )
+    has = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
+    missing = [k for k in columns if not has[k]]
+    if missing and (asked or len(missing) == len(columns)):
+        of = "any topic" if row is None else f"topic {quoted(runs.topics[row])}"
+        raise CranfieldError(f"system {quoted(runs.systems[missing[0]])} does not count for {of}")
+
+
+def _curves(
+    runs: JudgedRuns, row: int | None, levels: Sequence[float], rel: int, rounding: str
+) -> Floats:
+    """Interpolated precision, shape (levels, systems); NaN for a system without topics."""
+    out = np.full((len(levels), len(runs.systems)), np.nan)
+    counts = runs.scored.sum(axis=0)
+    for k, level in enumerate(levels):
+        values = InterpolatedPrecision(recall=level, rel=rel, rounding=rounding).score(runs)
+        if row is not None:
+            out[k] = np.where(runs.scored[row], values[row], np.nan)
+        else:
+            some = counts > 0
+            out[k, some] = np.where(runs.scored, values, 0.0).sum(axis=0)[some] / counts[some]
+    return out
+
+
+def _rows(
+    curves: Floats, levels: Sequence[float], systems: Sequence[int], names: Sequence[str]
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "system": [names[k] for k in systems for _ in levels],
+            "recall": [*levels] * len(systems),
+            "precision": curves[:, list(systems)].T.ravel(),
+        }
+    )
+
+
+def _saw(
+    runs: JudgedRuns, row: int, systems: Sequence[int], rel: int, names: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Precision and recall rank by rank: the corners of the line, and the relevant documents."""
+    hits = runs.relevant(rel)
+    base = int(runs.recall_base(rel)[row, 0])
+    path: dict[str, list[Any]] = {"system": [], "step": [], "recall": [], "precision": []}
+    points: dict[str, list[Any]] = {"system": [], "rank": [], "recall": [], "precision": []}
+    for k in systems:
+        ranks = hits.rank[hits.cell == k * len(runs.topics) + row]
+        seen = np.arange(1, ranks.size + 1)
+        ends = np.append(ranks[1:] - 1, max(int(runs.retrieved[row, k]), ranks.max(initial=0)))
+        at = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
+        of = np.repeat(seen, 2)
+        if ranks.size == 0 or ranks[0] > 1:
+            # Before the first relevant document both are zero.
+            at, of = np.append(1, at), np.append(0, of)
+        path["system"] += [names[k]] * at.size
+        path["step"] += [*range(at.size)]
+        path["recall"] += (of / base).tolist()
+        path["precision"] += (of / at).tolist()
+        points["system"] += [names[k]] * ranks.size
+        points["rank"] += ranks.tolist()
+        points["recall"] += (seen / base).tolist()
+        points["precision"] += (seen / ranks).tolist()
+    kinds = {"system": pl.String, "recall": pl.Float64, "precision": pl.Float64}
+    return (
+        pl.DataFrame(path, schema_overrides={**kinds, "step": pl.Int64}),
+        pl.DataFrame(points, schema_overrides={**kinds, "rank": pl.Int64}),
+    )
+
+
+def _words(
+    runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], wanted: int
+) -> tuple[str, list[str]]:
+    if row is None:
+        counts = runs.scored.sum(axis=0)[list(order)]
+        over = counted(len(runs.topics), "topic")
+        if counts.min() < len(runs.topics):
+            over = f"{counts.min()} to {counts.max()} topics"
+        title, lines = f"Interpolated precision, mean over {over}", []
+    else:
+        title = f"Precision and recall for topic {labels(runs.topics)[row]}"
+        lines = [
+            "Thick lines: interpolated precision. Thin lines: precision and recall at each rank,",
+            "with a dot at each relevant document.",
+        ]
+    if len(bright) < len(order):
+        lines.append(f"In colour the best {len(bright)} of {len(order)} systems by mean height.")
+    if wanted > len(order):
+        lines.append(f"Left out: {counted(wanted - len(order), 'system')} without a ranking.")
+    return title, lines

@@ -1,1 +1,0 @@
-"""Pictures inside a page: beside numbers, which say the same."""

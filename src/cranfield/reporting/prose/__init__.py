@@ -1,1 +1,0 @@
-"""What was found as a paragraph for a paper."""

@@ -1,1 +1,0 @@
-"""The works that definitions come from, and how to cite them."""

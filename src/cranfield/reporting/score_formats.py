@@ -1,0 +1,160 @@
+"""Scores as text for other programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.text import json_text, plain
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.base import Measure
+from cranfield.measures.other_names import trec_name
+from cranfield.scores import Scores
+from cranfield.scores.one_measure import by_system, long_table
+
+RELSTRING = 10
+"""Ranks that trec_eval's relstring shows."""
+
+
+def trec_lines(
+    evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
+) -> Iterator[str]:
+    """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
+
+    `runid` prints the name of a single system too; the lowest relevant grade `rel` that all
+    measures were asked for is left out of their names.
+    """
+    names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
+    strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
+    topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    overall = [scores.overall() for scores in evaluation.values()]
+    for system, name in enumerate(evaluation.systems):
+        if by_topic:
+            for topic in topics:
+                yield from _topic_lines(evaluation, names, topic, system, strings)
+        if runid or len(evaluation.systems) > 1:
+            yield f"{'runid':<22s}\tall\t{plain(name)}"
+        for measure, means in zip(evaluation.measures, overall, strict=True):
+            value = float(means[system])
+            yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
+
+
+def _topic_lines(
+    evaluation: Evaluation,
+    names: dict[Measure, str],
+    topic: int,
+    system: int,
+    strings: list[list[str]] | None,
+) -> Iterator[str]:
+    if not evaluation.judged.scored[topic, system]:
+        return
+    label = plain(evaluation.topics[topic])
+    for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
+        # trec_eval prints these for all topics together only.
+        if measure.info.aggregate == "geometric" or name == "num_q":
+            continue
+        if name == "recall_5" and strings is not None:
+            yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
+        value = float(scores.values[topic, system])
+        yield _trec_line(name, label, value, measure.info.aggregate == "sum")
+
+
+def _trec_line(name: str, topic: str, value: float, count: bool) -> str:
+    shown = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
+    return f"{name:<22s}\t{topic}\t{shown}"
+
+
+def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
+    """Write the top of each ranking as trec_eval's relstring does: a character a document.
+
+    A digit is the grade, `>` a grade above 9, `-` a document without judgment, `.` one that is
+    pooled but not judged.
+    """
+    topics, systems = judged.shape
+    chars = np.full((topics, systems, depth), "-", dtype="U1")
+    rows = judged.documents.where(judged.documents.rank <= depth)
+    symbols = np.array([*"0123456789", ">", "."])
+    index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
+    chars[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
+    lengths = np.minimum(judged.retrieved, depth)
+    return [["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)]
+
+
+def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
+    several = len(evaluation.systems) > 1
+    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
+    for system, name in enumerate(evaluation.systems):
+        start = f"{plain(name)}\t" if several else ""
+        if by_topic:
+            for t, topic in enumerate(evaluation.topics):
+                for measure, scores in evaluation.items():
+                    value = scores.values[t, system]
+                    if not np.isnan(value):
+                        yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
+        for measure, values in overall.items():
+            # Of several systems, `system measure value` would read like `topic measure value`.
+            middle = "all\t" if by_topic or several else ""
+            yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
+
+
+def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
+    """Yield the `evaluation.prototext` that TIRA shows: the scores of one system over topics.
+
+    Raises
+    ------
+    PolicyError
+        The evaluation has several systems.
+    """
+    if len(evaluation.systems) > 1:
+        many = len(evaluation.systems)
+        raise PolicyError(f"an evaluation.prototext has the scores of one system, not of {many}")
+    for measure, scores in evaluation.items():
+        key = json.dumps(str(measure), ensure_ascii=False)
+        yield f'measure {{\n  key: {key}\n  value: "{scores.overall()[0]:.{places}f}"\n}}'
+
+
+def scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
+    """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
+    return scores_frame(scores, by_topic=by_topic).write_csv()
+
+
+def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
+    return long_table(scores) if by_topic else by_system(scores)
+
+
+def scores_json(
+    scores: Mapping[str, Scores],
+    *,
+    by_topic: bool,
+    about: Mapping[str, object] | None = None,
+    notes: Sequence[str] | None = None,
+) -> str:
+    """JSON: how scores were made, measures, and for each system its values; no score is null."""
+    content = dict(about or {"settings": next(iter(scores.values())).settings})
+    content |= scores_content(scores, by_topic=by_topic)
+    if notes is not None:
+        content["notes"] = notes
+    return json_text(content)
+
+
+def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+    first = next(iter(scores.values()))
+    overall = {m: s.overall() for m, s in scores.items()}
+    systems = {}
+    for i, name in enumerate(first.systems):
+        entry: dict[str, object] = {"overall": {m: values[i] for m, values in overall.items()}}
+        if by_topic:
+            entry["topics"] = {
+                topic: {m: s.values[t, i] for m, s in scores.items()}
+                for t, topic in enumerate(first.topics)
+            }
+        systems[name] = entry
+    lower = [name for name, one in scores.items() if one.lower_is_better]
+    directions = {"lower is better": lower} if lower else {}
+    return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

@@ -1,0 +1,472 @@
+"""Tables for papers: evaluations, comparisons, analyses of variance, studies."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, best_first
+from cranfield.base.errors import (
+    ArgumentError,
+    CranfieldError,
+    PolicyError,
+    check_whole,
+    quoted,
+)
+from cranfield.base.text import counted, did_you_mean
+from cranfield.reporting.kinds_of_marks import SYMBOLS, kind_of, levels_of
+from cranfield.reporting.summary import BETTER, group_letters, verdicts_of
+from cranfield.result import Result
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.compared_pairs import ALPHABET, letter, shortened
+from cranfield.significance.comparison.result import PairwiseComparison, decimals
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of all scores of a table: of each system, by measure.
+
+    Names are letters that stand for systems, where marks name them; the legend says what marks mean
+    and how they were found, remarks what the comparisons have to note.
+    """
+
+    by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    legend: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+
+def marks_of(
+    found: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
+) -> Marks:
+    if kind == "none" or not found:
+        return Marks()
+    first = next(iter(found.values()))
+    levels = levels or (first.alpha,)
+    if kind == "symbols":
+        by_measure = {name: _symbols(one, levels) for name, one in found.items()}
+        names: list[str] = []
+        meaning = _legend(first.baselines, levels)
+    else:
+        for one in found.values():
+            one.require_all_pairs("letters")
+        if kind == "groups":
+            names = []
+            by_measure = {name: group_letters(one) or [] for name, one in found.items()}
+            meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
+        else:
+            names = [letter(k) for k in range(len(first.systems))]
+            by_measure = {name: _beaten(one, names) for name, one in found.items()}
+            meaning = f"raised letters: systems that this one beats (p ≤ {levels[0]:g})"
+    alone = ", each measure by itself" if len(found) > 1 else ""
+    topics = sorted({one.topics for one in found.values()})
+    tested = " or ".join(map(str, topics))
+    legend = [meaning, f"{first.method}{alone}, {tested} topic{'s' * (topics != [1])}"]
+    remarks = [
+        f"{name}: {note}" if name and name not in note else note
+        for name, one in found.items()
+        for note in one.notes
+    ]
+    return Marks(by_measure, names, legend, list(dict.fromkeys(remarks)))
+
+
+def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
+    if len(baselines) == 1:
+        by_level = [f"{s} p ≤ {one:g}" for s, one in zip(SYMBOLS, levels, strict=False)]
+        return f"differs from {baselines[0]}: {', '.join(by_level)}"
+    named = [f"{s} {one}" for s, one in zip(SYMBOLS, baselines, strict=False)]
+    return f"differs with p ≤ {levels[0]:g} from {', '.join(named)}"
+
+
+def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
+    marks = [""] * len(found.systems)
+    for place, baseline in enumerate(found.baselines):
+        k = found.systems.index(baseline)
+        for pair in np.flatnonzero((found.first == k) | (found.second == k)):
+            ends = {int(found.first[pair]), int(found.second[pair])}
+            reached = int((found.adjusted_pvalues[pair] <= np.asarray(levels)).sum())
+            if reached:
+                # One baseline has a symbol a level, several have one each.
+                symbol = SYMBOLS[reached - 1 if len(found.baselines) == 1 else place]
+                marks[(ends - {k}).pop()] += symbol
+    return marks
+
+
+def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
+    """Tell which system, a row, beats which: they differ significantly, and its mean is better."""
+    return np.asarray(verdicts_of(found) == BETTER)
+
+
+def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
+    between = "" if len(names) <= len(ALPHABET) else ","
+    return [
+        shortened(between.join(names[int(k)] for k in np.flatnonzero(row))) for row in beats(found)
+    ]
+
+
+def evaluation_table(
+    scores: Mapping[str, Scores],
+    marks: Marks | None = None,
+    *,
+    sort: str | None = None,
+    best: bool = True,
+    second: bool = False,
+    percent: bool = False,
+    places: int | None = None,
+) -> Table:
+    marks = marks or Marks()
+    first = _checked(scores)
+    overall = {name: one.overall() for name, one in scores.items()}
+    order = _order(scores, overall, sort)
+    columns = []
+    for name, one in scores.items():
+        shown = _shown(one, overall[name], percent, places)
+        ranks = _ranks(shown, one.lower_is_better)
+        raised = marks.by_measure.get(name, [""] * len(shown))
+        columns.append(
+            [
+                Cell(
+                    text,
+                    mark=mark,
+                    bold=best and rank == 0 and len(order) > 1,
+                    underline=second and rank == 1,
+                )
+                if text
+                else NO_VALUE
+                for text, mark, rank in zip(shown, raised, ranks, strict=True)
+            ]
+        )
+    named = [marks.names] if marks.names else []
+    rows: list[list[str | Cell]] = [
+        [*(one[i] for one in named), first.systems[i], *(one[i] for one in columns)] for i in order
+    ]
+    words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
+    return Table(
+        f"{counted(len(order), 'system')}, {_topics(scores)}",
+        [*([""] if named else []), "System", *scores],
+        rows,
+        left=range(1 + len(named)),
+        notes=[
+            *(["means times 100"] if percent else []),
+            *_directions(scores),
+            *_gaps(scores),
+            *marks.legend,
+        ],
+        remarks=marks.remarks,
+        faces=", ".join(words) if len(order) > 1 else "",
+    )
+
+
+def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+    first = _checked(scores)
+    for name, one in scores.items():
+        if one.topics != first.topics:
+            raise CranfieldError(f"{quoted(name)} has other topics than the rest")
+
+    def cells(values: Sequence[float]) -> list[str | Cell]:
+        return [NO_VALUE if np.isnan(one) else f"{one:.{places}f}" for one in values]
+
+    rows: list[list[str | Cell]] = [
+        [topic, system, *cells([one.values[t, i] for one in scores.values()])]
+        for t, topic in enumerate(first.topics)
+        for i, system in enumerate(first.systems)
+    ]
+    start = len(rows)
+    overall = [one.overall() for one in scores.values()]
+    rows += [
+        ["all", system, *cells([values[i] for values in overall])]
+        for i, system in enumerate(first.systems)
+    ]
+    title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
+    return Table(title, ["Topic", "System", *scores], rows, left=(0, 1), rules=(start,))
+
+
+def _checked(scores: Mapping[str, Scores]) -> Scores:
+    """Return the scores of the first measure, if a table of all of them is possible."""
+    if not scores:
+        raise CranfieldError("a table needs the scores of one measure at least")
+    first = next(iter(scores.values()))
+    for name, one in scores.items():
+        one.flat("scores by shard have no table of systems and measures")
+        if one.systems != first.systems:
+            raise CranfieldError(f"{quoted(name)} has other systems than the rest")
+    return first
+
+
+def _topics(scores: Mapping[str, Scores]) -> str:
+    """Count the topics; a test may have left out some of one measure."""
+    counts = sorted({len(one.topics) for one in scores.values()})
+    if len(counts) == 1:
+        return counted(counts[0], "topic")
+    return f"{counts[0]} to {counts[-1]} topics"
+
+
+def _directions(scores: Mapping[str, Scores]) -> list[str]:
+    """Name the measures for which lower is better."""
+    lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
+    return [f"lower is better: {', '.join(lower)}"] if lower else []
+
+
+def _gaps(scores: Mapping[str, Scores]) -> list[str]:
+    """Say which means are over fewer topics than others."""
+    notes = []
+    for name, one in scores.items():
+        missing = np.isnan(one.values).sum(axis=0)
+        lacking = int((missing > 0).sum())
+        if lacking:
+            systems = "1 system lacks" if lacking == 1 else f"{lacking:,} systems lack"
+            most = f"up to {missing.max():,} of {len(one.topics):,}"
+            notes.append(f"{name}: {systems} scores ({most} topics); means are over the others")
+    return notes
+
+
+def _order(
+    scores: Mapping[str, Scores], overall: Mapping[str, Floats], sort: str | None
+) -> list[int]:
+    values = next(iter(overall.values()))
+    if sort is None:
+        return list(range(values.size))
+    try:
+        one = scores[sort]
+    except KeyError:
+        raise PolicyError(
+            f"there is no measure {quoted(sort)} to sort by: {', '.join(scores)}"
+        ) from None
+    return [int(k) for k in best_first(one.overall(), one.lower_is_better)]
+
+
+def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
+    """Write the values; one that is not there is empty, and sums of whole numbers stay whole."""
+    known = values[~np.isnan(values)]
+    if scores.aggregate == "sum" and (known == np.round(known)).all():
+        return ["" if np.isnan(one) else f"{one:,.0f}" for one in values]
+    factor = 100 if percent and scores.aggregate != "sum" else 1
+    least = max(0, decimals(values) - (2 if factor > 1 else 0)) if places is None else places
+    return ["" if np.isnan(one) else f"{factor * one:.{least}f}" for one in values]
+
+
+def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
+    """Rank what is shown, so that equal looks are equal: 0 for the best; None for no value."""
+    numbers = [float(one.replace(",", "")) if one else None for one in shown]
+    order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
+    return [None if one is None else order.index(one) for one in numbers]
+
+
+def table(
+    results: Any,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    test: str | None = None,
+    correction: str | None = None,
+    alpha: float | Sequence[float] = 0.05,
+    marks: str | None = None,
+    sort: str | None = None,
+    best: bool = True,
+    second: bool = False,
+    percent: bool = False,
+    places: int | None = None,
+    **options: Any,
+) -> Table:
+    r"""Make a :class:`Table` of results, for a paper, a page or a notebook.
+
+    Parameters
+    ----------
+    results
+        An :class:`Evaluation`, or :class:`Scores`, of one measure or by measure: a row a system.
+        A :class:`PairwiseComparison`: its ranking with groups, or its pairs. The table of an
+        analysis of variance. A polars data frame, such as the tables of a study: as it is.
+    baseline, test, correction
+        Where one of them is given, an evaluation is tested too, as by :func:`cranfield.compare`,
+        each measure by itself. Tests and corrections have their defaults there.
+    alpha
+        Significance level. With one baseline there may be several, each with a symbol of its own.
+    marks
+        What is raised behind a score: `symbols` that it differs from the baseline, letters of the
+        systems `beaten` (significantly different, with a worse mean), letters of `groups` of
+        systems that do not differ, or `none`. By default symbols where there is a baseline, and
+        letters of the systems beaten where there is a test without one.
+    sort
+        The measure by which the systems of an evaluation are ordered, the best first.
+    best, second
+        Whether the best value of each measure is bold, and the second best underlined. Values that
+        look the same are treated the same.
+    percent
+        Whether means are shown times 100.
+    places
+        Decimals that are shown; by default four, or more where all values are small, and two less
+        of percentages.
+    options
+        Of the test: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
+
+    Raises
+    ------
+    PolicyError
+        For results that have no table, and for options that do not fit them.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "P@20"])
+    >>> print(cf.table(ev, baseline=ev.systems[3], test="t", alpha=(0.05, 0.01)))
+    4 systems, 50 topics
+    <BLANKLINE>
+    System               nDCG@20    P@20
+    UPrrf93-wt-r5        0.8496 †  0.8760
+    UPrrf102-wt-r5       0.8490 †  0.8690
+    covidex.r5.2s.lr     0.8311    0.8460
+    elhuyar_prf_nof99p   0.8116    0.8340
+    <BLANKLINE>
+    differs from elhuyar_prf_nof99p: † p ≤ 0.05, ‡ p ≤ 0.01
+    Paired t-test with Holm's correction, each measure by itself, 50 topics
+    note: ...
+    >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
+    \begin{table}
+    \centering
+    \caption[{P@20}]{P@20. 4 systems, 50 topics. The best of each measure in bold. Systems ...}
+    \begin{tabular}{lr@{}l}
+    \toprule
+    System & \multicolumn{2}{c}{P@20} \\
+    \midrule
+    UPrrf93-wt-r5 & \textbf{0.876} & \textsuperscript{a} \\
+    UPrrf102-wt-r5 & 0.869 & \textsuperscript{ab} \\
+    covidex.r5.2s.lr & 0.846 & \textsuperscript{ab} \\
+    elhuyar\_prf\_nof99p & 0.834 & \textsuperscript{b} \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    _check_names(options)
+    chosen = {
+        "baseline": baseline is not None,
+        "test": test is not None,
+        "correction": correction is not None,
+        "alpha": alpha != 0.05,
+        "marks": marks is not None,
+        "sort": sort is not None,
+        "best": not best,
+        "second": second,
+        "percent": percent,
+        **dict.fromkeys(options, True),
+    }
+    if not isinstance(results, (Scores, Mapping)):
+        return _ready(results, places, [name for name, given in chosen.items() if given])
+    scores = {results.measure: results} if isinstance(results, Scores) else results
+    if not all(isinstance(one, Scores) for one in scores.values()):
+        raise PolicyError("a table is made of Scores by measure; cf.read_scores makes them")
+    _check_options(places, best=best, second=second, percent=percent)
+    if not (baseline is None or isinstance(baseline, (str, list, tuple))):
+        raise PolicyError(f"a baseline is the name of a system, not {baseline!r}")
+    wanted = [name for name in ("baseline", "test", "correction") if chosen[name]]
+    made = Marks()
+    if marks != "none" and (wanted or marks is not None):
+        given = [] if baseline is None else [baseline] if isinstance(baseline, str) else baseline
+        levels = levels_of(alpha)
+        kind = kind_of(marks, list(given), levels)
+        found = {
+            name: compare(
+                one,
+                test=test,
+                correction=correction,
+                alpha=levels[0],
+                baseline=baseline,
+                **options,
+            )
+            for name, one in scores.items()
+        }
+        made = marks_of(found, kind, levels)
+        # What was tested is what is shown, also where missing scores were filled in or left out.
+        scores = {name: one.scores for name, one in found.items()}
+    elif options:
+        raise PolicyError(f"{next(iter(options))} is an option of a test; name one, as in test='t'")
+    return evaluation_table(
+        scores, made, sort=sort, best=best, second=second, percent=percent, places=places
+    )
+
+
+OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
+
+
+MOST_PLACES = 17
+"""Decimals of a float that mean anything."""
+
+
+def _check_options(places: int | None, **flags: bool) -> None:
+    if places is not None:
+        check_whole("places", places, 0, MOST_PLACES)
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise PolicyError(f"{name} is True or False, not {value!r}")
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in OPTIONS:
+            parameters = inspect.signature(table).parameters.values()
+            known = [*(one.name for one in parameters if one.kind is one.KEYWORD_ONLY), *OPTIONS]
+            otherwise = f"there are {', '.join(known)}"
+            hint = did_you_mean(name, known, 1, otherwise=otherwise, shown="{}=…".format)
+            raise ArgumentError(f"a table has no option {name!r}{hint}")
+
+
+def _ready(results: Any, places: int | None, chosen: Sequence[str]) -> Table:
+    if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
+        raise PolicyError(
+            "a table is made of an evaluation, scores, a comparison, an analysis of variance or a"
+            f" polars data frame, not of {type(results).__name__}"
+        )
+    if chosen:
+        raise PolicyError(f"{chosen[0]} is for a table of an evaluation")
+    _check_options(places)
+    if isinstance(results, PairwiseComparison):
+        return results.as_table(places=places)
+    if isinstance(results, AnovaTable):
+        return results.as_table()
+    return from_frame(results, "", places=4 if places is None else places)
+
+
+__all__ = ["evaluation_table", "table", "topics_table"]
+
+
+def study_tables(*studies: Any) -> tuple[Table, ...]:
+    """Make the tables of studies, as the command `cranfield study` shows them.
+
+    Parameters
+    ----------
+    studies
+        What functions of `cranfield.meta`, and :func:`cranfield.meta.study_scales`, found.
+
+    Returns
+    -------
+    tuple of Table
+        Each with `to_text`, `to_latex`, `to_markdown` and `to_html`; in the order of the studies.
+
+    Raises
+    ------
+    PolicyError
+        For what is no study; :func:`table` makes tables of scores and comparisons.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = cf.Scores([[0.1, 0.5], [0.3, 0.6], [0.2, 0.3]], ["1", "2", "3"], ["a", "b"])
+    >>> for one in study_tables(cf.meta.generalizability(scores))[:1]:
+    ...     print(one.title)
+    variance
+    """
+    for study in studies:
+        if not isinstance(study, Result) or not study.reference:
+            raise PolicyError(
+                f"expected the result of a study, got {type(study).__name__}; cf.table takes scores"
+                " and comparisons"
+            )
+    return tuple(table for study in studies for table in study.tables())

@@ -1,0 +1,117 @@
+"""Scores for the eye, on a terminal or as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+from math import isnan
+from typing import TYPE_CHECKING
+
+from cranfield.base.arrays import best, best_first
+from cranfield.base.text import plain
+from cranfield.collection.judged.coverage import Coverage
+from cranfield.scores import Scores
+from cranfield.tabular import Cell, Table, as_cell, text_table
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+
+def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+    """Return a table of the overall values; the best by the first measure first."""
+    several = list(scores.values())
+    overall = [one.overall() for one in several]
+    systems = several[0].systems
+    if len(systems) == 1 and len(overall) > 4:
+        rows = [[m, _number(v[0], places)] for m, v in zip(scores, overall, strict=True)]
+        return Table("", ["measure", systems[0]], rows)
+    bold = [best(v, one.lower_is_better) for v, one in zip(overall, several, strict=True)]
+    cells = [
+        [
+            systems[i],
+            *(
+                Cell(_number(v[i], places), bold=bool(top[i]))
+                for v, top in zip(overall, bold, strict=True)
+            ),
+        ]
+        for i in best_first(overall[0], several[0].lower_is_better)
+    ]
+    return Table("", ["system", *scores], cells)
+
+
+def unit_table(scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic") -> Table:
+    """Return a table of the scores, a row a topic and system, with the overall values last."""
+    several = list(scores.values())
+    units, systems = several[0].topics, several[0].systems
+    rows: list[list[str | Cell]] = [
+        [topic, system, *(_number(one.values[t, i], places) for one in several)]
+        for t, topic in enumerate(units)
+        for i, system in enumerate(systems)
+    ]
+    overall = [one.overall() for one in several]
+    for i, system in enumerate(systems):
+        cells = ["all", system, *(_number(values[i], places) for values in overall)]
+        rows.append([Cell(cell, bold=True) for cell in cells])
+    start = len(units) * len(systems)
+    return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(start,))
+
+
+def coverage_table(coverage: Coverage) -> Table:
+    frame = coverage.to_polars()
+    rows = [
+        [f"{cell:.1%}" if isinstance(cell, float) else f"{cell}" for cell in row]
+        for row in frame.rows()
+    ]
+    return Table("Coverage of the judgments", frame.columns, rows)
+
+
+def _number(value: float, places: int) -> str:
+    return "-" if isnan(value) else f"{value:.{places}f}"
+
+
+def drawn(table: Table, *, on_terminal: bool) -> str:
+    """Draw a table: in the terminal's width and colours, or as wide as it needs to be.
+
+    Most tables are wide enough for their cells; they do without Rich, which takes long to load.
+    """
+    # A file or a pipe has no width, and nothing may be cut off there.
+    widest = 60 + 24 * (1 + len(table.head) - len(table.left))
+    head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
+    lines = text_table(head, rows, left=table.left, between="   ").splitlines()
+    width = max(map(len, lines))
+    fits = width + 2 <= widest and len(table.title) <= width
+    if on_terminal or not fits or not all(line.isascii() for line in [*lines, table.title]):
+        return drawn_by_rich(rich_table(table), None if on_terminal else widest)
+    body = [f" {line}" for line in lines]
+    for place in sorted(table.rules, reverse=True):
+        body.insert(1 + place, "")
+    title = [table.title] if table.title else []
+    return "\n".join([*title, "", body[0], f" {'─' * width}", *body[1:], "", ""])
+
+
+def rich_table(table: Table) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    made = RichTable(
+        box=box.SIMPLE_HEAD, title=table.title or None, title_justify="left", pad_edge=False
+    )
+    for k, cell in enumerate(map(as_cell, table.head)):
+        made.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
+    for place, row in enumerate(table.cells()):
+        if place in table.rules:
+            made.add_section()
+        bold = all(cell.bold for cell in row)
+        cells = (Text(plain(cell.text), "bold" if cell.bold and not bold else "") for cell in row)
+        made.add_row(*cells, style="bold" if bold else None)
+    return made
+
+
+def drawn_by_rich(table: RichTable, width: int | None) -> str:
+    from rich.console import Console
+
+    console = Console(file=StringIO(), force_terminal=width is None, width=width)
+    with console.capture() as captured:
+        console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())

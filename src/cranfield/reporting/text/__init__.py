@@ -1,1 +1,0 @@
-"""Scores, comparisons and scales as text."""

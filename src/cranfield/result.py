@@ -1,0 +1,512 @@
+"""Results: tables with declared columns, with what was done and what a reader should know.
+
+A class of results declares its columns once, with their documentation, their decimals and whether
+they say what a row is of. Text, notebook views, CSV, JSON, LaTeX, Markdown, HTML, the tables of
+commands and the section "Columns" of the documentation follow from that.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import groupby
+from math import isnan
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.showing import Plotted
+from cranfield.base.text import counted, html, json_text, latex, plain
+from cranfield.base.text import markdown as safe
+from cranfield.base.version import __version__
+from cranfield.tabular import SHOWN, SMALL, Table, from_frame, number, shown_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["Column", "Result", "ResultSet", "TableResult", "together"]
+
+MOST_ROWS = 100
+"""Rows of a table that are printed; data frames and files have all."""
+
+ALL = "all"
+"""Requests all tables for reading, instead of the first of each kind of result."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of results.
+
+    Attributes
+    ----------
+    about
+        Its documentation: what the values are, their unit or range, and what null means.
+    decimals
+        Decimals of floating-point values in tables for reading; data frames and files have all.
+    percent
+        Whether tables for reading show the value times 100, with a percent sign.
+    pvalue
+        Whether it is a p-value, of which small ones keep their size in tables for reading.
+    key
+        Whether the column says what a row is of, such as the system.
+    read
+        Whether tables for reading have the column; data frames and files always have it.
+    """
+
+    about: str
+    decimals: int = 4
+    percent: bool = False
+    pvalue: bool = False
+    key: bool = False
+    read: bool = True
+
+    def text(self, value: Any) -> str:
+        """Return a value as tables for reading show it; null and NaN are empty."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, float):
+            if self.pvalue:
+                return "" if isnan(value) else shown_p(value)
+            shown = number(100 * value if self.percent else value, self.decimals)
+            return f"{shown}%" if shown and self.percent else shown
+        if isinstance(value, int):
+            return f"{value:,}"
+        return "" if value is None else str(value)
+
+
+UNDECLARED = Column("")
+"""A column of which nothing is declared."""
+
+Columns = Mapping[str, Column]
+"""Columns by name, in order. The name "*" stands for every column that is not declared by name."""
+
+
+class Result(Plotted):
+    """Base class of results.
+
+    A subclass is a frozen dataclass. Its fields hold what was done and, where they are no columns
+    of a table, the values; its class attributes declare its tables:
+
+    columns
+        The columns of its table; of several tables, by the name of each table.
+    name
+        Of a study, its name; else the name of its table.
+    reference
+        Of a study, the paper that introduced it, as :func:`cranfield.cite` reads it.
+
+    It has `_frame`, which makes its table, or :meth:`frames`, which makes several, and
+    :meth:`heading`. One whose values are the columns of one table is a :class:`TableResult`
+    instead, and has neither.
+    """
+
+    name: ClassVar[str] = "rows"
+    reference: ClassVar[str] = ""
+    columns: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        # A docstring that a class inherits says nothing of its own columns.
+        if cls.__doc__ and cls.__dict__.get("columns"):
+            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n{columns_section(cls)}"
+
+    @classmethod
+    def declared(cls) -> dict[str, Columns]:
+        """Return the declared columns of each table, by its name."""
+        if all(isinstance(one, Column) for one in cls.columns.values()):
+            return {cls.name: cls.columns}
+        return dict(cls.columns)
+
+    @classmethod
+    def keys_of(cls, table: str) -> list[str]:
+        """Return the names of the columns that say what a row of a table is of."""
+        return [name for name, one in cls.declared()[table].items() if one.key]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all tables as data frames, by name; the first one is the main table."""
+        return {self.name: self._frame()}
+
+    def _frame(self) -> pl.DataFrame:
+        """Return the table of a result with one table."""
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """Return options and sizes by name: in JSON they stand before the tables."""
+        if not is_dataclass(self):
+            return {}
+        every = {one.name: getattr(self, one.name) for one in fields(self)}
+        study = {"study": self.name} if self.reference else {}
+        return {**study, **{k: v for k, v in every.items() if k != "notes" and _is_fact(v)}}
+
+    def heading(self) -> list[str]:
+        """Return lines on what was done; the first one stands for the result where it is named."""
+        return []
+
+    def note_lines(self) -> list[str]:
+        """Return the notes, a line each; those of a study name its measure."""
+        measure = getattr(self, "measure", "")
+        # Results of several measures that stand together say which one a note is of.
+        label = f"{measure}: " if isinstance(measure, str) and measure else ""
+        notes = getattr(self, "notes", ())
+        return [f"note: {'' if measure in note else label}{note}" for note in notes]
+
+    @property
+    def verdict(self) -> str | tuple[str, ...]:
+        """The conclusion, one sentence or several; empty where there is none to draw."""
+        return ()
+
+    def tables(self) -> list[Table]:
+        """Return the tables for reading."""
+        return tables_of(self.frames(), self.declared())
+
+    @classmethod
+    def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
+        """Return the tables for reading of several results of this class."""
+        if cls.tables is not Result.tables:
+            return [table for result in results for table in result.tables()]
+        import polars as pl
+
+        frames = [result.frames() for result in results]
+        joined = {name: pl.concat([one[name] for one in frames]) for name in frames[0]}
+        return tables_of(joined, cls.declared())
+
+    def as_table(self, **options: Any) -> Table:
+        """Return the main table for reading as one that stands alone, with heading and notes.
+
+        Parameters
+        ----------
+        options
+            Options of :meth:`tables`.
+        """
+        table = self.tables(**options)[0]
+        lines = self.heading()
+        title = table.title or "".join(lines[:1])
+        notes = [*(lines if table.title else lines[1:]), *table.notes]
+        remarks = [*table.remarks, *(line.removeprefix("note: ") for line in self.note_lines())]
+        return replace(table, title=title, notes=notes, remarks=remarks)
+
+    def to_polars(self, table: str | None = None) -> pl.DataFrame:
+        """Return a table as a polars data frame, with unrounded values.
+
+        Parameters
+        ----------
+        table
+            Which table; by default the main one.
+        """
+        frames = self.frames()
+        return frames[_chosen(table, frames)]
+
+    def to_pandas(self, table: str | None = None) -> pd.DataFrame:
+        """Return a table as a pandas data frame; otherwise like :meth:`to_polars`."""
+        from cranfield.base.errors import optional_module
+
+        optional_module("pandas")
+        return self.to_polars(table).to_pandas()
+
+    def to_csv(self, table: str | None = None) -> str:
+        """Return a table as CSV, with unrounded values; otherwise like :meth:`to_polars`."""
+        return self.to_polars(table).write_csv()
+
+    def to_json(self) -> str:
+        """Return facts, notes and all tables as JSON; null stands for NaN and infinity."""
+        return together(self).write("json")
+
+    def to_latex(
+        self, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
+    ) -> str:
+        """Return the tables for reading in LaTeX, for the package booktabs.
+
+        Parameters are those of :meth:`cranfield.tabular.Table.to_latex`.
+        """
+        tables = self.tables()
+        if label is not None and len(tables) > 1:
+            raise PolicyError(f"label names one table, and this result has {len(tables)}")
+        if len(tables) == 1:
+            tables = [self.as_table()]
+        return "\n".join(one.to_latex(caption=caption, label=label, long=long) for one in tables)
+
+    def to_markdown(self) -> str:
+        """Return conclusion, heading, notes and tables for reading in Markdown."""
+        return together(self).write("markdown")
+
+    def to_html(self) -> str:
+        """Return conclusion, heading, notes and tables for reading in HTML."""
+        return together(self).write("html")
+
+    def _repr_html_(self) -> str:
+        lines = [*self.heading(), *self.note_lines()]
+        heading = "".join(f'<p style="{SMALL}">{html(line)}</p>\n' for line in lines)
+        return heading + "".join(table.to_html(limit=SHOWN) for table in self.tables()[:1])
+
+    def __str__(self) -> str:
+        results = together(self)
+        lines = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
+        return "\n\n".join([*lines, *(table.to_text(limit=MOST_ROWS) for table in results.tables)])
+
+    def __repr__(self) -> str:
+        lines = self.heading() or [counted(self.to_polars().height, "row")]
+        return f"{type(self).__name__}({lines[0]})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableResult(Result):
+    """A result whose values are the columns of one table.
+
+    Each column is also an attribute, a NumPy array; null is NaN there.
+
+    Attributes
+    ----------
+    rows
+        The table.
+    """
+
+    rows: pl.DataFrame
+
+    def __post_init__(self) -> None:
+        unknown = [one for one in self.rows.columns if one not in self.columns]
+        if unknown and "*" not in self.columns:
+            raise PolicyError(f"{type(self).__name__} has undeclared columns {', '.join(unknown)}")
+
+    def _frame(self) -> pl.DataFrame:
+        return self.rows
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        column = name if name in self.columns else name.replace("_", " ")
+        if name != "rows" and column in self.rows.columns:
+            return self.rows[column].to_numpy()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name.replace(" ", "_") for name in self.rows.columns)]
+
+
+def _is_fact(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_fact, value))
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _chosen(table: str | None, frames: Mapping[str, Any]) -> str:
+    if table is None:
+        return next(iter(frames))
+    if table not in frames:
+        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(frames)}")
+    return table
+
+
+def columns_section(kind: type[Result]) -> str:
+    """Return the section "Columns" of the docstring of a class of results."""
+    declared = kind.declared()
+    lines = ["    Columns", "    -------"]
+    for table, columns in declared.items():
+        for name, column in columns.items():
+            place = name if len(declared) == 1 else f"{table}: {name}"
+            lines += [f"    {place}", textwrap.indent(textwrap.fill(column.about, 88), " " * 8)]
+    return "\n".join(lines) + "\n    "
+
+
+def tables_of(frames: Mapping[str, pl.DataFrame], declared: Mapping[str, Columns]) -> list[Table]:
+    """Return data frames as tables for reading; one of several has its name as the title."""
+    titled = len(frames) > 1
+    return [
+        readable(frame, name if titled else "", declared[name]) for name, frame in frames.items()
+    ]
+
+
+def readable(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
+    """Return a data frame as a table for reading, by the declaration of its columns.
+
+    Of a long frame it has the first rows, and the title says how many there are.
+    """
+    declared = {name: columns.get(name) or columns.get("*") or UNDECLARED for name in frame.columns}
+    # A key without a value, such as the measure of scores that have none, distinguishes no row.
+    shown = {
+        name: column
+        for name, column in declared.items()
+        if column.read and not (column.key and set(frame[name]) == {""})
+    }
+    if frame.height > MOST_ROWS:
+        title = f"{title}; " if title else ""
+        title += f"{MOST_ROWS} of {frame.height:,} rows"
+    rows = [
+        [column.text(value) for column, value in zip(shown.values(), row, strict=True)]
+        for row in frame.head(MOST_ROWS).select(list(shown)).rows()
+    ]
+    left = [k for k, name in enumerate(shown) if not frame.schema[name].is_numeric()]
+    return Table(title, list(shown), rows, left)
+
+
+@dataclass(frozen=True)
+class ResultSet:
+    """One result, or several together, as they are written.
+
+    Attributes
+    ----------
+    heading
+        Lines on what was done, and notes.
+    tables
+        All tables for reading.
+    frames
+        By name, the tables as data frames, each with the columns that say what a row is of.
+    facts
+        Options and sizes.
+    verdict
+        The conclusion of each result that has one.
+    first
+        The tables to read first, one of each kind of result; empty for all.
+    """
+
+    heading: Sequence[str]
+    tables: Sequence[Table]
+    frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
+    facts: Mapping[str, Any]
+    verdict: Sequence[str] = ()
+    first: Sequence[Table] = ()
+
+    def write(self, format: str, table: str | None = None) -> str:
+        """Return everything in a format of :data:`WRITERS`.
+
+        Parameters
+        ----------
+        format
+            `text`, `markdown`, `latex`, `html`, `csv` or `json`.
+        table
+            One table only, by the name of its data frame; `all` for all tables for reading.
+        """
+        chosen = self
+        if table == ALL:
+            chosen = replace(self, first=self.tables)
+        elif table is not None:
+            check_table(table, self.frames)
+            frame, keys = self.frames[table]
+            shown = from_frame(frame, table, left=keys)
+            chosen = ResultSet(self.heading, [shown], {table: (frame, keys)}, self.facts)
+        return WRITERS[format](chosen)
+
+
+def together(
+    *results: Result, notes: Iterable[str] = (), each: bool = False, **facts: Any
+) -> ResultSet:
+    """Put results together: data frames of one name are joined, and no line is repeated.
+
+    Parameters
+    ----------
+    results
+        The results, in order.
+    notes
+        More lines of the heading.
+    each
+        Whether facts are a list with an item for each result; else they are merged.
+    facts
+        More facts.
+    """
+    import polars as pl
+
+    heading: list[str] = []
+    frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
+    for result in results:
+        lines = [*result.heading(), *result.note_lines()]
+        heading += [line for line in lines if not any(line in known for known in heading)]
+        for name, frame in result.frames().items():
+            before = [frames[name][0]] if name in frames else []
+            keys = [key for key in result.keys_of(name) if key in frame.columns]
+            frames[name] = pl.concat([*before, frame]), keys
+    tables: list[Table] = []
+    first: list[Table] = []
+    for _, group in groupby(results, type):
+        alike = list(group)
+        shown = alike[0].side_by_side(alike)
+        first += shown[:1]
+        tables += shown
+    parts = [result.facts() for result in results]
+    merged = {"studies": parts} if each else {k: v for part in parts for k, v in part.items()}
+    said = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
+    verdict = [" ".join(sentences) for sentences in said if any(sentences)]
+    return ResultSet([*heading, *notes], tables, frames, {**merged, **facts}, verdict, first)
+
+
+def check_table(table: str, names: Iterable[str]) -> None:
+    """Refuse a table that is neither among the names nor `all`."""
+    known = list(names)
+    if table not in (*known, ALL):
+        expected = ", ".join(known)
+        raise PolicyError(f"unknown table {quoted(table)}; expected one of: {expected}")
+
+
+def _text(results: ResultSet) -> str:
+    parts = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
+    tables = results.first or results.tables
+    more = []
+    if len(tables) < len(results.tables):
+        more.append(f"{counted(len(results.tables) - len(tables), 'more table')}: --table {ALL}")
+    if tables and len(results.frames) > 1:
+        more.append(f"numbers in full, by --table: {', '.join(results.frames)}")
+    end = ["\n".join(more)] if more else []
+    return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
+
+
+def _markdown(results: ResultSet) -> str:
+    parts = [f"{safe(line)}\n" for line in (*results.verdict, *results.heading)]
+    for table in results.tables:
+        title = f"### {safe(table.title)}\n\n" if table.title else ""
+        parts.append(f"{title}{table.to_markdown(title=False)}")
+    return "\n".join(parts)
+
+
+def _latex(results: ResultSet) -> str:
+    heading = "".join(f"% {latex(line)}\n" for line in (*results.verdict, *results.heading))
+    return heading + "\n".join(table.to_latex(caption=True) for table in results.tables)
+
+
+def _html(results: ResultSet) -> str:
+    heading = [f"<p>{html(line)}</p>\n" for line in results.verdict]
+    heading += [f'<p style="{SMALL}">{html(line)}</p>\n' for line in results.heading]
+    return "".join([*heading, *(table.to_html() for table in results.tables)])
+
+
+def _csv(results: ResultSet) -> str:
+    """Return the table, where there is one; else a row for each value of all tables."""
+    import polars as pl
+
+    out = io.BytesIO()
+    if len(results.frames) == 1:
+        [(frame, _)] = results.frames.values()
+        frame.write_csv(out)
+        return out.getvalue().decode()
+    long = []
+    for name, (frame, keys) in results.frames.items():
+        values = [column for column in frame.columns if column not in keys]
+        long.append(
+            frame.with_columns(pl.col(values).cast(pl.Float64, strict=False))
+            # A column may be called `value` itself.
+            .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
+            .select(
+                pl.lit(name).alias("table"),
+                # A key that does not apply, such as the depth of all judgments, is empty.
+                of=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
+                what="(what)",
+                value="(value)",
+            )
+        )
+    pl.concat(long).write_csv(out)
+    return out.getvalue().decode()
+
+
+def _json(results: ResultSet) -> str:
+    frames = {name: frame.to_dicts() for name, (frame, _) in results.frames.items()}
+    verdict = {"verdict": list(results.verdict)} if results.verdict else {}
+    notes = [line.removeprefix("note: ") for line in results.heading if line.startswith("note: ")]
+    noted = {"notes": notes} if notes else {}
+    return json_text({"cranfield": __version__, **noted, **results.facts, **verdict, **frames})
+
+
+WRITERS: dict[str, Callable[[ResultSet], str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "latex": _latex,
+    "html": _html,
+    "csv": _csv,
+    "json": _json,
+}
+"""The formats of results."""

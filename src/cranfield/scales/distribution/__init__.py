@@ -1,1 +1,0 @@
-"""Images too large to count: how values are distributed, with proved limits."""

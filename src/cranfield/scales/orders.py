@@ -1,0 +1,619 @@
+"""Orders on judged runs: total, partial, by differences.
+
+Source: Ferrante, Ferro and Pontarollo (2019), equations (1) to (6). Equation (2) is followed with
+the grades of a run in *descending* order: in the ascending one that is printed below it, (0, 2) and
+(1, 1) would both have rank 2, and the order (1) puts (1, 1) first.
+
+Source: Ferrante, Ferro and Pontarollo (2019), definition 1 and theorem 1: where differences of
+runs satisfy the four axioms, there is an interval scale of the runs that represents them.
+
+A run gets better when a document is replaced with a more relevant one, or when it changes places
+with a more relevant one below it. What follows from these two steps is a partial order, and
+measures that reward both of them agree, up to ties, on all runs that it compares (Ferrante, Ferro
+and Fuhr, 2021, section 3.2 and figure 1). The papers state it for binary relevance; with more
+grades it is the same two steps here.
+
+It can be seen without looking for steps: r is at or below s exactly when, for each rank k and each
+grade a, r has no more documents of grade a or higher in its first k than s has. The tests enumerate
+both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Bools, Ints
+from cranfield.base.errors import PolicyError, as_array, has_numbers
+from cranfield.base.text import counted
+from cranfield.measures.base import Measure
+from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
+from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, more_than, width
+
+Ranks = NDArray[Any]
+"""Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
+
+FITS = 2**62
+"""Ranks up to here are held in int64."""
+
+
+def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
+    r"""Rank of runs in the set-based total order.
+
+    Of two runs that is higher which has more documents of the highest grade of which they have
+    not the same number. Runs with the same documents in another order have the same rank.
+
+    .. math:: \rho(r) = \sum_{j=1}^{N} \binom{r_{[j]} + N - j}{N - j + 1},
+       \quad r_{[1]} \ge r_{[2]} \ge \dots
+
+    Parameters
+    ----------
+    runs
+        Grades by rank, shape (runs, ranks) or (ranks,).
+    grades
+        The highest grade c.
+    length
+        Length N of the runs, which are padded with grade 0; by default that of the array.
+
+    Returns
+    -------
+    array
+        Shape (runs,), from 0 to C(N + c, N) - 1; of int64, or of Python integers where those
+        would overflow.
+
+    Raises
+    ------
+    PolicyError
+        For grades that are not among 0..c.
+
+    Notes
+    -----
+    Ferrante, Ferro and Pontarollo (2019), equations (1) to (3).
+
+    Examples
+    --------
+    >>> sbto([[0, 0], [1, 0], [1, 1], [0, 2], [2, 1], [2, 2]], grades=2).tolist()
+    [0, 1, 2, 3, 4, 5]
+    """
+    table = _prepared(runs, grades, length)
+    ordered = np.sort(table, axis=1)[:, ::-1]
+    steps = _set_steps(table.shape[1], grades)
+    return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
+
+
+def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
+    r"""Rank of runs in the rank-based total order: the number that their grades spell.
+
+    Of two runs that is higher which has the higher grade at the first rank where they differ
+    (strong top-heaviness).
+
+    .. math:: \rho(r) = \sum_{i=1}^{N} r_i \, (c + 1)^{N - i}
+
+    Parameters are those of :func:`sbto`.
+
+    Returns
+    -------
+    array
+        Shape (runs,), from 0 to (c + 1)^N - 1; of int64, or of Python integers where those would
+        overflow.
+
+    Notes
+    -----
+    Source: Ferrante, Ferro and Pontarollo (2019), equations (4) to (6). Ferro and Maistro (2024),
+    section 7.7.2, print the same with c for the number of grades, which is c + 1.
+
+    Examples
+    --------
+    >>> rbto([[0, 0, 1], [1, 0, 0], [1, 1, 1]]).tolist()
+    [1, 4, 7]
+    """
+    table = _prepared(runs, grades, length)
+    size = table.shape[1]
+    powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
+    return np.asarray(table.astype(_kind(rbto_top(size, grades))) @ _array(powers, powers[0]))
+
+
+def sbto_top(length: int, grades: int = 1) -> int:
+    """Highest rank in the set-based total order, C(N + c, N) - 1."""
+    check_size(length, grades)
+    return comb(int(length) + int(grades), int(length)) - 1
+
+
+def rbto_top(length: int, grades: int = 1) -> int:
+    """Highest rank in the rank-based total order, (c + 1)^N - 1."""
+    check_size(length, grades)
+    return int((int(grades) + 1) ** int(length) - 1)
+
+
+def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
+    """Return the run of each rank of the set-based total order, highest grades first.
+
+    Raises
+    ------
+    PolicyError
+        For ranks, shape (runs,), that are no whole numbers from 0 to C(N + c, N) - 1.
+
+    Examples
+    --------
+    >>> sbto_runs([2, 3], 2, 2).tolist()
+    [[1, 1], [2, 0]]
+    """
+    left = _checked_ranks(ranks, sbto_top(length, grades))
+    out = np.empty((len(left), length), dtype=np.int64)
+    for j, step in enumerate(_set_steps(length, grades)):
+        # The highest grade whose step still fits in what is left of the rank.
+        out[:, j] = np.searchsorted(step, left, side="right") - 1
+        left = left - step[out[:, j]]
+    return out
+
+
+def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
+    """Return the run of each rank of the rank-based total order.
+
+    Raises
+    ------
+    PolicyError
+        For ranks, shape (runs,), that are no whole numbers from 0 to (c + 1)^N - 1.
+
+    Examples
+    --------
+    >>> rbto_runs([4, 7], 3).tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
+    left = _checked_ranks(ranks, rbto_top(length, grades))
+    out = np.empty((len(left), length), dtype=np.int64)
+    for i in reversed(range(length)):
+        out[:, i] = left % (grades + 1)
+        left = left // (grades + 1)
+    return out
+
+
+def natural_distance(ranks: Ranks) -> Ranks:
+    r"""Differences between runs in a total order, from their ranks.
+
+    .. math:: \Delta_{rs} = \rho(s) - \rho(r)
+
+    Ranks have the shape (runs,), differences (runs, runs): row r and column s have the signed
+    length from r to s.
+
+    Raises
+    ------
+    PolicyError
+        For ranks that are no list of numbers.
+
+    Notes
+    -----
+    Source: Ferrante, Ferro and Pontarollo (2019), section 2, step 3.
+
+    Examples
+    --------
+    >>> natural_distance(rbto([[0, 1], [1, 1]])).tolist()
+    [[0, 2], [-2, 0]]
+    """
+    wrong = "ranks are a list of numbers, one a run"
+    found = as_array(ranks, wrong)
+    if found.ndim != 1 or not has_numbers(found):
+        raise PolicyError(wrong)
+    if found.dtype.kind in "biu":
+        # Differences of small or unsigned types would go round.
+        wide = found.size and max(abs(int(found.min())), abs(int(found.max()))) >= 1 << 62
+        found = found.astype(object if wide else np.int64)
+    elif found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise PolicyError("ranks are finite numbers")
+    return np.asarray(found[None, :] - found[:, None])
+
+
+def induced(
+    measure: Measure | str,
+    runs: Any,
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+) -> Ranks:
+    """Rank of runs in the weak order that a measure induces on them; runs of one value are equal.
+
+    Parameters
+    ----------
+    measure
+        The measure or its text; the order of one for which low is good goes from high to low.
+    runs, grades
+        Grades by rank, shape (runs, ranks), and the highest grade.
+    judgments
+        As for :func:`cranfield.scales.runs.judged_runs`.
+
+    Returns
+    -------
+    array
+        Shape (runs,), from 0: how many distinct values of these runs are worse.
+
+    Notes
+    -----
+    Source: Ferrante, Ferro and Fuhr (2021), section 3.2, 'induced total order'.
+
+    Examples
+    --------
+    >>> from cranfield.measures import RR
+    >>> induced(RR, [[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+    [0, 1, 2, 2]
+    """
+    table = _prepared(runs, grades, None)
+    measure = as_measure(measure, table.shape[1])
+    values = exact_values(measure, table, grades, judgments)
+    if measure.info.lower_is_better:
+        return np.asarray(values.size - 1 - values.place)
+    return values.place
+
+
+def _prepared(runs: Any, grades: int, length: int | None) -> Ints:
+    length = width(runs) if length is None else length
+    check_size(length, grades)
+    return checked_runs(runs, length, grades)
+
+
+def _kind(largest: int) -> Any:
+    return np.int64 if largest < FITS else object
+
+
+def _array(values: list[int], largest: int) -> Ranks:
+    return np.array(values, dtype=_kind(largest))
+
+
+def _set_steps(length: int, grades: int) -> list[Ranks]:
+    """C(g + N - j, N - j + 1) by grade g, for each place j of a descending run."""
+    top = sbto_top(length, grades)
+    return [
+        _array([comb(g + length - j, length - j + 1) for g in range(grades + 1)], top)
+        for j in range(1, length + 1)
+    ]
+
+
+def _checked_ranks(ranks: Any, top: int) -> Ranks:
+    listed = np.ravel(as_array(ranks, "ranks are a list of whole numbers", object)).tolist()
+    for one in listed:
+        whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
+        if not whole or not 0 <= one <= top:
+            raise PolicyError(f"ranks are whole numbers from 0 to {top}, not {one!r}")
+    return np.array([int(one) for one in listed], dtype=_kind(top))
+
+
+MOST_OBJECTS = 32
+"""Objects that the axioms are checked for: the third one asks for all sets of six."""
+
+
+@dataclass(frozen=True)
+class Axiom:
+    """One axiom of the paper, and the places of objects that break it, by the paper's letters."""
+
+    number: str
+    name: str
+    holds: bool
+    witness: dict[str, int]
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"{self.number} {self.name}: holds"
+        where = ", ".join(f"{letter} = {place}" for letter, place in self.witness.items())
+        return f"{self.number} {self.name}: fails for {where}"
+
+
+@dataclass(frozen=True)
+class DifferenceReport:
+    """Which of the four axioms of a difference structure hold for so many objects."""
+
+    axioms: tuple[Axiom, ...]
+    objects: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a difference structure, so that an interval scale exists."""
+        return all(axiom.holds for axiom in self.axioms)
+
+    def __str__(self) -> str:
+        verdict = "a" if self.holds else "not a"
+        lines = [f"{counted(self.objects, 'object')}: {verdict} difference structure"]
+        return "\n".join([*lines, *(f"  {axiom}" for axiom in self.axioms)])
+
+
+def difference_axioms(given: Any) -> DifferenceReport:
+    r"""Check the axioms of a difference structure.
+
+    Parameters
+    ----------
+    given
+        Shape (objects,): a value of each object, such as its rank in a total order or a measure of
+        it; the difference of a and b is value b - value a. Shape (objects, objects): the
+        differences themselves, row a and column b. Shape (objects, objects, objects, objects), of
+        bool: the relation itself, [a, b, c, d] telling whether the difference of a and b is at
+        most that of c and d. Numbers are taken exactly when they are whole or fractions; of
+        floats, differences within 2^-40 of the largest are equal.
+
+    Raises
+    ------
+    PolicyError
+        For more objects than are enumerated, and arrays of another shape.
+
+    Notes
+    -----
+    The axioms, for all objects:
+
+    - i. the relation of differences is a weak order: complete and transitive;
+    - ii. sign reversal: :math:`\Delta_{ab} \preceq \Delta_{cd} \Rightarrow \Delta_{dc} \preceq
+      \Delta_{ba}`;
+    - iii. weak monotonicity: :math:`\Delta_{ab} \preceq \Delta_{a'b'}, \Delta_{bc} \preceq
+      \Delta_{b'c'} \Rightarrow \Delta_{ac} \preceq \Delta_{a'c'}`;
+    - iv. solvability: :math:`\Delta_{aa} \preceq \Delta_{cd} \preceq \Delta_{ab} \Rightarrow
+      \exists d', d'': \Delta_{ad'} \sim \Delta_{cd} \sim \Delta_{d''b}`.
+
+    Differences of values always satisfy the first three. The fourth is where most measures fail:
+    on a finite set it asks for values that are equally spaced.
+
+    Examples
+    --------
+    >>> from cranfield.scales.orders import rbto
+    >>> from cranfield.scales.runs import all_runs
+    >>> difference_axioms(rbto(all_runs(3))).holds
+    True
+    >>> print(difference_axioms([0, 1, 3]))
+    3 objects: not a difference structure
+      i weak order: holds
+      ii sign reversal: holds
+      iii weak monotonicity: holds
+      iv solvability: fails for a = 0, b = 2, c = 0, d = 1
+    """
+    relation = _relation(given)
+    n = int(np.sqrt(len(relation)))
+    axioms = (
+        _axiom("i", "weak order", _weak_order(relation), n, ("ab", "cd", "ef")),
+        _axiom("ii", "sign reversal", _sign_reversal(relation, n), n, ("ab", "cd")),
+        _axiom("iii", "weak monotonicity", _monotonicity(relation, n), n, ("ab", "ca'", "b'c'")),
+        _axiom("iv", "solvability", _solvability(relation, n), n, ("ab", "cd")),
+    )
+    return DifferenceReport(axioms, n)
+
+
+def _relation(given: Any) -> Bools:
+    """Relation of all pairs to all pairs; the pair (a, b) is number a * objects + b."""
+    wrong = "give a value of each object, a square array of differences, or a relation of"
+    found = as_array(given, f"{wrong} differences as bools in four equal dimensions")
+    square = found.ndim in {1, 2, 4} and len(set(found.shape)) == 1 and found.size
+    if not square or (found.ndim == 4 and found.dtype != bool):
+        raise PolicyError(
+            f"{wrong} differences as bools in four equal dimensions, not an array of shape"
+            f" {found.shape}"
+        )
+    if not has_numbers(found):
+        raise PolicyError("values and differences are numbers")
+    n = len(found)
+    if n > MOST_OBJECTS:
+        raise PolicyError(
+            f"there are {counted(n, 'object')}; the axioms are checked by enumeration for up to"
+            f" {MOST_OBJECTS}"
+        )
+    if found.ndim == 4:
+        return np.asarray(found.reshape(n * n, n * n))
+    differences = (natural_distance(found) if found.ndim == 1 else found).ravel()
+    codes = np.unique(differences, return_inverse=True)[1].ravel()
+    if differences.dtype.kind == "f":
+        order = np.sort(differences)
+        apart = np.diff(order) > TOLERANCE * np.abs(order).max()
+        group = np.concatenate([[0], np.cumsum(apart)])
+        codes = group[np.searchsorted(order, differences)]
+    return np.asarray(codes[:, None] <= codes[None, :])
+
+
+def _axiom(
+    number: str, name: str, broken: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
+) -> Axiom:
+    """Name the objects of the pairs that break an axiom."""
+    if broken is None:
+        return Axiom(number, name, True, {})
+    witness: dict[str, int] = {}
+    for pair, names in zip(broken, letters, strict=False):
+        first, second = re.findall(r"\w'?", names)
+        witness |= {first: pair // n, second: pair % n}
+    return Axiom(number, name, False, witness)
+
+
+def _first(broken: Bools) -> tuple[int, ...] | None:
+    where = np.argwhere(broken)
+    return tuple(map(int, where[0])) if len(where) else None
+
+
+def _weak_order(relation: Bools) -> tuple[int, ...] | None:
+    """Pairs x, y that are not related either way, or x <= y <= z with x not at most z."""
+    incomplete = _first(~(relation | relation.T))
+    if incomplete is not None:
+        return incomplete
+    numbers = relation.astype(np.float32)
+    broken = _first(((numbers @ numbers) > 0) & ~relation)
+    if broken is None:
+        return None
+    x, z = broken
+    return x, int(np.flatnonzero(relation[x] & relation[:, z])[0]), z
+
+
+def _sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
+    turned = np.arange(n * n).reshape(n, n).T.ravel()
+    # relation[cd, ab] with both pairs turned round is: dc at most ba.
+    return _first(relation & ~relation.T[np.ix_(turned, turned)])
+
+
+def _monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
+    """Pairs (a, b), (c, a') and (b', c') that break it."""
+    table = relation.reshape(n, n, n, n)
+    for a in range(n):
+        for other in range(n):
+            # Axes b, b', c, c'; the premise of the first pair does not know c and c'.
+            first = table[a, :, other, :][:, :, None, None]
+            second = table.transpose(0, 2, 1, 3)
+            broken = (first & second) & ~table[a, :, other, :][None, None, :, :]
+            if broken.any():
+                b, b_, c, c_ = map(int, np.argwhere(broken)[0])
+                return a * n + b, c * n + other, b_ * n + c_
+    return None
+
+
+def _solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
+    same = np.asarray(relation & relation.T)
+    # Whether some pair that starts with a, or ends with b, is as long as the pair (c, d).
+    starts = np.asarray(same.reshape(n, n, n * n).any(axis=1))
+    ends = np.asarray(same.reshape(n, n, n * n).any(axis=0))
+    null = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
+    premise = null[:, None, :] & relation.T.reshape(n, n, n * n)
+    broken = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
+    return _first(broken.reshape(n * n, n * n))
+
+
+MOST_COMPARED = 4096
+"""Runs whose order is written out as a table of all pairs."""
+
+
+def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
+    r"""Whether runs are at or below others in the partial order; shape (runs,).
+
+    .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
+       \quad \text{for all } k, a
+
+    Parameters
+    ----------
+    lower, upper
+        Grades by rank, shape (runs, ranks), or one run, shape (ranks,), for all of the others; the
+        shorter ones are padded with grade 0.
+    grades
+        The highest grade.
+
+    Raises
+    ------
+    PolicyError
+        For grades that are not among 0..c.
+
+    Examples
+    --------
+    >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
+    [True, False]
+    """
+    size = max(width(one) for one in (lower, upper))
+    check_size(size, grades)
+    first, second = (_counts(checked_runs(one, size, grades), grades) for one in (lower, upper))
+    return np.asarray((first <= second).all(axis=1))
+
+
+def order_matrix(runs: Any, grades: int = 1) -> Bools:
+    """Compare all pairs of runs, given as grades by rank, shape (runs, ranks).
+
+    Returns
+    -------
+    array
+        Shape (runs, runs): whether the run of the row is at or below that of the column. Two runs
+        are comparable where it or its transpose is True.
+
+    Raises
+    ------
+    PolicyError
+        For more runs than a table of all pairs is made of.
+
+    Examples
+    --------
+    >>> order_matrix([[0, 1], [1, 0], [1, 1]]).astype(int).tolist()
+    [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
+    """
+    size = width(runs)
+    check_size(size, grades)
+    table = checked_runs(runs, size, grades)
+    if len(table) > MOST_COMPARED:
+        raise PolicyError(
+            f"there are {len(table):,} runs; up to {MOST_COMPARED:,} are compared in all pairs,"
+            " and any number of given pairs with at_or_below()"
+        )
+    counts = _counts(table, grades)
+    out = np.ones((len(table), len(table)), dtype=bool)
+    for column in counts.T:
+        out &= column[:, None] <= column[None, :]
+    return out
+
+
+def covers(length: int, grades: int = 1) -> Ints:
+    """Return the edges of the Hasse diagram of all runs of a length.
+
+    Returns
+    -------
+    array
+        Shape (edges, 2): numbers of a run and of one directly above it, with nothing between them;
+        the runs are numbered as in :func:`~cranfield.scales.runs.all_runs`.
+
+    Raises
+    ------
+    PolicyError
+        When there are too many runs to compare all pairs.
+
+    Notes
+    -----
+    Source: Ferrante, Ferro and Fuhr (2021), figure 1, is that of length 4.
+
+    Examples
+    --------
+    >>> [(int(a), int(b)) for a, b in covers(2)]  # 00 - 01 - 10 - 11
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    return np.argwhere(_directly(_strictly(length, grades)))
+
+
+def levels(length: int, grades: int = 1) -> Ints:
+    """Height of each run of a length in the Hasse diagram: steps on the longest way from the worst.
+
+    Returns
+    -------
+    array
+        Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`. Runs of one level
+        are never comparable. With binary relevance every edge goes up one level, and the level is
+        the sum of N + 1 - rank over the relevant documents. With more grades some edges skip a
+        level, as from (2, 0) to (2, 1): the partial order is not graded, and has no rank function.
+
+    Raises
+    ------
+    PolicyError
+        When there are too many runs to compare all pairs.
+
+    Examples
+    --------
+    >>> levels(3).tolist()
+    [0, 1, 2, 3, 3, 4, 5, 6]
+    """
+    strictly = _strictly(length, grades)
+    height = np.zeros(len(strictly), dtype=np.int64)
+    # Ascending codes are a linear extension: what is below a run has a lower number.
+    for one in range(1, len(strictly)):
+        height[one] = height[:one][strictly[:one, one]].max() + 1
+    return height
+
+
+def _counts(runs: Ints, grades: int) -> Ints:
+    """Documents of each grade or higher in the first k, for all k; shape (runs, ranks * grades)."""
+    levels = np.arange(1, grades + 1)
+    at_least = runs[:, None, :] >= levels[None, :, None]
+    return np.asarray(np.cumsum(at_least, axis=2).reshape(len(runs), -1))
+
+
+def _strictly(length: int, grades: int) -> Bools:
+    check_size(length, grades)
+    if more_than(MOST_COMPARED, length, grades):
+        raise PolicyError(
+            f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
+            f" {MOST_COMPARED:,}, that is up to length"
+            f" {int(np.log(MOST_COMPARED) / np.log(grades + 1) + 1e-9)}"
+        )
+    below = order_matrix(all_runs(length, grades), grades)
+    np.fill_diagonal(below, False)
+    return below
+
+
+def _directly(strictly: Bools) -> Bools:
+    """Pairs with nothing between them; products of 0 and 1 in float32 are counts, exactly."""
+    numbers = strictly.astype(np.float32)
+    return np.asarray(strictly & ((numbers @ numbers) == 0))

@@ -1,1 +1,0 @@
-"""Orders of judged runs, total and partial, and what follows of differences."""

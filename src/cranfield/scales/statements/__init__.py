@@ -1,1 +1,0 @@
-"""Statements about systems, and which of them a scale allows."""

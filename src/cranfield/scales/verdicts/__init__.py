@@ -1,1 +1,0 @@
-"""On which scale a measure is: proofs, enumeration, and the report of both."""

@@ -1,1 +1,0 @@
-"""Comparisons that hold at every number of topics, however often one looks."""

@@ -1,1 +1,0 @@
-"""Bayesian comparison of two systems."""

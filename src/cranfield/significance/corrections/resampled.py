@@ -1,0 +1,441 @@
+"""Corrections by resampling: of topics, or by random signs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.parallel import in_threads
+from cranfield.base.streams import stream
+from cranfield.significance.corrections.of_pvalues import bonferroni
+from cranfield.significance.differences import (
+    BLOCK,
+    TOGETHER,
+    Corrected,
+    Level,
+    Limits,
+    Outcome,
+    Pairs,
+    away,
+    ratio,
+    spread,
+)
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import (
+    RELATIVE,
+    Centred,
+    as_integers,
+    monte_carlo,
+    random_signs,
+    rank_of,
+    studentised,
+    topic_counts,
+)
+
+SAMPLED = 2**18
+"""Resampled means in a block, systems by resamples: they stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledErrors:
+    r"""Mean differences of pairs and the one standard error that they share.
+
+    The variance of a difference is taken as the mean over all pairs of systems,
+
+    .. math:: c = \frac{2}{m (m - 1)} \sum_{i < j} v_{ij} = 2\,\mathit{MS}_{Error}
+
+    with the mean square of the error of two-way ANOVA (topic + system).
+
+    Attributes
+    ----------
+    pairs
+        The pairs that are compared; `c` is over all pairs of their systems.
+    difference
+        Mean difference, by pair.
+    error
+        The standard error of any difference, the root of c / n.
+    residuals
+        Scores less the means of their system and topic; shape (systems, topics).
+    """
+
+    pairs: Pairs
+    difference: Floats
+    error: float
+    residuals: Centred
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> PooledErrors:
+        values = pairs.values
+        residuals = values - values.mean(axis=0)
+        residuals -= residuals.mean(axis=1, keepdims=True)
+        residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
+        rows = Centred.of(np.ascontiguousarray(residuals.T), np.zeros(pairs.systems))
+        _, error = _means_and_error(rows, np.ones((1, pairs.topics)))
+        return cls(pairs, pairs.differences_of(values.mean(axis=0)), float(error[0]), rows)
+
+    @property
+    def t(self) -> Floats:
+        """Differences by their error, by pair; 0 by 0 is 0, anything else by 0 is infinite."""
+        return ratio(self.difference, np.full(len(self.pairs), self.error))
+
+    def resampled(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Return centred means, shape (systems, samples), and the error of each sample."""
+        return _means_and_error(self.residuals, counts)
+
+
+def largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
+    """Return the largest difference of a family of pairs in each resample, by the alternative.
+
+    `means` have shape (systems, resamples).
+    """
+    every = pairs.systems * (pairs.systems - 1) // 2
+    if alternative == "two-sided" and len(pairs) == every:
+        return np.asarray(means.max(axis=0) - means.min(axis=0))
+    out = np.full(means.shape[1], -np.inf)
+    for baseline in np.unique(pairs.second):
+        others = means[pairs.first[pairs.second == baseline]]
+        if alternative != "less":
+            np.maximum(out, others.max(axis=0) - means[baseline], out=out)
+        if alternative != "greater":
+            np.maximum(out, means[baseline] - others.min(axis=0), out=out)
+    return out
+
+
+def _means_and_error(residuals: Centred, counts: Floats) -> tuple[Floats, Floats]:
+    systems, topics = residuals.numbers.shape
+    means, variances = residuals.moments(counts)
+    # Of scores less their topic's mean, the variances of systems add up to those of pairs.
+    common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (systems - 1)
+    return means, np.sqrt(common / topics)
+
+
+def maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+    """Return the largest statistic of all families in each resample of topics, ascending.
+
+    Families, such as the pairs by several measures, share the resampled topics. A resample without
+    any variation, such as one topic drawn every time, is never discarded: it counts as infinite.
+    A family whose scores do not vary at all has no part in the largest statistic of others.
+    """
+    families = [family for family in families if family.error] or families
+    topics = families[0].pairs.topics
+    counts = topic_counts(options.resamples, topics, options.seed)
+
+    def largest_statistic(part: slice) -> Floats:
+        out = np.full(part.stop - part.start, -np.inf)
+        for family in families:
+            means, error = family.resampled(counts[part])
+            largest = largest_difference(family.pairs, means, options.alternative)
+            statistic = divided(largest, error)
+            np.maximum(out, statistic, out=out)
+        return out
+
+    systems = sum(family.pairs.systems for family in families)
+    parts = list(row_slices(options.resamples, systems, SAMPLED))
+    return np.sort(np.concatenate(in_threads(largest_statistic, parts, options.jobs)))
+
+
+def divided(largest: Floats, error: Floats) -> Floats:
+    """Divide by the errors of resamples, of which those of 0 count as infinite statistics."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(error == 0, np.inf, largest / error))
+
+
+def pvalues_of(statistic: Floats, maxima: Floats) -> Floats:
+    """Return (count + 1) / (B + 1) with the count of maxima, ascending, as large as a statistic."""
+    least = statistic * (1 - RELATIVE * np.sign(statistic))
+    return monte_carlo(maxima.size - np.searchsorted(maxima, least), maxima.size)
+
+
+def smallest_pvalue(maxima: Floats) -> float:
+    """Return the p-value of an arbitrarily large statistic."""
+    return float(pvalues_of(np.array([np.finfo(float).max]), maxima)[0])
+
+
+def critical_value(maxima: Floats, tail: Level) -> Floats:
+    """Return the k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0."""
+    rank = rank_of(tail, maxima.size)
+    return np.asarray(np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)])
+
+
+def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""Compare a family of pairs with the largest statistic of each resample of topics.
+
+    With mean differences d, their differences D by topic, and one variance c for all pairs,
+
+    .. math:: T_{ij} = \frac{|d_{ij}|}{\sqrt{c / n}}
+
+    is Tukey's q by the root of 2. Topics are drawn with replacement from D - d; the adjusted
+    p-value is (1 + number of resamples whose largest T of the family is at least as large) /
+    (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
+
+    Tukey's HSD on the error of two-way ANOVA; its distribution by the bootstrap of Westfall and
+    Young (1993) and Romano and Wolf (2005).
+    """
+    family = PooledErrors.of(pairs)
+    largest = maxima([family], options)
+    return Corrected(
+        pvalues_of(away(family.t, options.alternative), largest),
+        statistic=family.t,
+        interval=partial(simultaneous_limits, family.difference, family.error, largest, options),
+        holds_for=TOGETHER,
+        smallest_pvalue=smallest_pvalue(largest),
+    )
+
+
+def simultaneous_limits(
+    difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
+) -> Limits:
+    """Return the differences plus and minus the critical value times the error.
+
+    They leave out 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
+    1 - level is of both sides, of which one counts.
+    """
+    critical = critical_value(maxima, (1 - level) / (1 if options.two_sided else 2))
+    with np.errstate(invalid="ignore"):
+        # Wider by what counts as equal.
+        half = critical / (1 - RELATIVE * np.sign(critical)) * error
+    half = np.where(np.isinf(critical) | np.isinf(error), np.inf, half)
+    return difference - half, difference + half
+
+
+"""Resampled statistics in a block, pairs by resamples: they stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class CentredPairs:
+    """Differences of pairs by their own standard errors, observed and in resamples of topics.
+
+    Attributes
+    ----------
+    difference, error
+        Mean difference and its standard error, by pair; an error of 0 is of a pair whose
+        difference is the same on all topics.
+    pairs
+        The differences of each pair, less their mean.
+    """
+
+    difference: Floats
+    error: Floats
+    pairs: Centred
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> CentredPairs:
+        differences = pairs.differences()
+        mean = differences.mean(axis=1)
+        deviation = spread(differences, mean, pairs.rounding)
+        differences -= mean[:, None]
+        differences[deviation == 0] = 0.0
+        error = deviation / np.sqrt(pairs.topics)
+        return cls(mean, error, Centred.of(differences, pairs.rounding))
+
+    @property
+    def t(self) -> Floats:
+        """Student's t by pair; 0 where nothing varies, which is no evidence in resamples."""
+        return np.where(self.error == 0, 0.0, ratio(self.difference, self.error))
+
+    def resampled(self, counts: Floats) -> Floats:
+        """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
+        mean, variance = self.pairs.moments(counts)
+        variance /= counts.shape[1]
+        return studentised(mean, variance)
+
+
+def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    family = CentredPairs.of(pairs)
+    pvalue, largest = step_down([family], options)
+    # What does not vary has no error to be wide by, and no evidence either.
+    error = np.where(family.error == 0, np.inf, family.error)
+    return Corrected(
+        pvalue,
+        statistic=family.t,
+        interval=partial(simultaneous_limits, family.difference, error, largest, options),
+        holds_for=TOGETHER,
+    )
+
+
+def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
+    r"""Return adjusted p-values of all pairs of all families, and each sample's largest t.
+
+    Topics are drawn with replacement, the same for all families, such as measures. Of each sample
+    the largest
+
+    .. math:: t^*_p = \frac{\bar{d}^*_p - \bar{d}_p}{s^*_p / \sqrt{n}}
+
+    counts. The pair with the largest t is compared with the largest of all, the next one with the
+    largest of the others, and so on; p never falls on the way down. The largest t are ascending.
+
+    Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics are a random
+    sample, and nothing of the shape of differences.
+    """
+    observed = np.concatenate([away(family.t, options.alternative) for family in families])
+    constant = np.concatenate([family.error == 0 for family in families])
+    topics = families[0].pairs.numbers.shape[1]
+    order = np.argsort(observed, kind="stable")
+    place: slice | Indices = order
+    if len(families) == 1:
+        # Differences are put in order once, in place of their t in every sample.
+        families, place = [_in_order(families[0], order)], slice(None)
+    least = observed[order] * (1 - RELATIVE * np.sign(observed[order]))
+    counts = topic_counts(options.resamples, topics, options.seed)
+
+    def count(part: slice) -> tuple[Indices, Floats]:
+        t = np.concatenate([family.resampled(counts[part]) for family in families])[place]
+        if options.two_sided:
+            np.abs(t, out=t)
+        elif options.alternative == "less":
+            np.negative(t, out=t)
+        np.maximum.accumulate(t, axis=0, out=t)
+        return (t >= least[:, None]).sum(axis=1), t[-1].copy()
+
+    parts = list(row_slices(options.resamples, len(observed), SAMPLED))
+    counted = in_threads(count, parts, options.jobs)
+    reaching = np.sum([number for number, _ in counted], axis=0)
+    falling = np.maximum.accumulate(monte_carlo(reaching, options.resamples)[::-1])[::-1]
+    pvalue = np.empty(len(observed))
+    pvalue[order] = falling
+    pvalue[constant] = 1.0
+    return pvalue, np.sort(np.concatenate([largest for _, largest in counted]))
+
+
+def _in_order(family: CentredPairs, order: Indices) -> CentredPairs:
+    rows = family.pairs
+    parts = ("numbers", "squares", "scale", "least_mean", "least_variance")
+    ordered = replace(rows, **{name: getattr(rows, name)[order] for name in parts})
+    return CentredPairs(family.difference[order], family.error[order], ordered)
+
+
+def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Correct step by step; intervals are Bonferroni's, as random signs give none of their own."""
+    return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
+
+
+def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
+    r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
+
+    Each topic's differences keep or change their sign, the same for all pairs, so that pairs stay
+    as dependent as they are. Of each assignment the largest t counts. Every pair is measured by
+    its own variance: systems may differ in variance and be correlated in any way, which Tukey's
+    HSD and its randomised version do not allow for.
+
+    Westfall and Young (1993), algorithm 4.1: the pair with the largest t is compared with the
+    largest t of all pairs, the next one with the largest of the others, and so on; p never falls on
+    the way down. The sum of squares of a pair's differences does not change with their signs, so t
+    rises with
+
+    .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
+
+    and the largest u stands for the largest t. It assumes that, where two systems do not differ,
+    their differences are symmetric around zero.
+    """
+    integers, unit = as_integers(pairs.values, 2 * pairs.topics)
+    size = np.concatenate(
+        [np.sqrt((block.differences() ** 2).sum(axis=1)) for block in pairs.blocks()]
+    )
+    with np.errstate(divide="ignore"):
+        weight = np.where(size > 0, unit / size, 0.0)
+    if options.alternative == "less":
+        weight = -weight
+    observed = pairs.of_systems(integers.sum(axis=0)) * weight
+    if options.two_sided:
+        observed = np.abs(observed)
+    order = np.argsort(observed, kind="stable")
+    # Sums that are equal in truth may differ by the rounding of their terms, and of the division.
+    slack = 2.0 * pairs.topics * np.abs(weight) + 1e-12 * np.abs(observed)
+    work = partial(
+        _count,
+        integers=integers,
+        first=pairs.first[order],
+        second=pairs.second[order],
+        weight=weight[order],
+        least=(observed - slack)[order],
+        two_sided=options.two_sided,
+    )
+    signs = random_signs(options.resamples, pairs.topics, options.seed)
+    parts = [signs[part] for part in row_slices(len(signs), len(pairs), BLOCK)]
+    count = np.sum(in_threads(work, parts, options.jobs), axis=0)
+    pvalue = monte_carlo(count, options.resamples)
+    # From the largest t down, p may not fall.
+    falling = np.maximum.accumulate(pvalue[::-1])[::-1]
+    out = np.empty(len(pairs))
+    out[order] = falling
+    out[size == 0] = 1.0
+    return out
+
+
+def _count(
+    signs: NDArray[np.int8],
+    integers: Floats,
+    first: Indices,
+    second: Indices,
+    weight: Floats,
+    least: Floats,
+    two_sided: bool,
+) -> Indices:
+    """Count where the largest of a pair and those below it reaches the pair; pairs ascending."""
+    sums = signs.astype(np.float64) @ integers
+    found = sums[:, first]
+    found -= sums[:, second]
+    found *= weight
+    if two_sided:
+        np.abs(found, out=found)
+    np.maximum.accumulate(found, axis=1, out=found)
+    return np.asarray((found >= least).sum(axis=0))
+
+
+PERMUTED = 2**20
+"""Scores that are permuted at a time; it is part of what a seed means."""
+
+
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare all pairs of systems with the largest differences of random permutations.
+
+    Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality. It is
+    of all pairs of the systems, whichever are asked for.
+    """
+    values, topics = pairs.values, pairs.topics
+    integers, unit = as_integers(values, 2 * topics)
+    ranges = np.sort(permuted_ranges(integers, options))
+    observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
+    count = ranges.size - np.searchsorted(ranges, observed)
+    widths = ranges * unit / topics
+    limits = partial(range_limits, pairs.of_systems(values.mean(axis=0)), widths)
+    low, high = limits(1 - options.alpha)
+    return Corrected(
+        monte_carlo(count, options.resamples),
+        interval=limits,
+        holds_for=TOGETHER,
+        half_widths=np.full(pairs.systems, (high - low)[0] / 4),
+    )
+
+
+def range_limits(difference: Floats, ranges: Floats, level: Level) -> Limits:
+    """Return simultaneous limits of all differences, from the quantile of the largest one."""
+    rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
+    half = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
+    return difference - half, difference + half
+
+
+def permuted_ranges(integers: Floats, options: Options) -> Floats:
+    """Return the largest minus the smallest sum of systems in each random permutation.
+
+    Each topic's scores are permuted on their own.
+    """
+    topics, systems = integers.shape
+    out = np.empty(options.resamples)
+    parts = list(row_slices(options.resamples, integers.size, PERMUTED))
+
+    def permute(part: int) -> None:
+        # Each part has its own random numbers, whichever thread it falls to.
+        random = stream(options.seed, part)
+        rows = np.tile(integers, (parts[part].stop - parts[part].start, 1))
+        random.permuted(rows, axis=1, out=rows)
+        sums = rows.reshape(-1, topics, systems).sum(axis=1)
+        out[parts[part]] = sums.max(axis=1) - sums.min(axis=1)
+
+    in_threads(permute, range(len(parts)), options.jobs)
+    return out

@@ -1,0 +1,382 @@
+"""Pairs of systems: their differences, standard errors, p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, stdtr, stdtrit
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.significance.models.anova_table import AnovaTable
+
+ROUNDING = 2.0**-44
+"""Differences below this part of the scores come from rounding: they are zero, or tied."""
+
+TINY = 1e-150
+"""Differences up to it count as zero: their squares would."""
+
+BLOCK = 2**20
+"""Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Scores, shape (topics, systems) with NaN for none, and the pairs that are compared.
+
+    `first` and `second` are indices of systems; a difference is the first minus the second. Scores
+    by shard, shape (topics, systems, shards), are those that `values` are means of.
+    """
+
+    values: Floats
+    first: Indices
+    second: Indices
+    by_shard: Floats | None = None
+
+    def __len__(self) -> int:
+        return int(self.first.size)
+
+    @property
+    def topics(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def systems(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        return self.values if self.by_shard is None else self.by_shard
+
+    @property
+    def paired(self) -> bool:
+        """Whether every system has a score for every topic."""
+        return not bool(np.isnan(self.values).any())
+
+    @property
+    def rounding(self) -> Floats:
+        """What of a difference may be rounding, by pair."""
+        largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
+        parts = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        return np.asarray(np.maximum(parts, TINY))
+
+    def differences(self) -> Floats:
+        """Return first minus second, shape (pairs, topics); differences by rounding are 0."""
+        rows = np.ascontiguousarray(self.values.T)
+        found = rows[self.first] - rows[self.second]
+        found[np.abs(found) <= self.rounding[:, None]] = 0.0
+        return found
+
+    def of_systems(self, by_system: Floats) -> Floats:
+        """Return what belongs to the first system minus what belongs to the second."""
+        return np.asarray(by_system[self.first] - by_system[self.second])
+
+    def differences_of(self, means: Floats) -> Floats:
+        """Return the differences of means of systems; those by rounding are 0."""
+        difference = self.of_systems(means)
+        difference[np.abs(difference) <= self.rounding] = 0.0
+        return difference
+
+    def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
+        """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
+        for _, block in self.slices(numbers_each, limit):
+            yield block
+
+    def slices(
+        self, numbers_each: int | None = None, limit: int = BLOCK
+    ) -> Iterator[tuple[slice, Pairs]]:
+        """Yield each block together with where it stands among all pairs."""
+        for part in row_slices(len(self), numbers_each or self.topics, limit):
+            yield part, replace(self, first=self.first[part], second=self.second[part])
+
+
+def all_pairs(values: Floats) -> Pairs:
+    """Return every pair of systems once, in order."""
+    first, second = np.triu_indices(values.shape[1], 1)
+    return Pairs(values, first, second)
+
+
+def against(values: Floats, baselines: Sequence[int]) -> Pairs:
+    """Return every other system with each baseline; the baseline is second."""
+    others = [s for s in range(values.shape[1]) if s not in set(baselines)]
+    first = np.array([s for _ in baselines for s in others], dtype=np.intp)
+    second = np.repeat(np.array(baselines, dtype=np.intp), len(others))
+    return Pairs(values, first, second)
+
+
+def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Return twice the mid-ranks of rows of ascending numbers, and how tied they are.
+
+    `ordered` ascends along its rows, shape (rows, n), and infinities at the end are not ranked.
+    Neighbours that are no further apart than `gap`, shape (rows,), are tied. Twice a rank is an
+    integer, 0 where infinite; of ties the sum over groups of t of them of t^3 - t is returned.
+    """
+    rows, n = ordered.shape
+    position = np.arange(n)
+    with np.errstate(invalid="ignore"):
+        begins = np.diff(ordered, axis=1) > gap[:, None]
+    finite = np.isfinite(ordered)
+    starts = np.zeros((rows, n), dtype=np.intp)
+    starts[:, 1:] = np.where(begins, position[1:], 0)
+    starts = np.maximum.accumulate(starts, axis=1)
+    ends = np.full((rows, n), n - 1, dtype=np.intp)
+    ends[:, :-1] = np.where(begins | (finite[:, :-1] & ~finite[:, 1:]), position[:-1], n - 1)
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    size = (ends - starts + 1).astype(np.float64)
+    ranks = np.where(finite, starts + ends + 2, 0).astype(np.float64)
+    ties = np.where(finite, size**2 - 1, 0.0).sum(axis=1)
+    return ranks, ties
+
+
+def ranked_together(values: Floats) -> tuple[Floats, float, int]:
+    """Rank all scores together, equal ones by their mid-rank; NaN stays.
+
+    Returns the ranks, the sum of t^3 - t over groups of t equal scores, and how many scores follow
+    an equal one.
+    """
+    flat = values.ravel()
+    order = np.argsort(flat, kind="stable")[: int((~np.isnan(flat)).sum())]
+    ordered = flat[order][None]
+    gap = ROUNDING * np.abs(ordered).max(initial=0.0)
+    doubled, ties = mid_ranks(ordered, np.array([gap]))
+    ranks = np.full(flat.shape, np.nan)
+    ranks[order] = doubled[0] / 2
+    return ranks.reshape(values.shape), float(ties[0]), int((np.diff(doubled[0]) == 0).sum())
+
+
+def coded(values: Floats) -> Indices:
+    """Return scores as integers from 0 in ascending order, equal within rounding; NaN as -1."""
+    flat = values.ravel()
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    known = ~np.isnan(ordered)
+    gap = ROUNDING * np.abs(ordered[known]).max(initial=0.0)
+    codes = np.full(flat.size, -1, dtype=np.intp)
+    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
+    codes[order[known]] = steps[: known.sum()]
+    return codes.reshape(values.shape)
+
+
+def order_statistics(values: Floats, ranks: Indices) -> Floats:
+    """Return of each row the numbers of its ranks, from 0; rows are put in another order.
+
+    From shapes (rows, n) and (rows, k) to (rows, k); ranks outside are those of the ends.
+    """
+    ranks = np.clip(ranks, 0, values.shape[1] - 1)
+    values.partition(np.unique(ranks), axis=1)
+    return np.take_along_axis(values, ranks, axis=1)
+
+
+def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
+    """Return standard deviations over topics; 0 where the differences vary by rounding only."""
+    centred = differences - mean[:, None]
+    some = np.abs(centred).max(axis=1) > rounding
+    squares = np.einsum("pt,pt->p", centred, centred)
+    return np.asarray(np.where(some, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
+
+
+def ratio(difference: Floats, error: Floats) -> Floats:
+    """Divide; 0 by 0 is 0, and anything else by 0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(difference == 0, 0.0, difference / error))
+
+
+def away(t: Floats, alternative: str) -> Floats:
+    """Return how far statistics are from 0 in the direction of the alternative."""
+    return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
+
+
+def of_tail(tail: Floats, alternative: str) -> Floats:
+    """Return p-values: a tail, or both if the test is two-sided."""
+    return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
+
+
+def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
+    """Return the p-value of Student's t, or of a normal variable if df is infinite.
+
+    A t that is NaN, which is 0 / 0, counts as no difference.
+    """
+    t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
+    known, below = np.isinf(df), -away(t, alternative)
+    return of_tail(
+        np.where(known, ndtr(below), stdtr(np.where(known, 1.0, df), below)), alternative
+    )
+
+
+def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+    """Return p-values; where nothing differs, and nothing varies, there is no evidence at all."""
+    nothing = (t == 0) & (error == 0)
+    return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
+
+
+def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
+    """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
+    return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
+
+
+def t_limits(
+    difference: Floats, error: Floats, df: Floats | float, level: Floats | float
+) -> tuple[Floats, Floats]:
+    """Return limits by Student's t: plus or minus a multiple of the standard error."""
+    # Of confidence next to 1 the multiple is infinite, but not of what does not vary.
+    with np.errstate(invalid="ignore"):
+        half = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
+    return difference - half, difference + half
+
+
+def fieller_limits(
+    below: Floats, above: Floats, own: Floats, other: Floats, shared: Floats, squared: Floats
+) -> tuple[Floats, Floats]:
+    r"""Return limits of the ratio of two means; infinite where that below may be 0.
+
+    They hold the ratios r with
+
+    .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
+
+    with the squared standard errors `own` of b and `other` of a, their covariance `shared`, and the
+    `squared` quantile. NaN where b is 0 without error. Source: Fieller (1954).
+    """
+    # p r^2 - 2 q r + s <= 0
+    p = below**2 - squared * own
+    q, s = below * above - squared * shared, above**2 - squared * other
+    root = np.sqrt(np.maximum(0.0, q * q - p * s))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(p > 0, (q - root) / p, -np.inf)
+        high = np.where(p > 0, (q + root) / p, np.inf)
+    nothing = (below == 0) & (own == 0)
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The means of all systems, or their mean ranks, with one error for all.
+
+    `error` is the mean square of the error, the estimated variance of one observation, with `df`
+    degrees of freedom, infinite where it is known; `counts` are the observations behind each mean.
+    Mean ranks rise with the scores; `top` less such a mean is the mean rank from the highest score.
+    """
+
+    means: Floats
+    error: float
+    counts: Floats
+    df: float
+    of: str = "mean"
+    top: float = 0.0
+
+    @property
+    def balanced(self) -> bool:
+        return bool((self.counts == self.counts[0]).all())
+
+    def differences(self, pairs: Pairs) -> Floats:
+        """Return the differences of the means of each pair; those by rounding are 0."""
+        if self.of == "mean":
+            return pairs.differences_of(self.means)
+        difference = pairs.of_systems(self.means)
+        slack = 1e-12 * self.means.max(initial=0.0)
+        return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
+
+    def standard_errors(self, pairs: Pairs) -> Floats:
+        each = 1 / self.counts
+        return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
+
+    def limits(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
+        half = quantile * self.standard_errors(pairs)
+        difference = self.differences(pairs)
+        return difference - half, difference + half
+
+
+Limits = tuple[Floats, Floats]
+Level = float | Floats
+"""A confidence level: one for all pairs, or one for each."""
+
+Interval = Callable[[Level], Limits]
+"""Takes confidence levels and returns the two-sided limits of the difference, by pair."""
+
+BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
+"""Attributes of an outcome with a value for each pair."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a test says of each pair, and the table and the model of one that models all systems.
+
+    `n` counts the topics that took part, or of unpaired tests the scores of both systems; `zeros`
+    the differences that are zero, and `ties` the differences or scores that share their rank. The
+    `interval` is of what the test declares, and computed when it is asked for; `notes` are what a
+    reader should be told.
+    """
+
+    statistic: Floats
+    pvalue: Floats
+    effect: Floats
+    interval: Interval
+    n: Indices
+    zeros: Indices
+    ties: Indices
+    details: dict[str, Any] = field(default_factory=dict)
+    table: AnovaTable | None = None
+    model: Model | None = None
+    notes: tuple[str, ...] = ()
+    smallest_pvalues: Floats | None = None
+
+    @property
+    def of_model(self) -> Model:
+        assert self.model is not None
+        return self.model
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """What a correction makes of an outcome; None where it leaves what the test has.
+
+    Systems whose means, plus and minus `half_widths`, do not overlap are significantly different.
+    No difference, however large, can have a p-value below `smallest_pvalue`.
+    """
+
+    pvalue: Floats
+    statistic: Floats | None = None
+    interval: Interval | None = None
+    holds_for: str = "each pair alone"
+    half_widths: Floats | None = None
+    smallest_pvalue: float | None = None
+
+
+TOGETHER = "all pairs together"
+ALL_COMPARISONS = "all comparisons"
+BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"
+"""What simultaneous limits hold for."""
+
+
+def joined(parts: list[Outcome]) -> Outcome:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_PAIR
+    }
+    sizes = [part.pvalue.size for part in parts]
+    limits = partial(_joined_limits, [part.interval for part in parts], sizes)
+    return replace(first, interval=limits, details=_summed([p.details for p in parts]), **arrays)
+
+
+def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Join what the blocks keep: counts add up, the rest is the same in all."""
+    return {
+        name: sum(part[name] for part in parts) if type(value) is int else value
+        for name, value in parts[0].items()
+    }
+
+
+def _joined_limits(parts: list[Interval], sizes: list[int], level: Level) -> Limits:
+    levels = np.split(np.broadcast_to(level, sum(sizes)), np.cumsum(sizes)[:-1])
+    low, high = zip(*(part(one) for part, one in zip(parts, levels, strict=True)), strict=True)
+    return np.concatenate(low), np.concatenate(high)
+
+
+def nothing_known(pairs: int) -> Limits:
+    """Return limits that leave nothing out."""
+    return np.full(pairs, -np.inf), np.full(pairs, np.inf)

@@ -1,0 +1,510 @@
+"""Effect sizes with confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+from scipy.special import chndtr, ndtr, ndtri, poch
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.text import counted, plain
+from cranfield.result import Column, Columns, Result
+from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
+from cranfield.significance.differences import (
+    BLOCK,
+    Limits,
+    Pairs,
+    against,
+    all_pairs,
+    ratio,
+    spread,
+)
+from cranfield.significance.models.anova import two_way_model
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+
+
+def deviations(df: float, step: float) -> tuple[Floats, Floats]:
+    """Return values of the root of chi-squared by its degrees of freedom, and their weights.
+
+    They stand for its distribution in expectations of smooth functions, by the trapezoidal rule in
+    the logarithm; SciPy's noncentral t and F return NaN where they underflow (1.17).
+    """
+    part = NEGLIGIBLE / df
+    left, right = -(part + 0.5 + np.sqrt(part)), 0.5 * np.log1p(2 * (part + np.sqrt(part)))
+    x = np.arange(left, right, min(0.5 / np.sqrt(2 * df), step))
+    s = np.exp(x)
+    logs = df * (x - s**2 / 2)
+    weights = np.exp(logs - logs.max())
+    return s, weights / weights.sum()
+
+
+LARGE = 2.0**9
+"""A t beyond which limits of the noncentrality are proportional to it."""
+
+
+def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
+    """Return confidence limits of the noncentrality of Student's t, for each t.
+
+    The lower one is that from which a larger t has the probability (1 - confidence) / 2, and the
+    upper one that from which a smaller t has it.
+    """
+    tail = (1 - confidence) / 2
+    scale = np.maximum(np.abs(t) / LARGE, 1.0)
+    found = np.empty((2, t.size))
+    # The larger t, the closer the values of S have to be.
+    classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
+    for one in np.unique(classes):
+        s, weights = deviations(df, min(STRIP, 0.25 / 2**one))
+        same = np.flatnonzero(classes == one)
+        for part in row_slices(same.size, s.size, BLOCK):
+            some = same[part]
+            # The larger t of one is the smaller one of -t, whose probability is not next to 1.
+            for k, sign in enumerate((-1, 1)):
+                found[k, some] = sign * _with_below(sign * (t / scale)[some], s, weights, df, tail)
+    return found[0] * scale, found[1] * scale
+
+
+def _with_below(t: Floats, s: Floats, weights: Floats, df: float, below: float) -> Floats:
+    """Return the noncentrality with which a smaller t has the probability `below`.
+
+    By Newton's method on the normal quantile of that probability, which is nearly a line, halving
+    where it would leave what is known to enclose the solution.
+    """
+    wanted = float(ndtri(below))
+    high = 10 * np.abs(t) + 40
+    low = -high
+    centre = t - wanted * np.sqrt(1 + t**2 / (2 * df))
+    for _ in range(100):
+        away = t[:, None] * s - centre[:, None]
+        quantile = ndtri(np.clip(ndtr(away) @ weights, 1e-300, 1 - 1e-16))
+        density = np.exp((quantile[:, None] ** 2 - away**2) / 2) @ weights
+        low, high = (
+            np.where(quantile > wanted, centre, low),
+            np.where(quantile > wanted, high, centre),
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            guess = centre + (quantile - wanted) / density
+        inside = (guess > low) & (guess < high)
+        guess = np.where(inside, guess, np.where(quantile == wanted, centre, (low + high) / 2))
+        step, centre = np.abs(guess - centre), guess
+        if (step <= 1e-13 * (1 + np.abs(centre))).all():
+            break
+    return centre
+
+
+def noncentrality_of_f(
+    f: float, first: float, second: float, confidence: float
+) -> tuple[float, float]:
+    """Return confidence limits of the noncentrality of F, from 0."""
+    s, weights = deviations(second, STRIP)
+    tail = (1 - confidence) / 2
+
+    def below(centre: float, wanted: float) -> float:
+        return float(chndtr(first * f * s**2, first, centre) @ weights) - wanted
+
+    found = []
+    for wanted in (1 - tail, tail):
+        # The probability of a smaller F falls with the noncentrality.
+        high = first * f + 10 * (1 + np.sqrt(first * f))
+        while below(high, wanted) > 0:
+            high *= 2
+        some = below(0.0, wanted) > 0
+        found.append(brentq(below, 0.0, high, args=(wanted,), xtol=1e-12) if some else 0.0)
+    return found[0], found[1]
+
+
+def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
+    r"""Return how much of the variance each factor of an analysis of variance accounts for.
+
+    .. math:: \omega^2 = \frac{\lambda}{\lambda + N}
+
+    is the share in the population, beside the error alone, with the noncentrality lambda of F and
+    N scores. Its limits are those of lambda, by the noncentral F distribution (Steiger, 2004).
+    Both estimates, partial eta squared (too large) and omega squared (nearly unbiased), are of it.
+    For power, Cohen's f squared is omega squared by 1 minus it.
+
+    Parameters
+    ----------
+    table
+        As of a comparison by an analysis of variance, `found.anova`.
+    confidence
+        Confidence level, between 0 and 1, of each factor alone.
+
+    Returns
+    -------
+    DataFrame
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume what F does:
+        normal errors with one variance, that do not depend on each other. Null where F is not by
+        the mean square of the error, and where nothing varies.
+
+    Raises
+    ------
+    PolicyError
+        For a level that is none, or without a table: a test of pairs has none.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = [[0.2, 0.4, 0.3], [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], [0.5, 0.6, 0.8]]
+    >>> table = cf.compare(np.array(scores)).anova
+    >>> anova_effect_sizes(table).select(pl.col("source"), pl.exclude("source").round(4)).rows()
+    [('Topic', 0.7867, 0.6145, 0.0292, 0.8336), ('System', 0.5294, 0.2836, 0.0, 0.6609)]
+    """
+    check_share("the confidence level", confidence)
+    if not isinstance(table, AnovaTable):
+        raise PolicyError(f"there is no table of an analysis of variance here, but {table!r:.60}")
+    number = float((~np.isnan(table.values)).sum())
+    left = table.ss_of("Error")
+    rows = []
+    for k, source in enumerate(table.sources):
+        if source in ("Error", "Total"):
+            continue
+        f, df = float(table.f[k]), float(table.df[k])
+        own = np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error)
+        limits = noncentrality_of_f(f, df, table.df_error, confidence) if own else (None, None)
+        rows.append(
+            {
+                "source": source,
+                "eta2": float(table.ss[k] / both) if (both := table.ss[k] + left) > 0 else None,
+                "omega2": None if np.isnan(table.omega2[k]) else float(table.omega2[k]),
+                **{
+                    name: None if one is None else one / (one + number)
+                    for name, one in zip(("low", "high"), limits, strict=True)
+                },
+            }
+        )
+    kinds = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
+
+
+MOST_ROWS = 60
+"""Pairs that are printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Mean differences, what they are divided by, and how well that is known, by pair.
+
+    `unit` is a standard deviation with `df` degrees of freedom. The difference has a standard
+    `error`; where it is `exact`, a multiple of the unit, limits are too.
+    """
+
+    difference: Floats
+    unit: Floats
+    df: Floats
+    error: Floats
+    exact: bool
+
+
+def _of_differences(pairs: Pairs) -> Sample:
+    mean, deviation = _moments(pairs)
+    df = np.full(len(pairs), pairs.topics - 1.0)
+    return Sample(mean, deviation, df, deviation / np.sqrt(pairs.topics), True)
+
+
+def _of_error(pairs: Pairs) -> Sample:
+    model = two_way_model(pairs.values)
+    unit = np.full(len(pairs), np.sqrt(model.error))
+    df = np.full(len(pairs), model.df)
+    return Sample(model.differences(pairs), unit, df, model.standard_errors(pairs), True)
+
+
+def _of_baseline(pairs: Pairs) -> Sample:
+    mean, deviation = _moments(pairs)
+    unit = _of_systems(pairs)[pairs.second]
+    df = np.full(len(pairs), pairs.topics - 1.0)
+    return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
+
+
+def _of_both(pairs: Pairs) -> Sample:
+    mean, deviation = _moments(pairs)
+    squares = _of_systems(pairs) ** 2
+    one, other = squares[pairs.first], squares[pairs.second]
+    covariance = (one + other - deviation**2) / 2
+    # Of the mean of two variances that depend on each other, by their first two moments.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # By shares, as the squares of variances may be too large or too small for a float.
+        share = one / (one + other)
+        squared = share**2 + (1 - share) ** 2 + 2 * (covariance / (one + other)) ** 2
+        df = (pairs.topics - 1) / squared
+    unit = np.sqrt((one + other) / 2)
+    return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
+
+
+def _moments(pairs: Pairs) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the differences of each pair."""
+    means, deviations = [], []
+    for block in pairs.blocks():
+        differences = block.differences()
+        means.append(differences.mean(axis=1))
+        deviations.append(spread(differences, means[-1], block.rounding))
+    return np.concatenate(means), np.concatenate(deviations)
+
+
+def _of_systems(pairs: Pairs) -> Floats:
+    """Return the standard deviation over topics of each system; 0 where it is rounding."""
+    alone = np.arange(pairs.systems)
+    rows = np.ascontiguousarray(pairs.values.T)
+    return spread(rows, rows.mean(axis=1), Pairs(pairs.values, alone, alone).rounding)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of effect size: what it is called, and what the difference is divided by."""
+
+    title: str
+    unit: str
+    sample: Callable[[Pairs], Sample]
+    unbiased: bool
+
+
+KINDS = {
+    "hedges": Kind(
+        "Hedges' g of the differences",
+        "the standard deviation of the differences",
+        _of_differences,
+        True,
+    ),
+    "cohen": Kind(
+        "Cohen's d of the differences",
+        "the standard deviation of the differences",
+        _of_differences,
+        False,
+    ),
+    "average": Kind(
+        "standardised difference",
+        "the root of the mean of both systems' variances",
+        _of_both,
+        True,
+    ),
+    "glass": Kind(
+        "Glass's delta",
+        "the standard deviation of the second system",
+        _of_baseline,
+        True,
+    ),
+    "anova": Kind(
+        "standardised difference",
+        "the standard deviation of the error of two-way ANOVA",
+        _of_error,
+        False,
+    ),
+}
+"""Kinds of effect sizes by name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectSizes(Result):
+    """Differences of pairs in units of how much scores vary, with confidence limits.
+
+    Attributes
+    ----------
+    kind
+        A name of :data:`KINDS`.
+    measure, systems, topics
+        Text form of the measure, the systems, and the number of topics.
+    first, second
+        Indices of the systems of each pair.
+    difference
+        Mean of the first minus that of the second, in the unit of the scores.
+    effect
+        The difference by its unit, without its bias where the kind has a correction: a pure number.
+    low, high
+        Confidence limits of the true effect, of each pair alone. NaN where nothing varies.
+    confidence
+        Their level.
+    exact
+        Whether they are exact for normal scores, or only for many topics.
+    notes
+        What a reader should know.
+    """
+
+    columns: ClassVar[Columns] = {
+        "first": Column("First system of the pair.", key=True),
+        "second": Column("Second system of the pair.", key=True),
+        "difference": Column("Mean of the first minus that of the second."),
+        "effect": Column("Effect size: the difference divided by its standardiser."),
+        "low": Column(
+            "Lower bound of the confidence interval of the effect size, for each pair alone; NaN"
+            " where nothing varies."
+        ),
+        "high": Column("Upper bound of that interval."),
+    }
+
+    kind: str
+    measure: str
+    systems: tuple[str, ...]
+    topics: int
+    first: Indices
+    second: Indices
+    difference: Floats
+    effect: Floats
+    low: Floats
+    high: Floats
+    confidence: float
+    exact: bool
+    notes: tuple[str, ...] = ()
+
+    def _frame(self) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "first": [self.systems[k] for k in self.first],
+                "second": [self.systems[k] for k in self.second],
+                "difference": self.difference,
+                "effect": self.effect,
+                "low": self.low,
+                "high": self.high,
+            }
+        )
+
+    def heading(self) -> list[str]:
+        """Return what was computed, in a few lines."""
+        kind = KINDS[self.kind]
+        start = f"{plain(self.measure)}: " if self.measure else ""
+        holds = "exact for normal scores" if self.exact else "for normal scores of many topics"
+        bias = ", without its bias" if kind.unbiased else ""
+        return [
+            f"{start}{kind.title}, {counted(self.topics, 'topic')}",
+            f"effect: mean difference by {kind.unit}{bias}",
+            f"low, high: {self.confidence:.4g} confidence limits of the true effect, each pair"
+            f" alone; {holds}",
+        ]
+
+
+def effect_sizes(
+    scores: Any,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    kind: str = "hedges",
+    confidence: float = 0.95,
+    missing: str | None = None,
+) -> EffectSizes:
+    r"""Compute effect sizes of systems on the same topics, with confidence limits.
+
+    .. math:: g = J(\nu)\, \frac{\bar{d}}{s}, \quad
+        J(\nu) = \frac{\Gamma(\nu / 2)}{\sqrt{\nu / 2}\; \Gamma((\nu - 1) / 2)}
+
+    where s is a standard deviation with nu degrees of freedom, and J takes away the bias of small
+    samples (Hedges, 1981). Which s it is, makes the kind:
+
+    - `hedges`: of the differences, nu = n - 1. What tests and power go by; it is large where
+      systems agree on which topics are hard. `cohen` is the same without J.
+    - `average`: the root of the mean of the variances of both systems, nu by the first two moments;
+      how large the difference is beside how much topics vary. `glass`: of the second system, the
+      baseline.
+    - `anova`: of the error of two-way ANOVA, one for all pairs, without J (Sakai, 2018).
+
+    Limits of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral t
+    distribution. Those of `average` and `glass` are the effect without J plus and minus a normal
+    quantile times a standard error for many topics (Bonett, 2008),
+
+    .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
+        + \frac{s_d^2}{(n - 1)\, s^2}}
+
+    Parameters
+    ----------
+    scores
+        As for :func:`compare`, on the same topics.
+    baseline
+        A system, or several, that the others are compared with; else all pairs are.
+    kind
+        `hedges`, `cohen`, `average`, `glass` or `anova`.
+    confidence
+        Confidence level, between 0 and 1, of each pair alone.
+    missing
+        `error`, `drop` or `zero`, as for :func:`compare`.
+
+    Returns
+    -------
+    EffectSizes
+        A difference where nothing varies is an infinite effect without limits, and no difference
+        is 0.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown kind or system, or a level that is none.
+    CranfieldError
+        When scores are missing, infinite, by shard or too few.
+
+    Examples
+    --------
+    >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
+    Hedges' g of the differences, 4 topics
+    effect: mean difference by the standard deviation of the differences, without its bias
+    low, high: 0.95 confidence limits of the true effect, each pair alone; exact for normal scores
+    <BLANKLINE>
+    first  second  difference  effect     low    high
+    new    old         0.1500  1.8800  0.3985  4.7799
+    """
+    check_choice("kind", kind, KINDS)
+    check_share("the confidence level", confidence)
+    ready = prepared(as_scores(scores), find_test("t").info, missing)
+    baselines = baseline_indices(ready.scores.systems, baseline)
+    pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
+    chosen = KINDS[kind]
+    sample = chosen.sample(pairs)
+    raw = ratio(sample.difference, sample.unit)
+    known = (sample.unit > 0) & (sample.error > 0)
+    low, high = np.full((2, len(pairs)), np.nan)
+    low[known], high[known] = _limits(sample, raw, known, confidence)
+    # The bias goes to 0 with many degrees of freedom, and without any is not known.
+    correction = bias_correction(np.where(known, sample.df, np.inf)) if chosen.unbiased else 1.0
+    return EffectSizes(
+        kind=kind,
+        measure=ready.scores.measure,
+        systems=ready.scores.systems,
+        topics=pairs.topics,
+        first=pairs.first,
+        second=pairs.second,
+        difference=sample.difference,
+        effect=raw * correction,
+        low=low,
+        high=high,
+        confidence=confidence,
+        exact=sample.exact,
+        notes=(
+            *ready.notes,
+            *ready.scores.direction_notes(),
+            *_notes(int((~known).sum())),
+        ),
+    )
+
+
+def _notes(unknown: int) -> list[str]:
+    if not unknown:
+        return []
+    return [
+        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
+        " standardise them, do not vary"
+    ]
+
+
+def _limits(sample: Sample, raw: Floats, known: Any, confidence: float) -> Limits:
+    unit, error, df, effect = (one[known] for one in (sample.unit, sample.error, sample.df, raw))
+    if sample.exact:
+        if not effect.size:
+            return effect, effect
+        scale = unit / error
+        low, high = noncentrality(effect * scale, float(df[0]), confidence)
+        return low / scale, high / scale
+    half = -ndtri((1 - confidence) / 2) * np.sqrt(effect**2 / (2 * df) + (error / unit) ** 2)
+    return effect - half, effect + half
+
+
+def bias_correction(df: Floats) -> Floats:
+    """Return Hedges' J, which a mean by a standard deviation with `df` is multiplied by.
+
+    It is 1 for infinite degrees of freedom, and NaN for 1, of which there is no mean.
+    """
+    finite = np.where(np.isinf(df) | (df <= 1), 2.0, df)
+    factor = poch((finite - 1) / 2, 0.5) / np.sqrt(finite / 2)
+    return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

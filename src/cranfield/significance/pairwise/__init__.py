@@ -1,0 +1,1 @@
+"""Significance tests of pairs of systems."""

@@ -1,0 +1,323 @@
+"""Bootstrap tests."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.parallel import in_threads
+from cranfield.base.streams import stream
+from cranfield.significance.corrections.resampled import (
+    largest_difference,
+    pvalues_of,
+    simultaneous_limits,
+)
+from cranfield.significance.differences import (
+    ROUNDING,
+    TINY,
+    TOGETHER,
+    Corrected,
+    Level,
+    Limits,
+    Model,
+    Outcome,
+    Pairs,
+    away,
+    ratio,
+    spread,
+)
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import (
+    DRAWN,
+    RELATIVE,
+    Centred,
+    as_integers,
+    bootstrap_t_limits,
+    count_reaching,
+    drawn_counts,
+    monte_carlo,
+    rank_of,
+    studentised,
+    topic_counts,
+)
+
+
+def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+    """Resample t of the centred differences."""
+    return _by_samples(pairs, options, by_error=True)
+
+
+def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+    """Resample means of the centred differences, not divided by their errors."""
+    return _by_samples(pairs, options, by_error=False)
+
+
+def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
+    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    work = partial(_tested, counts=counts, options=options, by_error=by_error)
+    # A block's results fit into the cache, and a matrix product is worth its call.
+    parts = list(pairs.blocks(len(counts), 2**19))
+    found = in_threads(work, parts, options.jobs)
+    mean, error, deviation, count, zeros, unlimited = (
+        np.concatenate([block[k] for block in found]) for k in range(6)
+    )
+    return Outcome(
+        statistic=ratio(mean, error),
+        pvalue=monte_carlo(count.astype(np.intp), options.resamples),
+        effect=ratio(mean, deviation),
+        interval=partial(paired_limits, pairs, mean, error, options, by_error),
+        n=np.full(len(pairs), pairs.topics),
+        zeros=zeros.astype(np.intp),
+        ties=np.zeros(len(pairs), dtype=np.intp),
+        details={"resamples": options.resamples, "seed": options.seed},
+        smallest_pvalues=monte_carlo(unlimited, options.resamples),
+    )
+
+
+def _tested(
+    pairs: Pairs, counts: Floats, options: Options, by_error: bool
+) -> tuple[NDArray[Any], ...]:
+    differences = pairs.differences()
+    mean = differences.mean(axis=1)
+    deviation = spread(differences, mean, pairs.rounding)
+    error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
+    found = resampled(pairs, differences, mean, deviation, counts, by_error, options.alternative)
+    unlimited = np.isinf(found).sum(axis=1)
+    count = count_reaching(found, ratio(mean, error), options.alternative, relative=RELATIVE)
+    return mean, error, deviation, count, (differences == 0).sum(axis=1), unlimited
+
+
+def resampled(
+    pairs: Pairs,
+    differences: Floats,
+    mean: Floats,
+    deviation: Floats,
+    counts: Floats,
+    by_error: bool,
+    alternative: str,
+) -> Floats:
+    """Return t, or the mean, of the centred differences in each sample, shape (pairs, samples)."""
+    centred = np.where(deviation[:, None] == 0, 0.0, differences - mean[:, None])
+    means, variances = Centred.of(centred, pairs.rounding).moments(counts)
+    if not by_error:
+        return means
+    variances /= pairs.topics
+    # A resample without any variation is never discarded: it counts as extreme.
+    extreme = -np.inf if alternative == "less" else np.inf
+    return np.where(variances == 0, extreme, studentised(means, variances))
+
+
+def paired_limits(
+    pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
+) -> Limits:
+    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+
+    def again(block: Pairs) -> Floats:
+        differences = block.differences()
+        centre = differences.mean(axis=1)
+        deviation = spread(differences, centre, block.rounding)
+        return resampled(
+            block, differences, centre, deviation, counts, by_error, options.alternative
+        )
+
+    return bootstrap_t_limits(pairs, mean, error, again, options, level)
+
+
+def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
+    """Compare medians with how far apart they are when topics are drawn with replacement."""
+    centred = centred_medians(pairs, options)
+    medians = np.median(pairs.values, axis=0)
+    model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
+    difference = model.differences(pairs)
+    count = np.concatenate(
+        [
+            count_reaching(
+                centred[block.first] - centred[block.second],
+                difference[where],
+                options.alternative,
+                relative=RELATIVE,
+            )
+            for where, block in pairs.slices(options.resamples)
+        ]
+    )
+    zeros = np.concatenate([(part.differences() == 0).sum(axis=1) for part in pairs.blocks()])
+    return Outcome(
+        statistic=difference,
+        pvalue=monte_carlo(count, options.resamples),
+        effect=ratio(difference, np.full(len(pairs), interquartile_range(pairs.values))),
+        interval=partial(median_limits, pairs, difference, centred, options),
+        n=np.full(len(pairs), pairs.topics),
+        zeros=zeros,
+        ties=np.zeros(len(pairs), dtype=np.intp),
+        details={"resamples": options.resamples, "seed": options.seed},
+        model=model,
+    )
+
+
+def interquartile_range(values: Floats) -> float:
+    """Return the mean interquartile range of the scores of a system."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=0)
+    return float((high - low).mean())
+
+
+def centred_medians(pairs: Pairs, options: Options) -> Floats:
+    """Return the medians of each resample less those of the sample, shape (systems, resamples)."""
+    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    lower, upper = (pairs.topics + 1) // 2, pairs.topics // 2 + 1
+
+    def medians(scores: Floats) -> Floats:
+        order = np.argsort(scores, kind="stable")
+        reached = np.cumsum(counts[:, order], axis=1)
+        ends: list[Indices] = [(reached >= rank).argmax(axis=1) for rank in (lower, upper)]
+        ascending = scores[order]
+        return np.asarray((ascending[ends[0]] + ascending[ends[1]]) / 2 - np.median(scores))
+
+    columns = np.ascontiguousarray(pairs.values.T)
+    return np.array(in_threads(medians, list(columns), options.jobs))
+
+
+def median_limits(
+    pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
+) -> Limits:
+    """Return limits of each pair alone, by the quantile of its own resampled differences."""
+    rank = np.broadcast_to(
+        rank_of((1 - level) / (1 if options.two_sided else 2), options.resamples), (len(pairs),)
+    )
+    half = np.full(len(pairs), np.inf)
+    for where, block in pairs.slices(options.resamples):
+        drawn = np.sort(away(centred[block.first] - centred[block.second], options.alternative))
+        places = options.resamples - np.maximum(rank[where], 1)
+        quantile = np.take_along_axis(drawn, places[:, None], axis=1)[:, 0]
+        half[where] = np.where(rank[where] >= 1, quantile / (1 - RELATIVE), np.inf)
+    return difference - half, difference + half
+
+
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare with the largest difference of the family in each resample, in a single step."""
+    centred = centred_medians(pairs, options)
+    maxima = np.sort(largest_difference(pairs, centred, options.alternative))
+    difference = outcome.statistic
+    return Corrected(
+        pvalues_of(away(difference, options.alternative), maxima),
+        interval=partial(simultaneous_limits, difference, 1.0, maxima, options),
+        holds_for=TOGETHER,
+    )
+
+
+OF_INTERVAL = 0
+"""First step of the path to the random numbers of the interval; those of the test have one step."""
+
+
+def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+    values, count = packed(pairs.values)
+    integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
+    integers = np.nan_to_num(integers)
+    totals = integers.sum(axis=0)
+    extreme = np.zeros(len(pairs), dtype=np.intp)
+    # Systems with as many scores draw the same samples.
+    sizes = np.stack([count[pairs.first], count[pairs.second]], axis=1)
+    for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
+        same = np.flatnonzero((sizes == (n, m)).all(axis=1))
+        some = Pairs(pairs.values, pairs.first[same], pairs.second[same])
+        sums = pooled_sums(integers, int(n), int(m), options, k)
+        work = partial(_reaching, sums=sums, slack=2.0 * n * m, kind=options.alternative)
+        least = totals[some.first] * m - totals[some.second] * n
+        parts = [(block, least[part]) for part, block in some.slices(options.resamples, 2**17)]
+        extreme[same] = np.concatenate(in_threads(work, parts, options.jobs))
+    mean = np.nanmean(pairs.values, axis=0)
+    squares = np.nansum((pairs.values - mean) ** 2, axis=0)
+    n, m = count[pairs.first], count[pairs.second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
+    difference = pairs.differences_of(mean)
+    none = np.zeros_like(n)
+    return Outcome(
+        statistic=difference,
+        pvalue=monte_carlo(extreme, options.resamples),
+        effect=ratio(difference, pooled),
+        interval=partial(welch_limits, pairs, options),
+        n=n + m,
+        zeros=none,
+        ties=none,
+        details={"resamples": options.resamples, "seed": options.seed},
+    )
+
+
+def packed(values: Floats) -> tuple[Floats, Indices]:
+    """Move each system's scores to the front; return them, and how many each system has."""
+    missing = np.isnan(values)
+    order = np.argsort(missing, axis=0, kind="stable")
+    return np.take_along_axis(values, order, axis=0), (~missing).sum(axis=0)
+
+
+def pooled_sums(
+    integers: Floats, n: int, m: int, options: Options, which: int
+) -> tuple[Floats, Floats]:
+    """Draw n and m scores from the pooled ones of two systems, and sum them up.
+
+    `integers` are scores, each system's at the front, and zeros; `which` numbers the pairs of
+    sizes n and m. Returned is what each system adds to n m (mean of x* - mean of y*), as first and
+    as second of a pair; shape (systems, resamples).
+    """
+    random = stream(options.seed, which)
+    total = n + m
+    found = np.empty((2, integers.shape[1], options.resamples))
+    for part in row_slices(options.resamples, total, DRAWN):
+        drawn = random.integers(0, total, size=(part.stop - part.start, total))
+        drawn += total * np.arange(len(drawn))[:, None]
+        of_x, of_y = (
+            np.bincount(some.ravel(), minlength=drawn.size).reshape(drawn.shape)
+            for some in (drawn[:, :n], drawn[:, n:])
+        )
+        # Sums of integers: the same, however many samples are taken at a time.
+        weights = (of_x * m - of_y * n).astype(np.float64)
+        found[0, :, part] = (weights[:, :n] @ integers[:n]).T
+        found[1, :, part] = (weights[:, n:] @ integers[:m]).T
+    return found[0], found[1]
+
+
+def _reaching(
+    part: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
+) -> Indices:
+    pairs, observed = part
+    found = sums[0][pairs.first]
+    found += sums[1][pairs.second]
+    return count_reaching(found, observed, kind, slack=slack)
+
+
+def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+    """Return bootstrap-t limits of the difference of means, each system by its own variance."""
+    values, count = packed(pairs.values)
+    systems, resamples = values.shape[1], options.resamples
+    means, squared = np.empty((2, systems, resamples))
+    own = np.empty(systems)
+
+    def draw(system: int) -> None:
+        n = int(count[system])
+        scores = values[:n, system]
+        noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), TINY)
+        centred = scores - scores.mean()
+        if np.abs(centred).max() <= noise:
+            centred = np.zeros(n)
+        own[system] = centred @ centred / (n - 1) / n
+        # Its own random numbers, whichever thread it falls to, and not those of the p-value.
+        random = stream(options.seed, OF_INTERVAL, system)
+        for part, counts in drawn_counts(random, resamples, n):
+            mean, variance = Centred.of(centred[None], noise).moments(counts)
+            means[system, part], squared[system, part] = mean[0], variance[0] / n
+
+    in_threads(draw, list(range(systems)), options.jobs)
+
+    def resampled(block: Pairs) -> Floats:
+        return studentised(
+            means[block.first] - means[block.second],
+            squared[block.first] + squared[block.second],
+        )
+
+    error = np.sqrt(own[pairs.first] + own[pairs.second])
+    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    return bootstrap_t_limits(pairs, difference, error, resampled, options, level)

@@ -1,0 +1,381 @@
+"""Tests of means: Student's t-test, Welch's test, Fisher's randomisation test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import PolicyError
+from cranfield.base.parallel import in_threads
+from cranfield.base.text import counted
+from cranfield.significance.declaration import TestInfo
+from cranfield.significance.differences import (
+    BLOCK,
+    ROUNDING,
+    Interval,
+    Level,
+    Limits,
+    Outcome,
+    Pairs,
+    joined,
+    nothing_known,
+    order_statistics,
+    p_of,
+    ratio,
+    spread,
+    t_limits,
+)
+from cranfield.significance.registry import Options
+from cranfield.significance.resampling import (
+    as_integers,
+    count_reaching,
+    monte_carlo,
+    random_signs,
+    rank_of,
+)
+
+DIVIDES_BY_ERROR = ("t", "bootstrap", "anova")
+"""Families of tests whose statistic is a difference divided by its estimated error."""
+
+
+def with_exchange_tests(
+    outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
+) -> Outcome:
+    """Test pairs without any variation by exchanging labels, in place of an infinite t.
+
+    Exchanging the systems of any topic turns a constant difference round, so that of the 2^n
+    assignments one, and two-sided its mirror image, reaches what was observed: p = 2^(1 - n).
+    Without pairing n + m scores are exchanged. Neither needs an estimate of the variance.
+    """
+    if info.family not in DIVIDES_BY_ERROR:
+        return outcome
+    constant = _constant(outcome, pairs, info)
+    if not constant.any():
+        return outcome
+    smallest = _smallest_pvalues(pairs, info.paired, options)
+    wrong_side = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
+    sign = np.sign(pairs.differences_of(np.nanmean(pairs.values, axis=0)))
+    exchanged = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
+    shown = constant & (sign != 0)
+    name = "exact sign flips" if info.paired else "exact permutations"
+    note = (
+        f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: an error"
+        f" cannot be estimated, and p-values are of {name}"
+    )
+    least = outcome.smallest_pvalues
+    return replace(
+        outcome,
+        smallest_pvalues=None if least is None else np.where(constant, smallest, least),
+        pvalue=np.where(constant, exchanged, outcome.pvalue),
+        interval=_intervals(outcome.interval, constant, smallest, pairs, options),
+        notes=(*outcome.notes, note) if shown.any() else outcome.notes,
+    )
+
+
+def _constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
+    if info.model:
+        # One error of all pairs is 0 only where none of them varies.
+        error = outcome.table.ms_error if outcome.table is not None else outcome.of_model.error
+        return np.full(len(pairs), error == 0)
+    if not info.paired:
+        spreads = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
+        varies = spreads > pairs.rounding.max(initial=0.0)
+        return np.asarray(~(varies[pairs.first] | varies[pairs.second]))
+    parts = []
+    for block in pairs.blocks():
+        differences = block.differences()
+        parts.append(spread(differences, differences.mean(axis=1), block.rounding) == 0)
+    return np.concatenate(parts)
+
+
+def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+    """Return the p-value of the most extreme assignment of labels, by pair."""
+    if paired:
+        return np.full(len(pairs), 0.5 ** (pairs.topics - options.two_sided))
+    counts = (~np.isnan(pairs.values)).sum(axis=0)
+    n, m = counts[pairs.first], counts[pairs.second]
+    ways = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
+    return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / ways)
+
+
+def _intervals(
+    interval: Interval,
+    constant: Bools,
+    smallest: Floats,
+    pairs: Pairs,
+    options: Options,
+) -> Interval:
+    """Return intervals that hold the shifts which the exchange does not reject.
+
+    That is the difference itself where any other is rejected, and else everything.
+    """
+    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+
+    def limits(level: Level) -> Limits:
+        low, high = interval(level)
+        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+        return (
+            np.where(constant, difference - half, low),
+            np.where(constant, difference + half, high),
+        )
+
+    return limits
+
+
+def t_test(pairs: Pairs, options: Options) -> Outcome:
+    return joined([_paired(block, options) for block in pairs.blocks()])
+
+
+def _paired(pairs: Pairs, options: Options) -> Outcome:
+    differences = pairs.differences()
+    n = pairs.topics
+    mean = differences.mean(axis=1)
+    deviation = spread(differences, mean, pairs.rounding)
+    error = deviation / np.sqrt(n)
+    t = ratio(mean, error)
+    zeros = (differences == 0).sum(axis=1)
+    return Outcome(
+        statistic=t,
+        pvalue=p_of(t, error, n - 1, options.alternative),
+        effect=ratio(mean, deviation),
+        interval=partial(t_limits, mean, error, n - 1),
+        n=np.full(len(pairs), n),
+        zeros=zeros,
+        ties=np.zeros_like(zeros),
+        details={"df": float(n - 1)},
+    )
+
+
+def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
+    return _unpaired(pairs, options, pooled=True)
+
+
+def welch_test(pairs: Pairs, options: Options) -> Outcome:
+    return _unpaired(pairs, options, pooled=False)
+
+
+def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
+    count = (~np.isnan(pairs.values)).sum(axis=0)
+    mean = np.nanmean(pairs.values, axis=0)
+    centred = pairs.values - mean
+    largest = np.nanmax(np.abs(pairs.values), axis=0)
+    constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
+    squares = np.where(constant, 0.0, np.nansum(centred**2, axis=0))
+    i, j = pairs.first, pairs.second
+    n, m = count[i], count[j]
+    difference = pairs.differences_of(mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = squares / (count - 1)
+        if pooled:
+            df = n + m - 2.0
+            common = (squares[i] + squares[j]) / df
+            error = np.sqrt(common * (1 / n + 1 / m))
+        else:
+            a, b = variance[i] / n, variance[j] / m
+            # By shares, as the squares of variances may be too large or too small for a float.
+            share = a / (a + b)
+            df = np.nan_to_num(1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1)), nan=1.0)
+            common = (variance[i] + variance[j]) / 2
+            error = np.sqrt(a + b)
+    t = ratio(difference, error)
+    none = np.zeros_like(n)
+    return Outcome(
+        statistic=t,
+        pvalue=p_of(t, error, df, options.alternative),
+        effect=ratio(difference, np.sqrt(common)),
+        interval=partial(t_limits, difference, error, df),
+        n=n + m,
+        zeros=none,
+        ties=none,
+        details={"df": df},
+    )
+
+
+EXACT_WORK = 2**22
+"""Half-sums over all pairs, up to which all assignments are enumerated."""
+
+MOST_EXACT = 48
+"""Differences above which the enumeration is refused."""
+
+MOST_SUBSET_TOPICS = 16
+"""Topics of which all subsets are taken for the interval, at most."""
+
+SUBSETS = 2**26
+"""Means of subsets over all pairs, up to which all are taken: a few seconds."""
+
+
+def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
+    means, deviations, zeros = [], [], []
+    for block in pairs.blocks():
+        differences = block.differences()
+        means.append(differences.mean(axis=1))
+        deviations.append(spread(differences, means[-1], block.rounding))
+        zeros.append((differences == 0).sum(axis=1))
+    mean, none = np.concatenate(means), np.concatenate(zeros)
+    exact = exact_wanted(pairs, none, options)
+    if exact:
+        pvalue = enumerated(pairs, options)
+        details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
+        n = pairs.topics
+        all_subsets = n <= MOST_SUBSET_TOPICS and len(pairs) * 2**n <= SUBSETS
+        if not all_subsets:
+            details |= {"interval resamples": options.resamples, "interval seed": options.seed}
+    else:
+        all_subsets = False
+        signs = random_signs(options.resamples, pairs.topics, options.seed)
+        pvalue = monte_carlo(count_extreme(pairs, signs, options), options.resamples)
+        details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
+    return Outcome(
+        statistic=mean,
+        pvalue=pvalue,
+        effect=ratio(mean, np.concatenate(deviations)),
+        interval=partial(subset_limits, pairs, options, all_subsets),
+        n=np.full(len(pairs), pairs.topics),
+        zeros=none,
+        ties=np.zeros_like(none),
+        details=details,
+    )
+
+
+def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
+    most = int((pairs.topics - zeros).max(initial=0))
+    if options.exact:
+        if most > MOST_EXACT:
+            raise PolicyError(
+                f"{most} topics are too many for the exact randomisation test, which takes up to"
+                f" {MOST_EXACT}; give a number of resamples instead"
+            )
+        return True
+    feasible = most <= MOST_EXACT and len(pairs) * 2 ** ((most + 1) // 2) <= EXACT_WORK
+    return options.exact is None and feasible
+
+
+def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> Indices:
+    """Count the assignments with a difference at least as extreme as the observed one, by pair."""
+    integers, _ = as_integers(pairs.values, 2 * pairs.topics)
+    # The sum of a pair's signed differences is the difference of two systems' signed sums.
+    sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
+    observed = integers.sum(axis=0)
+    # Equal in truth, but not as floats, are sums that differ by less than the rounding of terms.
+    slack = 2.0 * pairs.topics
+
+    def count(block: Pairs) -> Indices:
+        found = sums[block.first]
+        found -= sums[block.second]
+        return count_reaching(found, block.of_systems(observed), options.alternative, slack=slack)
+
+    return np.concatenate(in_threads(count, list(pairs.blocks(len(signs), 2**17)), options.jobs))
+
+
+def enumerated(pairs: Pairs, options: Options) -> Floats:
+    """Return exact p-values over all assignments, by meeting in the middle.
+
+    The signed sums of each half of the topics are enumerated; sorted, they tell how many pairs of
+    half-sums reach the observed sum.
+    """
+    out = []
+    half = (pairs.topics + 1) // 2
+    for block in pairs.blocks(4 * 2**half, 4 * BLOCK):
+        differences = block.differences()
+        # Topics without difference take no part: move them to the end, and leave them out.
+        order = np.argsort(differences == 0, axis=1, kind="stable")
+        most = int((differences != 0).sum(axis=1).max(initial=0))
+        packed = np.take_along_axis(differences, order, axis=1)[:, : max(1, most)]
+        integers, _ = as_integers(packed, packed.shape[1])
+        out.append(_two_halves(integers, options.alternative))
+    return np.concatenate(out)
+
+
+def _two_halves(integers: Floats, alternative: str) -> Floats:
+    n = integers.shape[1]
+    left, right = (_signed_sums(part) for part in (integers[:, : n // 2], integers[:, n // 2 :]))
+    left.sort(axis=1)
+    right.sort(axis=1)
+    total = integers.sum(axis=1)
+    slack = float(n)
+    if alternative == "less":
+        total = -total
+    least = np.abs(total) if alternative == "two-sided" else total
+    at_least = _pairs_reaching(left, right, least - slack)
+    assignments = float(left.shape[1]) * right.shape[1]
+    if alternative == "two-sided":
+        # The sums are symmetric around zero; both tails overlap only where all counts.
+        reached = np.where(least - slack <= 0, assignments, 2 * at_least)
+        return np.asarray(np.minimum(1.0, reached / assignments))
+    return np.asarray(at_least / assignments)
+
+
+def _signed_sums(integers: Floats) -> Floats:
+    """Return all signed sums of each row, shape (rows, 2^columns)."""
+    sums = np.zeros((len(integers), 1))
+    for column in integers.T:
+        sums = np.hstack([sums - column[:, None], sums + column[:, None]])
+    return sums
+
+
+def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
+    """Count, by row, pairs of a left and a right number with a sum of at least `least`."""
+    size = left.shape[1]
+    # In one stable order of both, a number on the right stands behind those that it suffices for.
+    order = np.argsort(np.hstack([least[:, None] - left, right]), axis=1, kind="stable")
+    position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
+    too_small = position.sum(axis=1) - size * (size - 1) / 2
+    return np.asarray(float(size) * right.shape[1] - too_small)
+
+
+def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level) -> Limits:
+    """Return limits of the shift that the test does not reject.
+
+    Turning the signs of a subset of topics makes the sum of shifted differences at least as large
+    exactly when the mean of the subset is at most the shift. So the lower limit of a one-sided test
+    is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
+    it does when the mean of the other topics is at most the shift; so the lower of both means
+    counts for the lower limit, and the higher one for the upper limit. Either `everything`, all
+    subsets, is taken, or those that the test drew.
+    """
+    n = pairs.topics
+    low, high = nothing_known(len(pairs))
+    turned = _all_subsets(n) if everything else _drawn_subsets(n, options)
+    # Of all subsets one is the observed arrangement, which is none of those drawn.
+    number = len(turned) - everything
+    size = turned.sum(axis=1)
+    rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    rank = np.broadcast_to(rank, (len(pairs),))
+    # No topic turned, or in a two-sided test all: as extreme as can be, whatever the shift.
+    proper = (size > 0) & (size < n) if options.two_sided else size > 0
+    rank = rank - int((~proper).sum()) + everything
+    turned, size = turned[proper], size[proper]
+    if not (rank >= 1).any():
+        return low, high
+    integers, unit = as_integers(pairs.values, 2 * n)
+    sums = np.ascontiguousarray((turned @ integers).T)
+    rounding = pairs.rounding
+    for part, block in pairs.slices(len(size)):
+        inside = sums[block.first] - sums[block.second]
+        below = above = inside / size
+        if options.two_sided:
+            whole = block.of_systems(integers.sum(axis=0))[:, None]
+            outside = (whole - inside) / (n - size)
+            below, above = np.minimum(below, outside), np.maximum(above, outside)
+        ends = rank[part] - 1, len(size) - rank[part]
+        for limits, means, end in zip((low, high), (below, above), ends, strict=True):
+            limit = order_statistics(means.copy(), end[:, None])[:, 0] * unit
+            # A limit that is 0 in truth does not leave 0 out.
+            limit[np.abs(limit) <= rounding[part]] = 0.0
+            limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
+    return low, high
+
+
+def _all_subsets(n: int) -> Floats:
+    number = np.arange(2**n, dtype=np.int64)[:, None]
+    return ((number >> np.arange(n)) & 1).astype(np.float64)
+
+
+def _drawn_subsets(n: int, options: Options) -> Floats:
+    return (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)

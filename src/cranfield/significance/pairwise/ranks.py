@@ -1,0 +1,576 @@
+"""Tests on signs or ranks.
+
+The interval of the signed rank test is between two Walsh averages, of which n differences have
+n (n + 1) / 2, and that of the rank sum test between two of the n m differences of single scores.
+Ascending lists make these sums ascend along the rows and columns of a table. Squares of s by s
+cells of such a table are bounded by two of their corners, which leaves few squares that the k-th
+smallest can be in: with s near the cube root of n, some 4 n^(4/3) sums are looked at, not n^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.errors import PolicyError
+from cranfield.significance.differences import (
+    BLOCK,
+    Level,
+    Limits,
+    Outcome,
+    Pairs,
+    away,
+    coded,
+    joined,
+    mid_ranks,
+    nothing_known,
+    of_tail,
+)
+from cranfield.significance.registry import Options
+
+NEAR = 1e-7
+"""Chances that differ by less, relatively, are equal but for rounding."""
+
+
+def binomial_pvalues(
+    wins: Indices, losses: Indices, alternative: str = "two-sided", expected: float = 0.5
+) -> Floats:
+    """Return the chance of counts as extreme, if each is a win with an expected chance.
+
+    Two-sided, the chances of all counts that are no more probable than the one found are summed.
+    Without wins and losses it is 1.
+    """
+    wins, losses = (np.asarray(one, dtype=np.int64) for one in (wins, losses))
+    n = wins + losses
+    if alternative == "greater":
+        found = bdtr(losses, n, 1 - expected)
+    elif alternative == "less":
+        found = bdtr(wins, n, expected)
+    elif expected == 0.5:
+        found = 2 * bdtr(np.minimum(wins, losses), n, 0.5)
+    else:
+        above = wins > n * expected
+        low = _both_tails(np.where(above, losses, wins), n, np.where(above, 1 - expected, expected))
+        found = np.where(wins == n * expected, 1.0, low)
+    return np.asarray(np.where(n > 0, np.minimum(1.0, found), 1.0))
+
+
+def _both_tails(count: Indices, n: Indices, chance: Floats) -> Floats:
+    """Return P(at most a count, which is below its mean, or as improbable above the mean)."""
+
+    def log_chance(k: Indices) -> Floats:
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return np.asarray(ways + xlogy(k, chance) + xlog1py(n - k, -chance))
+
+    most = log_chance(count) + NEAR
+    # Above the mean chances fall: the first one that is small enough, by bisection.
+    low, high = np.ceil(n * chance).astype(np.int64), n + 1
+    for _ in range(int(np.max(n, initial=1)).bit_length() + 1):
+        middle = (low + high) // 2
+        going = low < high
+        small = log_chance(np.minimum(middle, n)) <= most
+        low, high = np.where(going & ~small, middle + 1, low), np.where(going & small, middle, high)
+    return np.asarray(bdtr(count, n, chance) + np.where(high > n, 0.0, bdtrc(high - 1, n, chance)))
+
+
+def cells(n: int) -> int:
+    """Return how many numbers :func:`kth_sum` holds at a time, by row, for lists of n numbers."""
+    side = _side(n)
+    return (n // side + 1) ** 2 + 8 * n
+
+
+def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
+    """Return the k-th smallest sum of a number on the left and one on the right, by row.
+
+    It is one of the sums, to the last bit. Rows ascend; shorter ones end in infinities. k counts
+    from 0, for all rows or by row, and is below the number of finite sums. In a triangle the right
+    number stands at the place of the left one or behind it; both lists then are the same.
+    """
+    if not len(left):
+        return np.empty(0)
+    table = _Table.of(left, right, triangle=triangle)
+    wanted = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(left),))
+    low, high = table.bounds(wanted)
+    start, below = table.count(low, or_equal=True)
+    end, _ = table.count(high, or_equal=False)
+    # No sum in between where both bounds are the same.
+    end = np.maximum(start, end)
+    inside = (end - start).sum(axis=1)
+    rank = wanted - below
+    out = np.where(rank < 0, low, high)
+    open_ = np.flatnonzero((rank >= 0) & (rank < inside))
+    # The bound on what is between is linear in the rows; most have less than half of it.
+    for part in row_slices(open_.size, int(inside[open_].max(initial=0)), BLOCK):
+        some = open_[part]
+        out[some] = table.between(some, start[some], end[some], rank[some])
+    return out
+
+
+def _side(n: int) -> int:
+    return max(1, int(np.rint(np.cbrt(n))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Sums that ascend along rows and columns: of row a and column c, left[a] + right[c + shift a].
+
+    Both lists are padded with infinities, so that squares of `side` are whole. With `shift` 1
+    columns count from the diagonal, so that a triangle becomes a table too.
+    """
+
+    left: Floats
+    right: Floats
+    shift: int
+    side: int
+    columns: int
+
+    @classmethod
+    def of(cls, left: Floats, right: Floats, *, triangle: bool) -> _Table:
+        side = _side(left.shape[1])
+        whole = [-(-part.shape[1] // side) * side for part in (left, right)]
+        long = whole[1] + (whole[0] if triangle else 0)
+        padded = [
+            np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.inf)
+            for part, width in ((left, whole[0]), (right, long))
+        ]
+        return cls(padded[0], padded[1], int(triangle), side, whole[1])
+
+    def bounds(self, k: Indices) -> tuple[Floats, Floats]:
+        """Return a lower and an upper bound of the k-th smallest sum, which are sums themselves."""
+        # Of q squares the largest sums are at most u: then q side^2 sums are. Likewise from below.
+        square = k // self.side**2
+        starts = np.arange(0, self.left.shape[1], self.side)[:, None]
+        columns = np.arange(0, self.columns, self.side)
+        found = []
+        for corner in (0, self.side - 1):
+            a, c = starts + corner, columns + corner
+            sums = (self.left[:, a] + self.right[:, c + self.shift * a]).reshape(len(k), -1)
+            sums.partition(np.unique(square), axis=1)
+            found.append(sums[np.arange(len(k)), square])
+        return found[0], found[1]
+
+    def count(self, bound: Floats, *, or_equal: bool) -> tuple[Indices, Indices]:
+        """Count the sums below a bound in each row of each table, and in all of it."""
+        rows, n = self.left.shape
+        place = self.right.shape[1] * np.arange(rows)[:, None] + self.shift * np.arange(n)
+        found = np.zeros((rows, n), dtype=np.intp)
+        flat = self.right.ravel()
+        step = 1 << (self.columns.bit_length() - 1)
+        while step:
+            # Bisection of all rows at once: is the sum at the end of the next step still below?
+            ahead = found + (step - 1)
+            inside = ahead < self.columns
+            sums = self.left + flat.take(place + np.minimum(ahead, self.columns - 1))
+            below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
+            below &= inside
+            found += step * below
+            step >>= 1
+        return found, found.sum(axis=1)
+
+    def between(self, which: Indices, start: Indices, end: Indices, rank: Indices) -> Floats:
+        """Return the sum of a rank among those in columns from `start` to `end`, by table."""
+        counts = end - start
+        totals = counts.sum(axis=1)
+        row = np.repeat(np.arange(counts.size), counts.ravel())
+        first = np.cumsum(counts.ravel()) - counts.ravel()
+        number = np.arange(row.size)
+        column = number - first[row] + start.ravel()[row]
+        table, a = row // counts.shape[1], row % counts.shape[1]
+        sums = np.full((len(which), int(totals.max())), np.inf)
+        offset = np.cumsum(totals) - totals
+        sums[table, number - offset[table]] = (
+            self.left[which[table], a] + self.right[which[table], column + self.shift * a]
+        )
+        sums.sort(axis=1)
+        return np.asarray(sums[np.arange(len(which)), rank])
+
+
+SLACK = 1 + 1e-12
+"""(1 - level) / 2 is not quite alpha / 2, as floats."""
+
+MOST_EXACT = 500
+"""Above it the exact distribution on request is refused: nothing would be gained."""
+
+
+def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
+    if options.exact and pairs.topics > MOST_EXACT:
+        raise PolicyError(f"the exact signed rank test takes at most {MOST_EXACT} topics")
+    return joined([_block(block, options) for block in pairs.blocks()])
+
+
+def _block(pairs: Pairs, options: Options) -> Outcome:
+    signed = _SignedRanks.of(pairs.differences(), pairs.rounding, options)
+    n, plus, total = signed.n, signed.plus, signed.total
+    pvalue = np.ones(len(pairs))
+    exact = signed.exact
+    pvalue[~exact] = signed.normal(options.alternative)[~exact]
+    if exact.any():
+        pvalue[exact] = signed.enumerated(options.alternative)
+    return Outcome(
+        statistic=plus / 2,
+        pvalue=np.where(n > 0, pvalue, 1.0),
+        effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
+        interval=partial(walsh_limits, pairs, options),
+        n=n,
+        zeros=pairs.topics - n,
+        ties=_tied(signed.ranks, pairs.topics),
+        details={"exact pairs": int(exact.sum())},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _SignedRanks:
+    """Differences that are not 0 by the rank of their size.
+
+    `ranks` are twice the mid-ranks, which are integers, from the smallest difference to the
+    largest; `plus` is the sum of those above 0, out of a `total`, `ties` is as for
+    :func:`mid_ranks`. Whether the distribution is `exact` is by pair.
+    """
+
+    ranks: Floats
+    plus: Floats
+    n: Indices
+    ties: Floats
+    exact: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, differences: Floats, rounding: Floats, options: Options) -> _SignedRanks:
+        zero = differences == 0
+        n = (~zero).sum(axis=1)
+        sizes = np.where(zero, np.inf, np.abs(differences))
+        order = np.argsort(sizes, axis=1)
+        ranks, ties = mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        won = np.take_along_axis(differences, order, axis=1) > 0
+        exact = n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
+        return cls(ranks, (ranks * won).sum(axis=1), n, ties, exact)
+
+    @property
+    def total(self) -> Floats:
+        return self.n * (self.n + 1.0)
+
+    @property
+    def deviation(self) -> Floats:
+        """Standard deviation of the sum of ranks above 0, where their signs are random."""
+        squared = self.n * (self.n + 1.0) * (2 * self.n + 1.0) / 24 - self.ties / 48
+        return np.asarray(np.sqrt(squared))
+
+    def normal(self, alternative: str) -> Floats:
+        """Return p-values by the normal distribution."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
+        return of_tail(ndtr(-away(z, alternative)), alternative)
+
+    def enumerated(self, alternative: str) -> Floats:
+        """Return the exact p-values, of the pairs that have one."""
+        at_most, which = self._distributions()
+        doubled, total = (one[self.exact].astype(np.intp) for one in (self.plus, self.total))
+        low, high = at_most[which, doubled], at_most[which, total - doubled]
+        # The distribution is symmetric, so the upper tail is the lower one of the other side.
+        if alternative == "two-sided":
+            return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
+        return np.asarray(high if alternative == "greater" else low)
+
+    def largest_rejected(self, tail: Floats) -> Indices:
+        """Return twice the largest sum of ranks that a tail rejects; below 0 if it rejects none."""
+        found = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
+        if self.exact.any():
+            at_most, which = self._distributions()
+            most = tail[self.exact, None] * SLACK
+            exact = []
+            for part in row_slices(which.size, at_most.shape[1], BLOCK):
+                chances = at_most[which[part]]
+                inside = np.where(chances <= most[part], chances, -1.0).max(axis=1, keepdims=True)
+                # The first sum of those as probable: the others cannot be reached.
+                exact.append(np.where(inside[:, 0] < 0, -1, (chances < inside).sum(axis=1)))
+            found[self.exact] = np.concatenate(exact)
+        return np.where(self.n > 0, found, -1)
+
+    def _distributions(self) -> tuple[Floats, Indices]:
+        """Pairs with the same ranks share one null distribution: return them, and whose they are.
+
+        Their shape is (distributions, sums of twice the ranks), and holds the chances of at most
+        such a sum.
+        """
+        ranks = self.ranks[self.exact].astype(np.int32)
+        patterns, which = np.unique(ranks, axis=0, return_inverse=True)
+        return sums_at_most(patterns), which.ravel()
+
+
+def _tied(ranks: Floats, topics: int) -> Indices:
+    """Count the differences that share their rank with another."""
+    same = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
+    shared = np.zeros((len(ranks), topics), dtype=bool)
+    shared[:, 1:] |= same
+    shared[:, :-1] |= same
+    return np.asarray(shared.sum(axis=1))
+
+
+def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
+    """Return P(sum of a random half of the integers <= s), each in or out by a fair coin.
+
+    From shape (patterns, n) to shape (patterns, largest sum + 1).
+    """
+    largest = int(patterns.sum(axis=1).max(initial=0))
+    out = np.empty((len(patterns), largest + 1))
+    for rows in row_slices(len(patterns), largest + 1, BLOCK):
+        part = patterns[rows]
+        chances = np.zeros((len(part), 2 * largest + 1))
+        # The left half stays zero: what a sum that cannot be reached from below is read from.
+        chances[:, largest] = 1.0
+        columns = np.arange(largest, 2 * largest + 1)
+        for numbers in part.T:
+            shifted = columns - numbers[:, None]
+            chances[:, largest:] = (
+                chances[:, largest:] + np.take_along_axis(chances, shifted, axis=1)
+            ) / 2
+        out[rows] = np.minimum(1.0, np.cumsum(chances[:, largest:], axis=1))
+    return out
+
+
+def walsh_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+    """Return limits of the pseudo-median: the Walsh averages that the test does not reject.
+
+    They are of the differences that are not 0, which the test leaves out, and by the distribution
+    of the same ranks, so that they leave out 0 exactly where the test rejects.
+    """
+    low, high = nothing_known(len(pairs))
+    tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
+    for part, block in pairs.slices(cells(pairs.topics)):
+        differences = block.differences()
+        signed = _SignedRanks.of(differences, block.rounding, options)
+        rejected = signed.largest_rejected(tails[part])
+        some = np.flatnonzero(rejected >= 0)
+        rank, known, rounding = rejected[some], differences[some], block.rounding[some]
+        sums = signed.plus[some], signed.total[some] - signed.plus[some]
+        for limits, sign, sum_beyond in zip((low, high), (1, -1), sums[::-1], strict=True):
+            ordered = np.sort(np.where(known == 0, np.inf, sign * known), axis=1)
+            found = kth_sum(ordered, ordered, rank // 2, triangle=True) / 2
+            # An average is 0 by rounding only, and ties of ranks leave 0 itself on either side.
+            beyond = np.where(
+                sum_beyond <= rank, np.maximum(found, rounding), np.minimum(found, 0.0)
+            )
+            limits[part.start + some] = sign * beyond + 0.0
+    # Where half of all ranks are tied at 0, both limits may be 0 but for that.
+    return np.where(high < 0, np.minimum(low, high), low), np.where(
+        low > 0, np.maximum(low, high), high
+    )
+
+
+def sign_test(pairs: Pairs, options: Options) -> Outcome:
+    return joined([_sign_block(block, options) for block in pairs.blocks()])
+
+
+def _sign_block(pairs: Pairs, options: Options) -> Outcome:
+    differences = _beyond(pairs, options)
+    wins = (differences > 0).sum(axis=1)
+    losses = (differences < 0).sum(axis=1)
+    n = wins + losses
+    return Outcome(
+        statistic=wins.astype(np.float64),
+        pvalue=binomial_pvalues(wins, losses, options.alternative),
+        effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
+        interval=partial(median_limits, pairs, options),
+        n=n,
+        zeros=pairs.topics - n,
+        ties=np.zeros_like(n),
+    )
+
+
+def _beyond(pairs: Pairs, options: Options) -> Floats:
+    """Return the differences, those up to the threshold as 0."""
+    differences = pairs.differences()
+    differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
+    return differences
+
+
+def median_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
+    """Return the order statistics that the sign test does not reject, of what is not 0."""
+    low, high = nothing_known(len(pairs))
+    tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
+    for part, block in pairs.slices():
+        # Differences take far more memory than the scores they come from: they are not kept.
+        differences = _beyond(block, options)
+        n = (differences != 0).sum(axis=1)
+        sizes, which = np.unique(n, return_inverse=True)
+        at_most = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
+        # The most losses that are rejected: so many differences are below the limit.
+        rank = (at_most[which.ravel()] <= tails[part, None] * SLACK).sum(axis=1) - 1
+        some = (rank >= 0) & (n > 0)
+        ordered = np.sort(np.where(differences == 0, np.inf, differences), axis=1)
+        ends = np.stack([rank, n - 1 - rank], axis=1)[some]
+        low[part][some], high[part][some] = np.take_along_axis(ordered[some], ends, axis=1).T
+    return low, high
+
+
+Integers = NDArray[np.integer]
+
+MOST_EXACT_RANK_SUM = 200
+"""Scores of both systems together, above which the exact distribution is refused."""
+
+
+def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
+    counts = (~np.isnan(pairs.values)).sum(axis=0)
+    n, m = counts[pairs.first], counts[pairs.second]
+    codes = coded(pairs.values)
+    u, cubes, shared = _counted(pairs, codes)
+    if options.exact:
+        pvalue = _exact(pairs, codes, u, options.alternative)
+    else:
+        pvalue = _normal(u, n, m, cubes - (n + m), options.alternative)
+    return Outcome(
+        statistic=u,
+        pvalue=pvalue,
+        effect=2 * u / (n * m) - 1,
+        interval=partial(shift_limits, pairs),
+        n=n + m,
+        zeros=np.zeros_like(n),
+        ties=shared.astype(np.intp),
+        details={"exact": bool(options.exact)},
+    )
+
+
+def _counted(pairs: Pairs, codes: Indices) -> tuple[Floats, Floats, Floats]:
+    """Compare the ranks of each pair's scores.
+
+    Returns U of the first system; the sum of t^3 over the groups of t equal scores of both
+    together; and the number of scores of both together that are not alone.
+
+    One system's scores are counted in a table of all scores; there each of the others looks up what
+    it needs. A table of all systems at once would have a column for each score of the experiment.
+    """
+    size = int(codes.max(initial=0)) + 2
+    # One more score than there are, the last, stands for those that are missing.
+    scores = np.where(codes < 0, size - 1, codes).T.copy()
+    ordered = np.sort(scores, axis=1)
+    again = np.zeros(ordered.shape, dtype=bool)
+    again[:, 1:] = np.diff(ordered, axis=1) == 0
+    once_each = np.where(again, size - 1, ordered)
+    tied = bool((np.bincount(scores.ravel(), minlength=size)[:-1] > 1).any())
+    number = len(scores)
+    wins, mixed, met = np.empty((number, number)), *np.zeros((2, number, number))
+    for system in range(number):
+        held = np.bincount(scores[system], minlength=size).astype(np.float64)
+        held[-1] = 0.0
+        below = np.cumsum(held) - held / 2
+        below[-1] = 0.0
+        wins[:, system] = below[scores].sum(axis=1)
+        if tied:
+            mixed[:, system] = (held**2)[scores].sum(axis=1)
+            met[:, system] = (held == 1)[once_each].sum(axis=1)
+    i, j = pairs.first, pairs.second
+    # With itself, a system has the sum of its own cubes, and of its own lone scores.
+    cubes, alone = np.diag(mixed), np.diag(met)
+    counts = (codes >= 0).sum(axis=0)
+    if not tied:
+        cubes = alone = counts
+    shared = counts[i] + counts[j] - (alone[i] + alone[j] - met[i, j] - met[j, i])
+    return wins[i, j], cubes[i] + cubes[j] + 3 * (mixed[i, j] + mixed[j, i]), shared
+
+
+def _normal(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
+    total = (n + m).astype(np.float64)
+    variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
+    far = away(u - n * m / 2, alternative) - 0.5
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(variance > 0, far / np.sqrt(variance), -np.inf)
+    return of_tail(ndtr(-z), alternative)
+
+
+def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
+    """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
+    if 2 * pairs.topics > MOST_EXACT_RANK_SUM:
+        raise PolicyError(
+            f"the exact rank sum test takes at most {MOST_EXACT_RANK_SUM} scores a pair"
+        )
+    n = (codes >= 0).sum(axis=0)[pairs.first]
+    scores = np.where(codes < 0, np.inf, codes).T
+    parts = []
+    for block in pairs.blocks(2 * pairs.topics):
+        both = np.sort(np.hstack([scores[block.first], scores[block.second]]), axis=1)
+        parts.append(mid_ranks(both, np.full(len(block), 0.5))[0].astype(np.int32))
+    rank_sum = np.rint(2 * u).astype(np.intp) + n * (n + 1)
+    # Ranks of missing scores are 0, and last.
+    shapes = np.column_stack([n, np.concatenate(parts), rank_sum])
+    cases, which = np.unique(shapes, axis=0, return_inverse=True)
+    low, high = np.empty(len(cases)), np.empty(len(cases))
+    begins = np.flatnonzero(np.r_[True, (np.diff(cases[:, :-1], axis=0) != 0).any(axis=1)])
+    for start, stop in zip(begins, [*begins[1:], len(cases)], strict=True):
+        ranks = cases[start, 1:-1]
+        tails = RankSums(ranks[ranks > 0], int(cases[start, 0]))
+        for case in range(start, stop):
+            low[case], high[case] = tails(int(cases[case, -1]))
+    low, high = low[which.ravel()], high[which.ravel()]
+    if alternative == "two-sided":
+        return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
+    return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
+
+
+def shift_limits(pairs: Pairs, level: Level) -> Limits:
+    """Return limits of the shift: the differences between single scores that are not rejected."""
+    low, high = nothing_known(len(pairs))
+    values = pairs.values
+    counts = (~np.isnan(values)).sum(axis=0)
+    # Missing scores last, on both sides: sums with them are above all others.
+    up, down = (np.sort(np.nan_to_num(one, nan=np.inf), axis=0).T for one in (values, -values))
+    n, m = counts[pairs.first], counts[pairs.second]
+    spread = np.sqrt(n * m * (n + m + 1) / 12)
+    rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
+    for part, block in pairs.slices(cells(pairs.topics)):
+        some = np.flatnonzero(rank[part] >= 0)
+        i, j, k = block.first[some], block.second[some], rank[part][some]
+        low[part.start + some] = kth_sum(up[i], down[j], k)
+        high[part.start + some] = 0.0 - kth_sum(down[i], up[j], k)
+    return low, high
+
+
+class RankSums:
+    """Tails of the sum of n ranks that are drawn without replacement.
+
+    The lower and the upper half of the ranks are looked at on their own, and meet in the middle:
+    how many ways there are to draw k of a half with a sum s. Twice the ranks are integers, with
+    ties too. Ways are counted, by floats: they add up without cancelling, and so keep their digits
+    even far out in a tail. `ranks` are twice the ranks, ascending.
+    """
+
+    def __init__(self, ranks: Integers, n: int) -> None:
+        half = ranks.size // 2
+        # Less their least rank, the upper half has sums as small as the lower one.
+        self.base = int(ranks[half])
+        ways = comb(ranks.size, n)
+        below, above = (_ways(part, n) for part in (ranks[:half], ranks[half:] - self.base))
+        # As many are drawn of both halves together as there should be.
+        k = np.arange(n + 1)
+        some = (k < len(below)) & (n - k < len(above))
+        self.k = k[some]
+        self.above = n - self.k
+        self.ways = below[self.k] / ways
+        self.at_most = np.cumsum(above, axis=1)
+        self.at_least = np.cumsum(above[:, ::-1], axis=1)[:, ::-1]
+
+    def __call__(self, total: int) -> tuple[float, float]:
+        """Return P(sum <= total) and P(sum >= total); `total` is twice a rank sum."""
+        width = self.at_most.shape[1]
+        left = total - self.base * self.above[:, None] - np.arange(self.ways.shape[1])
+        reachable = np.clip(left, 0, width - 1)
+        low = np.where(left >= 0, self.at_most[self.above[:, None], reachable], 0.0)
+        high = np.where(left < width, self.at_least[self.above[:, None], reachable], 0.0)
+        return float((self.ways * low).sum()), float((self.ways * high).sum())
+
+
+def _ways(ranks: Integers, most: int) -> Floats:
+    """Count the ways to draw k of the ranks, up to `most`, with a sum s; shape (k, s)."""
+    ways = np.zeros((min(most, ranks.size) + 1, int(ranks.sum()) + 1))
+    ways[0, 0] = 1.0
+    reached = 0
+    for drawn, rank in enumerate(ranks.tolist()):
+        rows = min(drawn + 1, len(ways) - 1)
+        # Of as many as were drawn so far, none has a sum beyond what was reached.
+        ways[1 : rows + 1, rank : rank + reached + 1] += ways[:rows, : reached + 1]
+        reached += rank
+    return ways

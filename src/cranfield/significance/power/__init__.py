@@ -1,1 +1,0 @@
-"""What a number of topics buys."""

@@ -1,0 +1,244 @@
+"""What a number of topics buys: the power of a test, the width of an interval."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.significance.registry import ALTERNATIVES
+
+MODELS = ("anova-1", "anova-2")
+"""Models of all systems, by their names as tests."""
+
+
+def power_t(
+    topics: ArrayLike,
+    *,
+    difference: float,
+    variance: float,
+    alpha: float = 0.05,
+    alternative: str = "two-sided",
+) -> Floats:
+    r"""Compute the power of the paired t-test.
+
+    .. math:: P(|T| > t_{\alpha/2}(n-1)), \quad T \sim t(n - 1; \lambda),
+        \quad \lambda = \sqrt{n}\, \frac{D}{\sigma_t}, \quad \sigma_t^2 = 2 \sigma^2
+
+    Source: Sakai (2016), Topic set size design. A two-sided test counts both tails.
+
+    Parameters
+    ----------
+    topics
+        Number of topics n, 2 or more; any shape.
+    difference
+        True difference D of the means, above 0, in the direction of the alternative.
+    variance
+        Variance of a score, above 0, apart from what is due to topics: see :func:`variance`. If
+        the variance of the differences is known, it is half of that.
+    alpha
+        Significance level, below one half for a one-sided test.
+    alternative
+        `two-sided`, or `greater` or `less`, which have the same power.
+
+    Returns
+    -------
+    array
+        Power, in the shape of `topics`.
+
+    Raises
+    ------
+    PolicyError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> power_t([25, 50, 100], difference=0.05, variance=0.01).round(4).tolist()
+    [0.3964, 0.6882, 0.9383]
+    """
+    check_choice("alternative", alternative, ALTERNATIVES)
+    n = _checked(topics, alpha, difference=difference, variance=variance)
+    # Beyond what floats can hold, every difference is found.
+    with np.errstate(over="ignore"):
+        half = n * difference**2 / (4 * variance)
+    return t_power(half, n - 1, alpha, alternative)
+
+
+def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
+    """Compute the power of a test by Student's t with half its squared noncentrality."""
+    if alternative == "two-sided":
+        return _tail(1.0, df, half, alpha)
+    if alpha >= 0.5:
+        raise PolicyError(f"alpha of a one-sided test must be below 0.5, not {alpha:g}")
+    # What both tails share, and what tells them apart.
+    return np.asarray(
+        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd=True)) / 2
+    )
+
+
+def power_anova(
+    topics: ArrayLike,
+    *,
+    systems: int,
+    difference: float,
+    variance: float,
+    model: str = "anova-2",
+    alpha: float = 0.05,
+    epsilon: float = 1.0,
+) -> Floats:
+    r"""Compute the power of the analysis of variance to find that systems differ at all.
+
+    It is the power of the F-test, which says that not all systems are equal, and not which differ:
+    finding that the best one is better than the worst takes more topics, by whatever test of pairs.
+    The power is the least over all true means with difference D between the best and the worst
+    system: all others are in the middle.
+
+    .. math:: P(F > F_\alpha(m-1, \phi)), \quad F \sim F(m-1, \phi; \lambda),
+        \quad \lambda = \frac{n D^2}{2 \sigma^2}
+
+    with error degrees of freedom phi of m(n - 1) in the one-way and (m - 1)(n - 1) in the two-way
+    design. Source: Sakai (2016), Topic set size design; Sakai (2018).
+
+    In the two-way design it assumes that the differences of all pairs of systems vary alike
+    (sphericity). Where they do not, an F of that size proves less, and `epsilon` says how far they
+    are from it: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
+    the approximation of Muller and Barton (1989) with epsilon known. It is of the corrected test,
+    and of means whose differences vary as others do on average.
+
+    Parameters
+    ----------
+    topics
+        Number of topics n, 2 or more; any shape.
+    systems
+        Number of systems m, 2 or more.
+    difference
+        True difference D between the best and the worst mean, above 0.
+    variance
+        Variance of a score that the model leaves over, above 0: see :func:`variance`.
+    model
+        `anova-1` or `anova-2`.
+    alpha
+        Significance level.
+    epsilon
+        From 1 / (m - 1) to 1, which is sphericity, and the default: see the line under the table of
+        a comparison, or `comparison.anova.sphericity`; of `anova-2` only.
+
+    Returns
+    -------
+    array
+        Power, in the shape of `topics`. For two systems in the two-way design it is that of
+        :func:`power_t`.
+
+    Raises
+    ------
+    PolicyError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> power_anova([25, 50, 100], systems=10, difference=0.05, variance=0.01).round(4).tolist()
+    [0.1734, 0.3464, 0.6783]
+    >>> power_anova(50, systems=10, difference=0.05, variance=0.01, epsilon=0.4).round(4).item()
+    0.2117
+    """
+    check_choice("model", model, MODELS)
+    if systems < 2:
+        raise PolicyError(f"a comparison needs two systems or more, not {systems}")
+    if not 1 / (systems - 1) <= epsilon <= 1:
+        raise PolicyError(
+            f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
+            f" {epsilon:g}"
+        )
+    if model == "anova-1" and epsilon != 1:
+        raise PolicyError("epsilon is of the two-way design: model='anova-1' has none")
+    n = _checked(topics, alpha, difference=difference, variance=variance)
+    error = (n - 1) * (systems if model == "anova-1" else systems - 1)
+    with np.errstate(over="ignore"):
+        half = n * difference**2 / (4 * variance)
+    return _tail(epsilon * (systems - 1.0), epsilon * error, epsilon * half, alpha)
+
+
+def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -> Floats:
+    r"""Compute the expected width of the confidence interval of the difference of two systems.
+
+    .. math:: 2\, t_{\alpha/2}(n-1)\, \frac{E[s]}{\sqrt{n}}, \quad E[s] = \sigma_t
+        \sqrt{\frac{2}{n-1}} \frac{\Gamma(n/2)}{\Gamma((n-1)/2)}, \quad \sigma_t^2 = 2 \sigma^2
+
+    Source: Sakai (2016), Topic set size design.
+
+    Parameters
+    ----------
+    topics
+        Number of topics n, 2 or more; any shape.
+    variance
+        As for :func:`power_t`.
+    alpha
+        1 minus the confidence level.
+
+    Returns
+    -------
+    array
+        Width, in the shape of `topics`, in the unit of the scores.
+
+    Raises
+    ------
+    PolicyError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> expected_width([25, 50, 100], variance=0.01).round(4).tolist()
+    [0.1155, 0.08, 0.056]
+    """
+    n = _checked(topics, alpha, variance=variance)
+    bias = poch((n - 1) / 2, 0.5) * np.sqrt(2 / (n - 1))
+    return np.asarray(2 * stdtrit(n - 1, 1 - alpha / 2) * bias * np.sqrt(2 * variance / n))
+
+
+def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool = False) -> Floats:
+    r"""Compute the probability that a noncentral F exceeds the critical value of the central one.
+
+    A noncentral F is a Poisson mixture of central ones. With x such that I_x(a/2, b/2) = 1 - alpha,
+
+    .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2))
+
+    The sum over j + 1/2 instead of j is the difference between the two tails of a noncentral t
+    whose square is F. SciPy's ncfdtr and nctdtr return NaN where they underflow (1.17), and are
+    off by up to 0.009 in older versions (1.13).
+
+    Degrees of freedom a and b are `first` and `second`; h is `half` the noncentrality.
+    """
+    # Beyond it nothing changes, but the weights lose digits.
+    half = np.minimum(half, 1e8)[..., None]
+    # Weights are within some standard deviations of h; the terms are smooth, so that where they
+    # are many, some of them evenly spaced do.
+    step = np.maximum(1.0, np.floor(np.sqrt(half) / 25))
+    j = np.floor(half) + step * np.arange(-600, 601)
+    counts = np.maximum(j, 0.0) + (0.5 if odd else 0.0)
+    weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
+    weights[j < 0] = 0.0
+    # Their sum is known, which does away with the spacing and with errors of the logarithms.
+    total = weights.sum(axis=-1, keepdims=True)
+    # Without an effect both tails are the same: their difference has no weight at all.
+    weights *= (erf(np.sqrt(half)) if odd else 1.0) / np.where(total > 0, total, 1.0)
+    b = np.asarray(second)[..., None] / 2
+    x = betaincinv(first / 2, b, 1 - alpha)
+    return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))
+
+
+def _checked(topics: ArrayLike, alpha: float, **options: float) -> Floats:
+    n = np.asarray(topics, dtype=np.float64)
+    if not (n >= 2).all() or np.isinf(n).any():
+        raise PolicyError("the number of topics must be 2 or more")
+    check_share("alpha", alpha)
+    check_positive(**options)
+    return n
+
+
+def check_positive(**options: float) -> None:
+    """Refuse options, named in the message, that are not positive numbers."""
+    for name, value in options.items():
+        if not (np.isfinite(value) and value > 0):
+            raise PolicyError(f"{name} must be a number above 0, not {value:g}")

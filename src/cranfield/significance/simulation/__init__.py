@@ -1,1 +1,0 @@
-"""Scores of topics that were never judged: populations whose true means are known."""

@@ -1,1 +1,0 @@
-"""Tests of two systems or more."""

@@ -1,0 +1,546 @@
+"""Topic set size design: how many topics an experiment needs to find pairs of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import (
+    CranfieldError,
+    PolicyError,
+    check_choice,
+    check_several,
+    check_share,
+    check_whole,
+)
+from cranfield.base.parallel import in_threads
+from cranfield.base.streams import stream
+from cranfield.base.text import counted
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.differences import all_pairs
+from cranfield.significance.models.anova import one_way, two_way
+from cranfield.significance.power_and_width import (
+    MODELS,
+    check_positive,
+    expected_width,
+    power_anova,
+    power_t,
+)
+from cranfield.significance.registry import MOST_RESAMPLES
+from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
+
+DESIGNS = ("t", "anova-1", "anova-2", "interval")
+"""What topics can be needed for."""
+
+MOST_TOPICS = 10_000_000
+"""No design with more topics is looked for."""
+
+
+@dataclass(frozen=True)
+class TopicsNeeded:
+    """The smallest number of topics that meets a requirement.
+
+    Attributes
+    ----------
+    design
+        `t`, `anova-1`, `anova-2` or `interval`.
+    topics
+        Number of topics.
+    achieved
+        The power with so many topics; for `interval` the expected width.
+    power, width
+        What was required: the power, or the width; the other is None.
+    difference
+        The smallest difference that has to be found; None for `interval`.
+    variance
+        Variance of a score that the design assumes.
+    systems
+        Number of systems.
+    alpha
+        Significance level; the confidence level is 1 - alpha.
+    alternative
+        Of the t-test.
+    epsilon
+        How far differences of systems are from varying alike, which is 1; of `anova-2`.
+    """
+
+    design: str
+    topics: int
+    achieved: float
+    power: float | None
+    width: float | None
+    difference: float | None
+    variance: float
+    systems: int
+    alpha: float
+    alternative: str
+    epsilon: float = 1.0
+
+    def __str__(self) -> str:
+        options = f"variance of a score {self.variance:.4g}, alpha {self.alpha:g}"
+        if self.design == "interval":
+            return (
+                f"{counted(self.topics, 'topic')}: the {1 - self.alpha:.4g} confidence interval of"
+                f" the difference of two systems has an expected width of {self.achieved:.4f},"
+                f" at most {self.width:g}\n{options}"
+            )
+        if self.design == "t":
+            side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
+            name, what = f"paired t-test{side}", f"a difference of {self.difference:g}"
+        else:
+            way = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
+            name = f"{way} ANOVA of {counted(self.systems, 'system')}"
+            if self.design == "anova-2" and self.systems > 2:
+                alike = self.epsilon == 1
+                options += ", sphericity assumed" if alike else f", epsilon {self.epsilon:g}"
+            what = f"that not all are equal, if best and worst differ by {self.difference:g},"
+        return (
+            f"{counted(self.topics, 'topic')}: {name} finds {what} with power"
+            f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
+        )
+
+
+def topics_needed(
+    design: str = "anova-2",
+    *,
+    variance: float,
+    difference: float | None = None,
+    width: float | None = None,
+    systems: int = 2,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    alternative: str = "two-sided",
+    epsilon: float = 1.0,
+) -> TopicsNeeded:
+    """Find the smallest number of topics that reaches a power, or a width of the interval.
+
+    Source: Sakai (2016), Topic set size design; Sakai (2018).
+
+    Parameters
+    ----------
+    design
+        `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
+        variance, which finds that not all systems are equal, not which of them differ; `interval`:
+        confidence interval of the difference of two systems.
+    variance
+        Variance of a score, above 0: see :func:`variance`.
+    difference
+        Smallest difference that has to be found, above 0; of the analyses of variance that between
+        the best and the worst system. Not for `interval`.
+    width
+        Largest expected width, above 0; for `interval` only.
+    systems
+        Number of systems; 2 but for the analyses of variance.
+    alpha
+        Significance level; the confidence level is 1 - alpha.
+    power
+        Required power, between 0 and 1; it means nothing for `interval`.
+    alternative
+        Of `t`.
+    epsilon
+        Of `anova-2`, as for :func:`power_anova`: by default differences of all pairs of systems are
+        taken to vary alike (sphericity), which those of real systems do not.
+
+    Returns
+    -------
+    TopicsNeeded
+        With 2 topics at least.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown design, or an option that is missing, out of its range or not of the design.
+    CranfieldError
+        When more than ten million topics would be needed.
+
+    Examples
+    --------
+    >>> print(topics_needed("t", difference=0.05, variance=0.01))
+    65 topics: paired t-test finds a difference of 0.05 with power 0.8016, at least 0.8
+    variance of a score 0.01, alpha 0.05
+    >>> topics_needed("interval", width=0.05, variance=0.01).topics
+    125
+    """
+    check_choice("design", design, DESIGNS)
+    by_width = design == "interval"
+    goal, other = (width, difference) if by_width else (difference, width)
+    names = ("width", "difference") if by_width else ("difference", "width")
+    if goal is None or other is not None:
+        raise PolicyError(f"design {design!r} needs {names[0]}, and no {names[1]}")
+    if design in {"t", "interval"} and systems != 2:
+        raise PolicyError(f"design {design!r} is for two systems, not {systems}")
+    if design != "t" and alternative != "two-sided":
+        raise PolicyError(f"design {design!r} is two-sided")
+    if design != "anova-2" and epsilon != 1:
+        raise PolicyError(f"epsilon is of design 'anova-2', not of {design!r}")
+    check_share("power", power)
+
+    shared = {"variance": variance, "alpha": alpha}
+    of_design: dict[str, Callable[..., Floats]] = {
+        "interval": partial(expected_width, **shared),
+        "t": partial(power_t, difference=goal, alternative=alternative, **shared),
+    }
+    by_anova = partial(
+        power_anova, systems=systems, difference=goal, model=design, epsilon=epsilon, **shared
+    )
+
+    def reached(topics: int) -> float:
+        return float(of_design.get(design, by_anova)(topics))
+
+    check_positive(**{names[0]: goal})
+    enough = (lambda n: reached(n) <= goal) if by_width else (lambda n: reached(n) >= power)
+    topics = smallest(enough)
+    return TopicsNeeded(
+        design=design,
+        topics=topics,
+        achieved=reached(topics),
+        power=None if by_width else power,
+        width=width,
+        difference=difference,
+        variance=variance,
+        systems=systems,
+        alpha=alpha,
+        alternative=alternative,
+        epsilon=float(epsilon),
+    )
+
+
+def smallest(enough: Callable[[int], bool], most: int = MOST_TOPICS) -> int:
+    """Find the first number from 2 on that is enough, when all larger ones are too."""
+    low, high = 1, 2
+    while not enough(high):
+        if high > most:
+            raise CranfieldError(f"more than {most:,} topics would be needed")
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> float:
+    r"""Estimate the variance of a score from existing scores, as topic set size design needs it.
+
+    .. math:: V_{E1} = \frac{\sum_{ts} (x_{ts} - \bar{x}_{\cdot s})^2}{m(n - 1)}, \quad
+        V_{E2} = \frac{\sum_{ts} (x_{ts} - \bar{x}_{t\cdot} - \bar{x}_{\cdot s}
+        + \bar{x}_{\cdot\cdot})^2}{(m - 1)(n - 1)}
+
+    Source: Sakai (2016), Topic set size design; Sakai (2018).
+
+    Parameters
+    ----------
+    scores
+        Scores, or several, whose variances are pooled with their degrees of freedom as weights.
+    model
+        `anova-1`: the variance within systems, which contains the differences between topics and
+        so asks for more topics; NaN is left out. `anova-2`: the variance apart from topics and
+        systems; every system needs a score for every topic.
+
+    Returns
+    -------
+    float
+        In squared units of the scores.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown model, or something that is not scores.
+    CranfieldError
+        For scores that are too few, by shard, infinite or missing.
+
+    Examples
+    --------
+    >>> some = Scores([[0.1, 0.3], [0.2, 0.8]], topics=["q1", "q2"], systems=["a", "b"])
+    >>> round(variance(some), 4), round(variance(some, model="anova-1"), 4)
+    (0.04, 0.065)
+    """
+    check_several("scores", scores)
+    check_choice("model", model, MODELS)
+    several = [scores] if isinstance(scores, Scores) else list(scores)
+    if not several:
+        raise CranfieldError("a variance needs scores")
+    # Scores beyond what floats can square have an infinite variance.
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [_residual(one, model) for one in several]
+    return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
+
+
+def _residual(scores: Scores, model: str) -> tuple[float, float]:
+    """Return mean square and degrees of freedom of the error."""
+    if not isinstance(scores, Scores):
+        raise PolicyError(f"a variance is estimated from Scores, not {type(scores).__name__}")
+    values = scores.finite().flat("the variance of scores by shard is no matter of topics alone")
+    if model == "anova-1":
+        values = values[:, ~np.isnan(values).all(axis=0)]
+        if (~np.isnan(values)).sum() <= values.shape[1]:
+            raise CranfieldError("a variance needs a system with two scores at least")
+        table, _ = one_way(values)
+        return table.ms_error, table.df_error
+    if np.isnan(values).any():
+        place = scores.cell(np.argwhere(np.isnan(values))[0])
+        raise CranfieldError(f"{place} has no score; model='anova-1' can do without it")
+    if min(values.shape) < 2:
+        raise CranfieldError(
+            f"model 'anova-2' needs two topics and two systems at least, not {values.shape[0]}"
+            f" and {values.shape[1]}"
+        )
+    table, _ = two_way(values)
+    return table.ms_error, table.df_error
+
+
+MOST_PILOT_TOPICS = 10_000
+"""No larger data sets are simulated to find how many topics are needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairPower:
+    """How often pairs of systems that differ are found, by number of topics.
+
+    Attributes
+    ----------
+    test, correction
+        Names.
+    topics
+        Numbers of topics, rising.
+    average
+        Share of the truly different pairs that are found in the right direction, on average; this
+        and the next three have shape (numbers of topics,).
+    any_pair, every_pair
+        Share of data sets in which one such pair is found at least, and in which all are.
+    errors
+        Share of data sets in which a pair is found that does not differ, or in the wrong direction.
+    found
+        Share by pair, shape (numbers of topics, pairs): of the data sets in which it differs.
+    systems, first, second
+        Names of systems, and the indices of those of each pair.
+    difference
+        The true difference that was asked for; None where systems have the means of the pilot.
+    sets, resamples, seed, alpha, power
+        Number of data sets for each number of topics; samples of tests that need them; options.
+    """
+
+    test: str
+    correction: str
+    topics: tuple[int, ...]
+    average: Floats
+    any_pair: Floats
+    every_pair: Floats
+    errors: Floats
+    found: Floats
+    systems: tuple[str, ...]
+    first: Indices
+    second: Indices
+    difference: float | None
+    sets: int
+    resamples: int
+    seed: int
+    alpha: float
+    power: float
+
+    @property
+    def needed(self) -> int | None:
+        """The smallest number of those topics whose average reaches the power; None if none does.
+
+        That is 0.8 where no other power was asked for.
+        """
+        enough = np.flatnonzero(self.average >= self.power)
+        return self.topics[enough[0]] if enough.size else None
+
+    def __str__(self) -> str:
+        what = "the pilot's means" if self.difference is None else f"difference {self.difference:g}"
+        lines = [
+            f"{self.test}, {self.correction}: {counted(len(self.systems), 'system')}, {what};"
+            f" {counted(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}",
+            "topics  average  any pair  every pair  errors",
+        ]
+        columns = (self.topics, self.average, self.any_pair, self.every_pair, self.errors)
+        lines += [
+            f"{n:6d}  {mean:7.3f}  {some:8.3f}  {every:10.3f}  {wrong:6.3f}"
+            for n, mean, some, every, wrong in zip(*columns, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def power_pairs(
+    pilot: Any,
+    *,
+    topics: int | Sequence[int] | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    test: str | None = None,
+    correction: str | None = None,
+    alpha: float = 0.05,
+    sets: int = 1000,
+    resamples: int = 999,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> PairPower:
+    """Estimate how often a test with its correction finds the pairs that differ.
+
+    Data sets are simulated from a population like the pilot's: with the spreads, the shapes and the
+    correlations of its systems. With a `difference` D all systems have one true mean, but for one
+    that is better by D: the pairs that it is in are to be found. Systems take turns to be that one.
+    Scores are moved by a constant for it, so that spreads and correlations stay as they are; a few
+    may lie beyond their bounds.
+    Without it all systems have the means of the pilot, and all pairs that differ are to be found;
+    these means lie farther apart than true ones, so that such power is too high for a plan.
+
+    The error of a simulated share is sqrt(p (1 - p) / sets) at most, 0.016 for 1,000 data sets. It
+    assumes that the pilot is like what is planned; see :func:`fit_simulator` for the rest.
+
+    Parameters
+    ----------
+    pilot
+        Scores as :func:`compare` takes them, which :func:`fit_simulator` is given; or a population:
+        a :class:`Simulator`, or real scores as :class:`Resampled`.
+    topics
+        Numbers of topics, 2 or more. By default the smallest is looked for whose `average` reaches
+        the `power`; the result has all that were tried, and :attr:`PairPower.needed`.
+    difference
+        True difference D, above 0, in the unit of the scores.
+    power
+        Required average power, between 0 and 1, where topics are looked for.
+    test, correction, alpha, resamples
+        As for :func:`compare`.
+    sets
+        Data sets for each number of topics.
+    seed, jobs
+        Random numbers; threads, which never change a result.
+
+    Returns
+    -------
+    PairPower
+        By number of topics.
+
+    Raises
+    ------
+    PolicyError
+        For an option out of its range.
+    CranfieldError
+        When the pilot cannot be simulated, when more than 10,000 topics would be needed, or when no
+        two systems differ.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> pilot = cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> asked = dict(test="anova-2", correction="tukey", difference=0.05)
+    >>> print(power_pairs(pilot, topics=[25, 50], sets=50, **asked))
+    anova-2, tukey: 5 systems, difference 0.05; 50 data sets, alpha 0.05, seed 0
+    topics  average  any pair  every pair  errors
+        25    0.245     0.520       0.060   0.080
+        50    0.570     0.840       0.260   0.080
+    """
+    for name, value in (("sets", sets), ("resamples", resamples)):
+        check_whole(name, value, 1, MOST_RESAMPLES)
+    check_whole("the seed", seed, 0)
+    check_share("alpha", alpha)
+    check_share("power", power)
+    if difference is not None:
+        check_positive(difference=difference)
+    asked = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
+    for number in asked:
+        check_whole("the number of topics", number, 2, MOST_PILOT_TOPICS)
+    if isinstance(pilot, (Simulator, Resampled)):
+        population: Simulator | Resampled = pilot
+    else:
+        population = fit_simulator(pilot)
+    options = {"test": test, "correction": correction, "alpha": alpha, "resamples": resamples}
+    simulate = partial(_one, population, difference, seed, options)
+    tried: dict[int, tuple[Said, ...]] = {}
+
+    def average(number: int) -> float:
+        tried[number] = tuple(in_threads(partial(simulate, number), range(sets), jobs))
+        right, differs, _ = _counted(tried[number])
+        if not differs.any():
+            raise CranfieldError("no two systems differ in their true means")
+        return float(right.sum() / differs.sum())
+
+    if asked:
+        for number in sorted(set(asked)):
+            average(number)
+    else:
+        smallest(lambda number: average(number) >= power, MOST_PILOT_TOPICS)
+    numbers = tuple(sorted(tried))
+    pairs = all_pairs(population.means[None, :])
+    every = [_counted(tried[number]) for number in numbers]
+    with np.errstate(invalid="ignore"):
+        found = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
+    said = tried[numbers[0]][0]
+    return PairPower(
+        test=said.test,
+        correction=said.correction,
+        topics=numbers,
+        average=np.array([right.sum() / differs.sum() for right, differs, _ in every]),
+        any_pair=np.array([right.any(axis=1).mean() for right, _, _ in every]),
+        every_pair=np.array([(right == differs).all(axis=1).mean() for right, differs, _ in every]),
+        errors=np.array([wrong.mean() for _, _, wrong in every]),
+        found=np.array(found),
+        systems=_names(population),
+        first=pairs.first,
+        second=pairs.second,
+        difference=difference,
+        sets=sets,
+        resamples=resamples,
+        seed=seed,
+        alpha=alpha,
+        power=power,
+    )
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a test said of one data set: pairs found rightly, those that differ, any wrong one."""
+
+    test: str
+    correction: str
+    right: Bools
+    differs: Bools
+    wrong: bool
+
+
+def _one(
+    population: Simulator | Resampled,
+    difference: float | None,
+    seed: int,
+    options: dict[str, Any],
+    topics: int,
+    at: int,
+) -> Said:
+    """Simulate one data set and test it; of more topics it begins with the same ones."""
+    values, means = population.draw(topics, seed, at), population.means.copy()
+    if difference is not None:
+        # Moved by constants: other ways to move a mean would change what differences vary.
+        equal = np.full(means.size, means.mean())
+        equal[at % means.size] += difference
+        values += equal - means
+        means = equal
+    names = _names(population)
+    scores = Scores(values, tuple(map(str, range(topics))), names)
+    found = compare(scores, seed=int(stream(seed, at, 1).integers(2**31)), jobs=1, **options)
+    true = all_pairs(values).differences_of(means)
+    significant = found.is_significant()
+    right = significant & (true != 0) & (np.sign(true) == np.sign(found.difference))
+    return Said(found.test, found.correction, right, true != 0, bool((significant & ~right).any()))
+
+
+def _counted(said: tuple[Said, ...]) -> tuple[Bools, Bools, Bools]:
+    """Put data sets one under the other."""
+    return (
+        np.stack([one.right for one in said]),
+        np.stack([one.differs for one in said]),
+        np.array([one.wrong for one in said]),
+    )
+
+
+def _names(population: Simulator | Resampled) -> tuple[str, ...]:
+    if isinstance(population, Simulator):
+        return population.systems
+    return tuple(str(k + 1) for k in range(population.means.size))

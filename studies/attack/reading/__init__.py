@@ -1,1 +1,0 @@
-"""Hostile input of readers, with what a plain reading of the documentation makes of it."""

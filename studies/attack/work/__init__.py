@@ -1,1 +1,0 @@
-"""What kinds of attack share."""

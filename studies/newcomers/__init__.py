@@ -1,1 +1,0 @@
-"""What newcomers write: mistakes, inputs and tasks, and what the program answers."""

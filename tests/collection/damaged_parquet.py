@@ -1,0 +1,154 @@
+"""Runs in Parquet whose bytes are changed: read right, or refused in one line, and nothing else.
+
+Whole files are written by two libraries. What is read of a changed file has to be what pyarrow
+reads of it, or what the whole file holds; where pyarrow refuses a file, other values are a finding
+if the pages have checksums. A finding is also any other exception, and anything printed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from cranfield import CranfieldError, read_run
+
+PATIENCE = 5
+"""Seconds."""
+
+ROWS = 60
+NAMES = ["topic", "doc", "score"]
+
+Rows = set[tuple[str, str, float]]
+
+
+class Outcome(NamedTuple):
+    """A changed file, and what reading it gave."""
+
+    case: str
+    verdict: str
+    reason: str = ""
+
+
+def files(draw: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Make the whole files."""
+    plain = pl.DataFrame(
+        {
+            "topic": [f"q{number // 10}" for number in range(ROWS)],
+            "doc": [f"d{draw.randrange(999)}-{number}" for number in range(ROWS)],
+            "score": [draw.random() for _ in range(ROWS)],
+            "tag": ["a"] * ROWS,
+        }
+    )
+    nested = plain.with_columns(
+        pl.col("tag").cast(pl.Categorical),
+        extra=pl.Series([[number, None] for number in range(ROWS)]),
+        pair=pl.struct("topic", "score"),
+        yes=pl.Series([None if number % 3 else True for number in range(ROWS)]),
+    )
+    for table in (plain, nested):
+        for compression in ("uncompressed", "snappy", "zstd", "lz4", "gzip", "brotli"):
+            out = io.BytesIO()
+            table.write_parquet(out, compression=compression)
+            yield f"polars, {compression}", out.getvalue()
+        ways: list[dict[str, Any]] = [
+            {"compression": "none"},
+            {"data_page_version": "2.0", "compression": "zstd"},
+            {"use_dictionary": False},
+            {"write_page_checksum": True},
+            {"write_page_checksum": True, "data_page_version": "2.0"},
+            {"row_group_size": 13, "data_page_size": 64, "write_page_index": True},
+        ]
+        for way in ways:
+            out = io.BytesIO()
+            pq.write_table(table.to_arrow(), out, **way)
+            yield f"pyarrow, {way}", out.getvalue()
+
+
+def changed(draw: random.Random, whole: bytes) -> tuple[str, bytes]:
+    """Cut, cut out, repeat, or write other bytes to the footer, the pages, or anywhere."""
+    data = bytearray(whole)
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    places = {
+        "footer": (footer, len(data) - 8),
+        "pages": (4, footer),
+        "anywhere": (0, len(data)),
+        "length of the footer": (len(data) - 8, len(data) - 4),
+    }
+    change = draw.choice(["cut", "cut out", "twice", *places, "footer", "pages"])
+    start = draw.randrange(len(data))
+    end = min(len(data), start + draw.randrange(1, 40))
+    if change == "cut":
+        del data[start:]
+    elif change == "cut out":
+        del data[start:end]
+    elif change == "twice":
+        data[start:start] = data[start:end]
+    else:
+        for _ in range(draw.choice((1, 1, 1, 2, 5))):
+            place = draw.randrange(*places[change])
+            flipped = data[place] ^ 1 << draw.randrange(8)
+            data[place] = draw.choice((flipped, 0, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+    return change, bytes(data)
+
+
+def rows_by_pyarrow(data: bytes) -> Rows | None:
+    """Read a file with checksums compared; None if that cannot be done."""
+    try:
+        table = pq.read_table(io.BytesIO(data), page_checksum_verification=True, columns=NAMES)
+        columns = [table.column(name).to_pylist() for name in NAMES]
+    except Exception:
+        return None
+    return set(zip(*columns, strict=True))
+
+
+def attack(seed: int, cases: int) -> Iterator[Outcome]:
+    """Yield what reading changed files gives."""
+    draw = random.Random(seed)
+    kinds = [(kind, data, rows_by_pyarrow(data)) for kind, data in files(draw)]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as printed:
+        path = Path(folder) / "a.parquet"
+        for _ in range(cases):
+            kind, whole, rows = draw.choice(kinds)
+            change, data = changed(draw, whole)
+            path.write_bytes(data)
+            stderr = os.dup(2)
+            os.dup2(printed.fileno(), 2)
+            try:
+                outcome = outcome_of(f"{kind}: {change}", path, data, rows, "checksum" in kind)
+            finally:
+                os.dup2(stderr, 2)
+                os.close(stderr)
+            if os.fstat(printed.fileno()).st_size:
+                yield Outcome(outcome.case, "finding", "prints to standard error")
+                printed.truncate(0)
+            yield outcome
+
+
+def outcome_of(case: str, path: Path, data: bytes, whole: Rows | None, checksums: bool) -> Outcome:
+    """Read a changed file."""
+    start = time.monotonic()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = read_run(path)
+    except CranfieldError as error:
+        line = str(error)
+        clear = line.isprintable() and len(line) < 1000 and time.monotonic() - start < PATIENCE
+        return Outcome(case, "refused" if clear else "finding", "" if clear else ascii(line[:200]))
+    except BaseException as error:  # noqa: BLE001 (a panic of Rust is no Exception)
+        return Outcome(case, "finding", f"{type(error).__name__}: {ascii(str(error))[:200]}")
+    rows = set(run.to_polars().select(NAMES).rows())
+    expected = rows_by_pyarrow(data)
+    if rows in (whole, expected) or (expected is None and not checksums):
+        return Outcome(case, "right")
+    return Outcome(case, "finding", "other rows are read without an error")

@@ -1,0 +1,140 @@
+"""Values that an argument cannot have are refused by its name; other errors arrive unchanged."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+
+RUN = {"q": {"a": 1.0, "b": 2.0}, "r": {"a": 2.0}}
+QRELS = {"q": {"a": 1}, "r": {"a": 1}}
+UNTYPED: Any = cf
+"""cranfield as Any, since the type checker would reject these calls."""
+
+
+def scores() -> cf.Scores:
+    return cf.evaluate({"x": RUN, "y": RUN}, QRELS, ["AP"])["AP"]
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value"),
+    [
+        (lambda: UNTYPED.evaluate(RUN, QRELS, "AP", ties="foo"), "ties", "foo"),
+        (lambda: UNTYPED.evaluate(RUN, QRELS, "AP", depth=0), "depth", "0"),
+        (lambda: UNTYPED.evaluate(RUN, QRELS, "AP", depth=True), "depth", "True"),
+        (lambda: UNTYPED.evaluate(RUN, QRELS, "P@-1"), "cutoff", "-1"),
+        (lambda: UNTYPED.evaluate(RUN, QRELS, "AP(rel=True)"), "rel", "True"),
+        (lambda: UNTYPED.compare(scores(), resamples=True), "resamples", "True"),
+        (lambda: UNTYPED.compare(scores(), alpha="x"), "alpha", "x"),
+        (lambda: UNTYPED.compare(scores(), test="tt"), "test", "tt"),
+        (lambda: UNTYPED.assess.pool(RUN, True), "depth", "True"),
+        (lambda: UNTYPED.assess.pool(RUN, -1), "depth", "-1"),
+    ],
+)
+def test_impossible_values(call: Callable[[], object], name: str, value: str) -> None:
+    with pytest.raises(cf.CranfieldError) as caught:
+        call()
+    assert isinstance(caught.value, ValueError)
+    assert name in str(caught.value) and value in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_other_types_and_arguments() -> None:
+    with pytest.raises(TypeError, match="alhpa"):
+        UNTYPED.compare(scores(), alhpa=0.1)
+    with pytest.raises(TypeError, match="measures"):
+        UNTYPED.evaluate(RUN, QRELS)
+
+
+def test_errors_of_own_functions_and_generators() -> None:
+    def progress(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    def measures() -> Iterator[str]:
+        yield "AP"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        cf.evaluate(RUN, QRELS, "AP", progress=progress)
+    with pytest.raises(ZeroDivisionError):
+        UNTYPED.evaluate(RUN, QRELS, measures())
+
+
+ROOMS = ("online", "campaign", "assess", "significance", "scales", "meta", "collection", "tabular")
+
+
+def alternatives(annotation: str) -> list[str]:
+    """The types of an annotation, apart where `|` stands outside brackets."""
+    inner = annotation.removeprefix("Annotated[").removeprefix("typing.Annotated[")
+    out, depth = [""], 0
+    for letter in inner:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            break
+        if letter == "|" and depth == 0:
+            out.append("")
+        else:
+            out[-1] += letter
+    return [one.strip() for one in out]
+
+
+SINGLE = ("str", "int", "float", "Any", "Given", "PathName")
+"""Types of a single value: a parameter that also takes one refuses text as that."""
+
+
+def takes_several(annotation: str) -> bool:
+    types = alternatives(annotation)
+    listed = [one for one in types if one.startswith(("Sequence[", "Iterable[", "Collection["))]
+    return bool(listed) and not {*SINGLE} & {*types}
+
+
+def functions() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Public functions, and public methods of public classes."""
+    for room in (cf, *(getattr(cf, name) for name in ROOMS)):
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isfunction(thing):
+                yield f"{room.__name__}.{name}", thing
+            elif inspect.isclass(thing) and not issubclass(thing, BaseException):
+                for inside, method in vars(thing).items():
+                    plain = getattr(method, "__func__", method)
+                    if not inside.startswith("_") and inspect.isfunction(plain):
+                        yield f"{room.__name__}.{name}.{inside}", plain
+
+
+SEVERAL = {
+    f"{name}({parameter.name})": (function, parameter.name)
+    for name, function in functions()
+    for parameter in inspect.signature(function).parameters.values()
+    if takes_several(str(parameter.annotation))
+}
+"""Parameters that take several values, none of which is a single text."""
+
+INSIDE = {
+    *("scores_by(measures)", "OnlineMeasure.rows(keys)", "OnlineMeasure.durations(keys)"),
+    *("text_table(head)", "text_table(rows)", "text_table(left)"),
+}
+"""Parameters that only the library itself fills: checked before these methods are called."""
+
+
+@pytest.mark.parametrize("name", [one for one in SEVERAL if not one.endswith((*INSIDE,))])
+def test_a_bare_string_where_several_are_expected(name: str) -> None:
+    function, parameter = SEVERAL[name]
+    needed = [
+        one.name
+        for one in inspect.signature(function).parameters.values()
+        if one.default is one.empty and one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
+    ]
+    arguments = dict.fromkeys(needed) | {parameter: "10"}
+    positional = [
+        arguments.pop(one.name)
+        for one in inspect.signature(function).parameters.values()
+        if one.kind is one.POSITIONAL_ONLY
+    ]
+    with pytest.raises(cf.PolicyError) as caught:
+        function(*positional, **arguments)
+    assert str(caught.value) == f"{parameter}: expected a list, got '10'; for one, ['10']"

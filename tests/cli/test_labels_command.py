@@ -124,7 +124,7 @@ REFUSED = [
     (["labels.csv", "--grades", "0..1"], "labels.csv:6: grade 2 is off the scale (0, 1)"),
     (["labels.csv", "--grades", "x"], "such as 0..3, not 'x'"),
     (["labels.csv", "-m", "gamma"], "measure of agreement 'gamma' is none of"),
-    (["labels.csv", "-m", "kappa"], "kappa is of two assessors"),
+    (["labels.csv", "-m", "kappa"], "kappa needs two assessors"),
     (["labels.csv", "--against", "eve"], "there is no assessor 'eve'"),
     (["labels.csv", "--confidence", "95"], "confidence must be a number between 0 and 1"),
     (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),

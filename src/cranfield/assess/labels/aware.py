@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa
-from cranfield.assess.agreement.tables import two_assessors
+from cranfield.assess.agreement.tables import of_joint
 from cranfield.assess.labels.consensus import majority
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, refuse_large
@@ -58,13 +58,10 @@ def of_gold(labels: Labels, gold: Any, kind: str) -> Floats:
         )
         found = np.divide(right, number, out=np.zeros(size), where=number > 0)
     else:
-        tables = two_assessors(
-            labels.level[rows],
-            truth[rows],
-            grades=np.arange(labels.grades.size),
-            topics=labels.worker[rows],
-            rows=size,
-        )
+        q = labels.grades.size
+        cells = (labels.worker[rows] * q + labels.level[rows]) * q + truth[rows]
+        joint = np.bincount(cells, minlength=size * q * q).reshape(size, q, q)
+        tables = of_joint(joint.astype(np.float64), np.arange(q, dtype=np.float64))
         found = np.maximum(np.nan_to_num(cohen_kappa(tables)), 0)
     if not found.any():
         raise CranfieldError(f"no assessor has a {kind} above 0 against the gold judgments")

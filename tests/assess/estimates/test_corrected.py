@@ -354,7 +354,7 @@ def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         corrected_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
     assert str(error.value).endswith(
-        "is no sum over documents, so that a sample of them would bias it; unit='topic' takes it"
+        "is not a sum over documents, so a sample of them would bias it; unit='topic' takes it"
     )
 
 
@@ -362,12 +362,12 @@ def test_no_sum_over_documents(measure: str) -> None:
     ("given", "options", "message"),
     [
         ({}, {"unit": "page"}, "unit 'page' is none of topic, document"),
-        ({}, {"lambda_": 2}, "lambda_ must lie from 0 to 1"),
+        ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
-        ({}, {"fixed_topics": True}, "topics are the sample, and not fixed"),
+        ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
         ({}, {}, "3 independent human labels are needed at least, and there are 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
-        ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "labels of one judge are used, and there are 2"),
+        ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
             {"unit": "document"},

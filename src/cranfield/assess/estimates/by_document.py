@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,11 @@ from cranfield.assess.estimates.means import (
     FEW,
     SAME,
     CorrectedMeans,
-    Drawn,
-    People,
+    HumanMean,
     dealt,
     satterthwaite,
+    sums_by,
+    with_intervals,
 )
 from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
@@ -30,16 +32,15 @@ def check_sum(measure: Measure) -> None:
     """Refuse a measure of which a sample of documents would give a biased estimate."""
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
-            f"{measure} is no sum over documents, so that a sample of them would bias it;"
+            f"{measure} is not a sum over documents, so a sample of them would bias it;"
             " unit='topic' takes it"
         )
 
 
 def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
-    """What a document of a grade at a rank adds to the score of its ranking.
+    """Return what a document of a grade at a rank adds to the score of its ranking.
 
-    The measure is asked: each pair of rank and grade is a ranking of its own, with nothing else
-    judged in it.
+    Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
     """
     deepest = int(rank.max(initial=1))
     pairs, place = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
@@ -69,13 +70,13 @@ def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floa
 class Both:
     """All documents of a pool, a sample of them judged by people.
 
-    pool: all documents; grades are those of the judge, and 0 where it gave none.
-    human: grades of people, by document of the pool; 0 where it was not sampled.
-    sampled: which documents people judged because they were in the sample.
-    chance: chance of a document to be in it; NaN where it was not sampled.
-    stratum: number of its stratum, of which a fixed number was sampled; -1 for a document that was
-        sampled by itself.
-    unlabelled: documents without a label of the judge.
+    pool: all documents, with the judge's grades; 0 where it gave none.
+    human: grades of people, by document of the pool; 0 for unsampled documents.
+    sampled: documents that people judged because they were in the sample.
+    chance: inclusion probability; NaN for unsampled documents.
+    stratum: number of the stratum, of which a fixed number was sampled; -1 for a document that was
+        sampled independently.
+    unlabelled: number of documents without a label of the judge.
     """
 
     pool: Qrels
@@ -87,12 +88,7 @@ class Both:
 
 
 def labels_of_both(panel: Panel) -> Both:
-    """Match documents, and tell how they were sampled from what the judgments say of it.
-
-    With a column `inclusion` these are the chances. With a column `stratum`, a fixed number of each
-    stratum was sampled, and grades below 0 mark what was not; without `inclusion`, all of the pool
-    is listed so. With neither, the sample is one of the judge's documents, a fixed number by topic.
-    """
+    """Match documents, and find how they were sampled; see :func:`corrected_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     both = (
@@ -144,10 +140,10 @@ def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The documents that were sampled.
+    """The sampled documents.
 
-    topic: of each, an index; in rising order.
-    chance: to be sampled.
+    topic: of each, an index; in ascending order.
+    chance: inclusion probabilities.
     stratum: of which a fixed number was sampled, or -1.
     """
 
@@ -158,21 +154,21 @@ class Sampled:
     def spread(self, worths: Floats) -> Floats:
         """Parts of the error of an estimated sum: their squares add up to its variance.
 
-        Documents that are sampled by themselves have (1 - pi) e^2 / pi^2; a stratum of N, with n
-        sampled, has N^2 (1 - n/N) s^2 / n. Shape (systems, sampled), as given.
+        Independently sampled documents have (1 - pi) e^2 / pi^2; a stratum of N, with n sampled,
+        has N^2 (1 - n/N) s^2 / n. Shape (systems, sampled).
         """
         alone = self.stratum < 0
         _, code, count = np.unique(self.stratum, return_inverse=True, return_counts=True)
         number = count[code].astype(np.float64)
         rest = np.sqrt(1 - self.chance)
-        # N is n / pi, the number that those sampled stand for.
+        # N is n / pi.
         within = rest * ratio(np.sqrt(ratio(number, number - 1)), self.chance)
-        mean = _sums(worths, code, count.size) / count
+        mean = sums_by(worths, code, count.size) / count
         centred = worths - np.where(alone, 0.0, mean[:, code])
         return np.asarray(centred * np.where(alone, rest / self.chance, within))
 
     def check(self, topics: tuple[str, ...]) -> None:
-        """Refuse a topic without a sample, and a stratum whose variance is not to be had."""
+        """Refuse a topic without a sample, and a stratum with one sampled document."""
         count = np.bincount(self.topic, minlength=len(topics))
         if not count.all():
             raise InputError(
@@ -190,7 +186,7 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Worths:
-    """What sampled documents are worth to each system, by people and by the judge.
+    """Contributions of sampled documents to the score of each system, by people and by the judge.
 
     people, judge: shape (systems, sampled); 0 where a system lacks the document.
     whole: scores by the judge's labels of all documents; shape (topics, systems).
@@ -204,7 +200,7 @@ class Worths:
 
 
 def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sampled]:
-    """Look at runs that are judged by the judge's labels, with the place of each in the pool."""
+    """Return the contributions in runs judged by the judge's labels, and the sample."""
     place = judged.column("place", str(measure))
     view = judged if measure.cutoff is None else judged.top(measure.cutoff)
     number = np.full(len(both.pool), -1)
@@ -220,12 +216,10 @@ def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths,
     rows = rows.where(both.sampled[document])
     document = place[rows.judgment]
     system = rows.cell // judged.shape[0]
-    found = []
-    for grade in (both.human[document], rows.grade):
-        table = np.zeros((judged.shape[1], at.size))
+    tables = np.zeros((2, judged.shape[1], at.size))
+    for table, grade in zip(tables, (both.human[document], rows.grade), strict=True):
         table[system, number[document]] = worth(measure, judged, rows.rank, grade)
-        found.append(table)
-    return Worths(found[0], found[1], measure.score(judged), certain), sample
+    return Worths(tables[0], tables[1], measure.score(judged), certain), sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +230,8 @@ class Documents:
     spread: parts of their errors, shape (systems, sampled); squares add up to variances.
     used: lambda; shape (topics, systems).
     alone: such parts for estimates by people alone.
-    certain: systems whose score is known, as people judged all their documents.
-    fixed: whether topics are all there are, or a sample themselves.
+    certain: systems whose documents are all judged by people.
+    fixed: whether topics are the population, or a sample themselves.
     """
 
     values: Floats
@@ -253,47 +247,49 @@ class Documents:
     alpha: float
 
     def means(self) -> CorrectedMeans:
-        return self._means(self.values, self.spread, self.used, self.alone, self.certain)
-
-    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
-        used = (self.used[:, one] + self.used[:, other]) / 2
-        values = self.values[:, one] - self.values[:, other]
-        # Of all pairs and documents only where it is looked at.
-        spread, alone = (
-            part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
-        )
-        return self._means(values, spread, used, alone, self.certain[one] & self.certain[other])
-
-    def _means(
-        self, values: Floats, spread: Floats, used: Floats, alone: Floats, certain: Bools
-    ) -> CorrectedMeans:
-        topics, many = values.shape
+        topics, many = self.values.shape
+        estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
         human = np.full(many, self.sample.topic.size)
-        estimate, lambda_ = values.mean(axis=0), used.mean(axis=0)
-        drawn = Drawn(human, self.items, self.alpha, self.folds, self.seed)
+        options: dict[str, Any] = {"alpha": self.alpha, "folds": self.folds, "seed": self.seed}
         if not self.fixed:
-            variance = values.var(axis=0, ddof=1) / topics
-            return drawn.means(estimate, variance, lambda_, np.full(many, topics - 1.0))
+            variance = self.values.var(axis=0, ddof=1) / topics
+            freedom = np.full(many, topics - 1.0)
+            return with_intervals(
+                estimate, variance, lambda_, freedom, human, self.items, **options
+            )
         # Few documents of a sample stand high in a ranking, and the variance rests on these: as
-        # many degrees of freedom as it has equal parts. A judge that is nearly always right is
-        # hardly ever seen to be wrong, and no variance is to be had from that; that of people alone
-        # is larger, and known.
-        scale = np.abs(alone).max(axis=1, initial=0.0)
+        # many degrees of freedom as it has equal parts. The errors of a judge that is nearly always
+        # right are hardly ever seen; the variance of people alone is larger, and known.
+        scale = np.abs(self.alone).max(axis=1, initial=0.0)
         parts, by_people = (
             np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
-            for part in (spread, alone)
+            for part in (self.spread, self.alone)
         )
         variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
         few = (freedom < FEW) | (variance == 0)
-        people = People(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
-        drawn = replace(drawn, complete=certain)
-        return drawn.means(estimate, variance, lambda_, freedom, people=people)
+        alone = HumanMean(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
+        options |= {"alone": alone, "complete": self.certain}
+        return with_intervals(estimate, variance, lambda_, freedom, human, self.items, **options)
+
+    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+        # The errors of all pairs and documents are only needed for fixed topics.
+        spread, alone = (
+            part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
+        )
+        return replace(
+            self,
+            values=self.values[:, one] - self.values[:, other],
+            spread=spread,
+            used=(self.used[:, one] + self.used[:, other]) / 2,
+            alone=alone,
+            certain=self.certain[one] & self.certain[other],
+        ).means()
 
 
 def estimated(
     worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Floats, Bools]:
-    r"""Correct the judge's scores of each topic by what people say of sampled documents.
+    r"""Correct the judge's scores of each topic by people's grades of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
 
@@ -305,28 +301,22 @@ def estimated(
     if lambda_ is not None:
         used = np.full((topics, systems), float(lambda_))
     elif topics < 2:
-        raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
+        raise PolicyError(
+            "lambda_ of a topic is learned from others, and there is one: pass lambda_"
+        )
     else:
-        # Topics are sampled each by itself, so that lambda does not depend on what it is used for.
+        # Topics are sampled independently: lambda does not depend on the topics it is used for.
         folds = dealt(folds, topics)
         fold = stream(seed).permutation(topics) % folds
         code = fold[sample.topic]
         top, below = (
-            (total := _sums(part, code, folds)).sum(axis=1, keepdims=True) - total
+            (total := sums_by(part, code, folds)).sum(axis=1, keepdims=True) - total
             for part in (first * second, second**2)
         )
         used = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
-        _sums(part / sample.chance, sample.topic, topics).T
+        sums_by(part / sample.chance, sample.topic, topics).T
         for part in (worths.people, worths.judge)
     )
     values = by_people + used * (worths.whole - by_judge)
     return values, first - used.T[:, sample.topic] * second, used, first, worths.certain
-
-
-def _sums(values: Floats, code: Ints, size: int) -> Floats:
-    """Sum each row by code; shape (rows, size)."""
-    rows = values.shape[0]
-    cell = (np.arange(rows)[:, None] * size + code).ravel()
-    total = np.bincount(cell, weights=values.ravel(), minlength=rows * size)
-    return np.asarray(total.reshape(rows, size), dtype=np.float64)

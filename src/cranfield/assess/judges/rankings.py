@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, panel_of
+from cranfield.assess.judges.reading import Panel, panel_of, with_highest_grade
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.text import counted, some_of
@@ -80,9 +80,7 @@ def by_all(
 
 
 def _values(judged: JudgedRuns, wanted: Sequence[Measure], highest: int, logs: bool) -> Floats:
-    # What depends on the highest grade takes that of the scale, whoever gave it or not.
-    judged = replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
-    scores = score(judged, wanted).values()
+    scores = score(with_highest_grade(judged, highest), wanted).values()
     tables = []
     for one in scores:
         table = -one.values if one.lower_is_better else one.values

@@ -19,6 +19,7 @@ from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
@@ -322,6 +323,11 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         )
     within = np.where(off, np.clip(labels.grades, scale.low, scale.high), labels.grades)
     return replace(judge, labels=replace(labels, grades=within), cut=judge.cut + int(off.sum()))
+
+
+def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
+    """Return judged runs of which measures take this highest grade, whether given or not."""
+    return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import cohen_kappa
 from cranfield.assess.agreement.tables import of_joint
+from cranfield.assess.judges.reading import with_highest_grade
 from cranfield.assess.labels.consensus import majority
 from cranfield.assess.labels.reading import gold_levels
 from cranfield.assess.labels.table import Labels, refuse_large
@@ -25,7 +26,6 @@ from cranfield.base.errors import (
 )
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
-from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
@@ -270,9 +270,10 @@ def by_assessor(
     topics, systems = judged.shape
     assessors = len(everyone) + 3 * draws
     refuse_large({"assessor": assessors, "topic": topics, "system": systems})
-    highest = int(labels.grades.max())
+    highest = max(0, int(labels.grades.max()))
     scored = {
-        name: _scores(one, measure, highest) for name, one in judged.annotations.aspects.items()
+        name: score(with_highest_grade(aspect, highest), [measure])[measure]
+        for name, aspect in judged.annotations.aspects.items()
     }
     place = {topic: k for k, topic in enumerate(judged.topics)}
     values = np.full((len(everyone), topics, systems), np.nan)
@@ -289,11 +290,6 @@ def by_assessor(
     )
     any_scores = next(iter(scored.values()))
     return ByAssessor(labels, any_scores, values, part, random)
-
-
-def _scores(judged: JudgedRuns, measure: Measure, highest: int) -> Scores:
-    judgments = replace(judged.judgments, max_grade=max(0, highest))
-    return score(replace(judged, judgments=judgments, views={}), [measure])[measure]
 
 
 def _of_worker(labels: Labels, worker: int) -> Qrels | None:

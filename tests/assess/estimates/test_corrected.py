@@ -354,7 +354,7 @@ def test_no_sum_over_documents(measure: str) -> None:
     with pytest.raises(MeasureError) as error:
         corrected_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
     assert str(error.value).endswith(
-        "is not a sum over documents, so a sample of them would bias it; unit='topic' takes it"
+        "is no sum over documents, so that a sample of them would bias it; unit='topic' takes it"
     )
 
 

@@ -32,7 +32,7 @@ def check_sum(measure: Measure) -> None:
     """Refuse a measure of which a sample of documents would give a biased estimate."""
     if measure.info.inputs or not measure.linear:
         raise MeasureError(
-            f"{measure} is not a sum over documents, so a sample of them would bias it;"
+            f"{measure} is no sum over documents, so that a sample of them would bias it;"
             " unit='topic' takes it"
         )
 

@@ -146,12 +146,13 @@ class KinBias(Result):
 
     def _frame(self) -> pl.DataFrame:
         m, k = (index.ravel() for index in np.indices(self.bias.shape))
-        names = (np.array(self.measures)[m], np.array(self.judges)[k], self.kin[k], self.topics)
+        names = [pl.Series(self.measures).gather(m), pl.Series(self.judges).gather(k)]
+        counts = (self.kin[k], self.topics)
         shifts = (self.shift_of_kin, self.shift_of_others, self.bias, self.low, self.high)
         tests = (self.low_together, self.high_together, self.pvalue)
         own = (self.rank_by_people, self.rank_by_judge)
-        columns = [values.ravel() for values in (*names, *shifts, *tests, *own)]
-        frame = pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
+        columns = [values.ravel() for values in (*counts, *shifts, *tests, *own)]
+        frame = pl.DataFrame(dict(zip(self.columns, [*names, *columns], strict=True)))
         ranks = frame.columns[-2:]
         if not self.rank_by_judge.any():
             frame, ranks = frame.drop(ranks), []

@@ -221,11 +221,11 @@ class JudgeRankings(Result):
         ap_bounds = (self.tau_ap_limits[..., 0], self.tau_ap_limits[..., 1])
         taus = (self.tau, *bounds, self.tau_ap, *ap_bounds, self.rbo, self.topic_tau)
         columns = [
-            np.array(self.measures)[m],
-            np.array(self.judges)[k],
+            pl.Series(self.measures).gather(m),
+            pl.Series(self.judges).gather(k),
             *(values.ravel() for values in (self.topics, *taus, self.flips)),
             self.changes[m, k, moved],
-            np.array(self.systems)[moved],
+            pl.Series(self.systems).gather(moved),
         ]
         frame = pl.DataFrame(dict(zip(self.columns["rankings"], columns, strict=True)))
         return frame.with_columns(pl.selectors.float().fill_nan(None))

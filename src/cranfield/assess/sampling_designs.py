@@ -76,10 +76,7 @@ class Cells:
 
     @cached_property
     def with_size(self) -> Floats:
-        """Covariance of the inclusion of a document with the size of the sample; 0 if it is fixed.
-
-        For a document d it is the sum over all e of pi_de - pi_d pi_e.
-        """
+        """Covariance of inclusion and size of the sample; 0 if it is fixed."""
         later = self.expected * self.ratio
         others = self.before(self.expected) * self.ratio
         others += self.all_of(later) - self.before(later) - later
@@ -120,10 +117,7 @@ def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: In
 def multinomial_numbers(
     of_doc: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Draw cells with replacement by their mass, and of each at most its size.
-
-    Only the last cell of a topic may have fewer documents than there are draws.
-    """
+    """Draw cells with replacement by mass; only the last may be smaller than `draws`."""
     m = float(draws)
     expected, pairs = m * mass, m * (m - 1) * mass**2
     shares = np.full(mass.size, (m - 1) / m)

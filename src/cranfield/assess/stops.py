@@ -256,10 +256,7 @@ class RecallTest(Rule):
 
 
 def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
-    """Probability that of found + missing documents, at most `found` are in the urn.
-
-    All places in the urn and the rest are equally likely.
-    """
+    """Probability that at most `found` of found + missing documents are in the urn."""
     k, size = found + missing, urn + rest
     out = np.zeros(found.size)
     possible = missing <= rest

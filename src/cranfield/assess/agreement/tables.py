@@ -81,11 +81,7 @@ def of_joint(joint: Floats, grades: Floats) -> Tables:
 
 
 def two_assessors(first: Any, second: Any, *, grades: Any = None, topics: Any = None) -> Tables:
-    """Count the units of each topic by two grades; NaN is no grade, topics are numbered from 0.
-
-    >>> two_assessors([0, 0, 1, 1], [0, 1, 1, np.nan]).joint.tolist()
-    [[[1.0, 1.0], [0.0, 1.0]]]
-    """
+    """Count the units of each topic by two grades; NaN is no grade, topics are numbered from 0."""
     ratings = ratings_of(np.column_stack([first, second]))
     ratings = np.where(np.isnan(ratings).any(axis=1, keepdims=True), np.nan, ratings)
     scale, codes = on_scale(ratings, grades)
@@ -99,22 +95,14 @@ def two_assessors(first: Any, second: Any, *, grades: Any = None, topics: Any = 
 
 
 def many_assessors(ratings: Any, *, grades: Any = None, topics: Any = None) -> Tables:
-    """Count pairs of labels of one unit, by topic; ratings have shape (units, assessors).
-
-    >>> many_assessors([[0, 0, 1], [1, 1, np.nan]]).pairs.tolist()
-    [[[1.0, 1.0], [1.0, 2.0]]]
-    """
+    """Count pairs of labels of one unit, by topic; ratings have shape (units, assessors)."""
     scale, codes = on_scale(ratings_of(ratings), grades)
     counts = np.stack([(codes == grade).sum(axis=1) for grade in range(scale.size)], axis=1)
     return of_counts(counts, scale, topics)
 
 
 def of_counts(counts: Any, grades: Any = None, topics: Any = None, rows: int = 0) -> Tables:
-    """Make the tables from the number of labels of each grade, shape (units, grades).
-
-    >>> of_counts([[2, 1], [0, 2]]).shares.round(3).tolist()
-    [[0.667, 1.333]]
-    """
+    """Make the tables from the number of labels of each grade, shape (units, grades)."""
     n = np.asarray(counts, dtype=np.float64)
     q = n.shape[1]
     topic = np.zeros(len(n), dtype=np.intp) if topics is None else np.asarray(topics)

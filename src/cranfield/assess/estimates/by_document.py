@@ -140,22 +140,16 @@ def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The sampled documents.
-
-    topic: of each, an index; in ascending order.
-    chance: inclusion probabilities.
-    stratum: of which a fixed number was sampled, or -1.
-    """
+    """The sampled documents by topic; a fixed number was drawn of each stratum but -1."""
 
     topic: Ints
     chance: Floats
     stratum: Ints
 
     def spread(self, worths: Floats) -> Floats:
-        """Parts of the error of an estimated sum: their squares add up to its variance.
+        """Return parts of the error of an estimated sum, whose squares add up to its variance.
 
-        Independently sampled documents have (1 - pi) e^2 / pi^2; a stratum of N, with n sampled,
-        has N^2 (1 - n/N) s^2 / n. Shape (systems, sampled).
+        (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
         """
         alone = self.stratum < 0
         _, code, count = np.unique(self.stratum, return_inverse=True, return_counts=True)
@@ -186,11 +180,9 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Worths:
-    """Contributions of sampled documents to the score of each system, by people and by the judge.
+    """Contributions of sampled documents to scores; shape (systems, sampled).
 
-    people, judge: shape (systems, sampled); 0 where a system lacks the document.
-    whole: scores by the judge's labels of all documents; shape (topics, systems).
-    certain: systems whose documents are all judged by people; shape (systems,).
+    whole: scores by the judge's labels of all documents; certain: systems without unjudged ones.
     """
 
     people: Floats
@@ -224,14 +216,11 @@ def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths,
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Estimated scores, and the errors that the sample of documents leaves.
+    """Estimated scores, shape (topics, systems), and errors by the sample of documents.
 
-    values: shape (topics, systems).
-    spread: parts of their errors, shape (systems, sampled); squares add up to variances.
-    used: lambda; shape (topics, systems).
-    alone: such parts for estimates by people alone.
-    certain: systems whose documents are all judged by people.
-    fixed: whether topics are the population, or a sample themselves.
+    spread, alone: parts of the errors of estimates, and of those by people alone, shape (systems,
+    sampled); squares add up to variances. used: lambda, shape (topics, systems). certain: systems
+    without unjudged documents. fixed: whether topics are the population, or a sample themselves.
     """
 
     values: Floats
@@ -293,8 +282,7 @@ def estimated(
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
 
-    Returns the values, shape (topics, systems); parts of their errors, shape (systems, sampled);
-    lambda, shape (topics, systems); such parts for people alone; and which systems are certain.
+    Returns the first five fields of :class:`Documents`.
     """
     topics, systems = worths.whole.shape
     first, second = sample.spread(worths.people), sample.spread(worths.judge)

@@ -42,10 +42,7 @@ from cranfield.tabular import Table
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Scores by people, NaN for topics that they did not judge, and by a judge.
-
-    people, judge: shape (systems, topics).
-    """
+    """Scores by people, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
     people: Floats
     judge: Floats

@@ -98,10 +98,7 @@ class CorrectedMeans(Result):
 
 @dataclass(frozen=True, eq=False)
 class HumanMean:
-    """Variance of the mean of human labels alone, and whether it is the safer one to use.
-
-    few: too few errors of the judge were seen to estimate their variance.
-    """
+    """Variance of the mean of human labels alone; `few` if it is safer than the corrected one."""
 
     few: Bools
     variance: Floats
@@ -173,7 +170,6 @@ def with_intervals(
 
     They are t intervals; those of human labels `alone` if too few errors of the judge were seen;
     and those of `proportions` where labels are grades. Means of `complete` human labels are exact.
-    `single` returns numbers instead of arrays of one.
     """
     complete = np.asarray(complete)
     error = np.sqrt(variance)
@@ -222,10 +218,7 @@ def with_intervals(
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Degrees of freedom of a sum of variances, each of `counts` values; shape (rows, parts).
-
-    Infinite where the sum is 0.
-    """
+    """Degrees of freedom of a sum of variances of `counts` values each; infinite if it is 0."""
     below = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(parts.sum(axis=1) ** 2, below)
     return np.where(freedom > 0, freedom, np.inf)
@@ -247,10 +240,7 @@ def sums_by(values: Any, code: Ints, size: int) -> Floats:
 def moments_outside(
     label: Floats, guess: Floats, cell: Ints, fold: Ints, folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return the covariance with, and the variance of, the guesses outside of each fold.
-
-    By cell and fold, shape (*shape, folds); 0 for fewer than two labels. Of one fold, of all.
-    """
+    """Return covariance and variance of guesses outside of each fold; shape (*shape, folds)."""
     products = (np.ones(label.size), label, guess, label * guess, guess * guess)
     sums = [summed(values, cell * folds + fold, (*shape, folds)) for values in products]
     if folds > 1:
@@ -437,11 +427,9 @@ def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Corrected means, and the residual of each human label.
+    """Corrected means; `row`, `item`, `weight` and `residual` are of each human label.
 
-    row, item: where each human label stands.
-    weight: lambda of each human label.
-    residual: the label less weight times the judge's, which is taken from its mean over all items.
+    weight: lambda of the label; residual: the label less weight times the judge's centred label.
     """
 
     row: Ints

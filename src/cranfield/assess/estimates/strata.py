@@ -170,13 +170,10 @@ def stratified_mean(
 
 
 def _from_mean_of_own(guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats) -> Floats:
-    """Return corrections that do not depend on the labels that lambda is learned from.
+    """Return corrections of which lambda is independent, as it is learned from other folds.
 
-    A fold is a random sample of the items that are not labelled in another fold, so the difference
-    from the mean of those has the expectation 0. Times their proportion of the stratum it adds up
-    to the difference from the mean of the stratum, if all folds have the same lambda.
-
-    guess: the judge's labels less the mean of their stratum.
+    A fold is a random sample of the items without a label in other folds: the difference from the
+    mean of those has the expectation 0. guess: the judge's labels less the mean of their stratum.
     """
     shape = size.size, folds
     code = cell * folds + fold

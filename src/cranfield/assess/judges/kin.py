@@ -36,11 +36,7 @@ _FAMILIES = Schema(
 
 
 def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Tell which systems share a family with each judge; shape (judges, systems).
-
-    A name without an entry is a family of its own, so that a table may also list the systems of
-    each judge. A system with the name of a judge is that judge, not its kin.
-    """
+    """Tell which other systems share a family with each judge; shape (judges, systems)."""
     known = _read_families(families)
     family = {name: known.get(name, {name}) for name in (*judges, *systems)}
     return np.array(

@@ -335,11 +335,7 @@ def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
 
 
 def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
-    """Match a judge's labels with those of people.
-
-    Returns pairs by topic, grade by people and grade by the judge, shape (topics, grades, grades),
-    and counts of labels by name.
-    """
+    """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
     people, labels = panel.human, judge.labels
     rows, human_rows = people.find(labels)
     if not human_rows.size:

@@ -44,10 +44,7 @@ RANDOM_CHANCES = (0.05, 0.5, 0.95)
 
 
 def of_gold(labels: Labels, gold: Any, kind: str) -> Floats:
-    """Return the agreement of each assessor with gold judgments; shape (assessors,).
-
-    An assessor without a label of a gold pair, or with an undefined kappa, gets 0.
-    """
+    """Return the agreement of each assessor with gold judgments, 0 if undefined."""
     level, _ = gold_levels(gold, labels)
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
@@ -247,11 +244,7 @@ def aware(
 def _by_assessor(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
-    """Judge the runs once, by all assessors and by random ones, and score them.
-
-    Returns scores by one of them, values (assessors, topics, systems), NaN on topics without a
-    label of the assessor, and those by random ones (chances, draws, topics, systems).
-    """
+    """Return scores by one assessor, values by all, and values by random assessors."""
     if labels.repeats:
         raise PolicyError(
             f"{counted(labels.repeats, 'label')} repeat one of the same assessor and pair"

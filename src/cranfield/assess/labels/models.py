@@ -65,10 +65,7 @@ def climb(
     tolerance: float,
     iterations: int,
 ) -> Climb:
-    """Make steps until the objective rises by less than the tolerance.
-
-    `expect` returns posterior, evidence and objective of a state, `maximise` the next state.
-    """
+    """Make steps until the objective rises by less than the tolerance; `expect` returns it last."""
     state, objective, converged = start, list[float](), False
     while True:
         posterior, evidence, value = expect(state)
@@ -556,10 +553,7 @@ def _most_likely(counts: Floats, _: float) -> tuple[Floats, float]:
 
 
 def _bayes(counts: Floats, alpha: float) -> tuple[Floats, float]:
-    """Geometric means under a Dirichlet posterior, and minus its distance from the prior.
-
-    The bound on the log-likelihood is that of these weights, less the Kullback-Leibler distances.
-    """
+    """Geometric means under a Dirichlet posterior, and minus its divergence from the prior."""
     from scipy.special import digamma, gammaln
 
     size = counts.shape[1]

@@ -218,20 +218,7 @@ MANY = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overview(Result):
-    """Summary of labels: their grades, and anomalies to check before they are aggregated.
-
-    >>> from cranfield.assess import read_labels
-    >>> rows = [("q", "d", "ann", 1), ("q", "d", "bob", 0), ("q", "e", "ann", 1)]
-    >>> print(Overview(read_labels(rows)))
-    3 labels of 2 pairs by 2 workers, grades 0, 1
-    labels per pair: 1 to 2, median 1.5; labels per worker: 1 to 2, median 1.5
-    1 of 2 pairs with one label
-    1 of 2 workers with one label
-    <BLANKLINE>
-    grade  labels   share
-        0       1  0.3333
-        1       2  0.6667
-    """
+    """Summary of labels: their grades, and anomalies to check before they are aggregated."""
 
     name: ClassVar[str] = "grades"
     columns: ClassVar[Columns] = {

@@ -18,11 +18,7 @@ NEARLY = 1e-12
 
 
 class Asking:
-    """State of a method that learns.
-
-    All topics advance in step, independently. There is one group of documents per topic, or a
-    single one for a method with one queue over all topics.
-    """
+    """State of a method that learns: a group of documents per topic, or one for a single queue."""
 
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
@@ -104,10 +100,7 @@ class Method(Declared):
 
 
 def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
-    """Order the documents of each topic by value, highest first; equal ones by id, ascending.
-
-    Values may be Python integers of any size, in an array of objects.
-    """
+    """Order the documents of each topic by value, highest first; equal ones by id, ascending."""
     if values.dtype != object:
         return np.lexsort((-values, pool.topic))
     order: list[int] = []

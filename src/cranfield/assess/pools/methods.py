@@ -84,10 +84,7 @@ class RankBiasedSum(Method):
 
 
 def _by_sums(pool: Pool, method: methods.RankSum) -> Indices:
-    """Order by sums over runs of weights of ranks.
-
-    Weights are integers over a common denominator, so that equal sums are equal.
-    """
+    """Order by exact sums over runs of weights of ranks, integers over a common denominator."""
     if not len(pool):
         return np.zeros(0, dtype=np.intp)
     weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
@@ -162,10 +159,9 @@ _TOGETHER = 32
 
 
 class Weighing(Asking):
-    """The next document has the largest sum of `value of the rank` times `weight of the run`.
+    """The next document has the largest sum over runs of `value of the rank` * `weight of the run`.
 
-    The sum goes over the runs that have it. All numbers are 0 or more, so that sums keep their
-    digits however small they are.
+    All numbers are 0 or more, so that sums keep their digits however small they are.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -388,11 +384,7 @@ class MoveToFront(Method):
 
 
 class Queues(Asking):
-    """A queue of rankings for each group, the one of highest priority in front.
-
-    Every document changes the queue, so this goes document by document, on plain numbers. Of
-    rankings with equal priority the first by topic and name is chosen.
-    """
+    """A heap of rankings for each group, by priority, topic and name; on plain numbers."""
 
     def __init__(self, pool: Pool, starts: Ints, *, counts: bool) -> None:
         super().__init__(pool, starts)

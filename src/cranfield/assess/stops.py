@@ -50,13 +50,8 @@ class Seen:
         return np.flatnonzero(self.relevant) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Looks:
-    """Value of a rule, bound and decision, after each number of judgments."""
-
-    value: Floats
-    bound: Floats
-    stop: Bools
+Looks = tuple[Floats, Floats, Bools]
+"""Value of a rule, bound and decision, after each number of judgments."""
 
 
 class Rule(Declared):
@@ -154,7 +149,7 @@ class Knee(Rule):
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = _bend(seen, after)
         bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
-        return Looks(value, bound, (value >= bound) & (after >= self.least))
+        return value, bound, (value >= bound) & (after >= self.least)
 
 
 class Target(Rule):
@@ -174,7 +169,7 @@ class Target(Rule):
             raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
         value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.wanted))
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class Line(Rule):
@@ -192,7 +187,7 @@ class Line(Rule):
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = after.astype(np.float64)
         bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class Budget(Rule):
@@ -216,7 +211,7 @@ class Budget(Rule):
         enough[bent] = self.draws * seen.total / found[bent]
         value = after.astype(np.float64)
         bound = np.minimum(enough, self.share * seen.total)
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class RecallTest(Rule):
@@ -252,7 +247,7 @@ class RecallTest(Rule):
             p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
             np.minimum.at(value[some], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
-        return Looks(value, bound, value < bound)
+        return value, bound, value < bound
 
 
 def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
@@ -458,8 +453,7 @@ def stopping(
     seen = Seen(grades >= rel, int(total), marks)
     value, bound, stop = np.zeros((3, len(parsed), after.size))
     for k, rule in enumerate(parsed):
-        looks = rule.looks(seen, after)
-        value[k], bound[k], stop[k] = looks.value, looks.bound, looks.stop
+        value[k], bound[k], stop[k] = rule.looks(seen, after)
     return Stopping(parsed, int(total), after, seen.found[after], value, bound, stop > 0)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, corrected_scores
-from cranfield.assess.estimates.by_document import Sampled
+from cranfield.assess.estimates.by_document import error_parts
 from cranfield.assess.estimates.corrected import replicates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.collection.qrels import Qrels
@@ -188,9 +188,10 @@ def test_poisson_total_of_survey() -> None:
     # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
     # 10, 2.645751311064591.
     chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
-    sample = Sampled(np.zeros(5, dtype=np.int64), chance, np.full(5, -1))
     assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((sample.spread(worths) ** 2).sum()) == pytest.approx(2.645751311064591)
+    assert np.sqrt((error_parts(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
+        2.645751311064591
+    )
 
 
 @pytest.mark.parametrize("measure", LINEAR)

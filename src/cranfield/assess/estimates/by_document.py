@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -140,78 +139,70 @@ def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The sampled documents by topic; a fixed number was drawn of each stratum but -1."""
+    """The sampled documents by topic; a fixed number was drawn of each stratum but -1.
+
+    people, judge: contributions to the score of each system, shape (systems, sampled). whole:
+    scores by the judge's labels of all documents. certain: systems without unjudged documents.
+    """
 
     topic: Ints
     chance: Floats
     stratum: Ints
-
-    def spread(self, worths: Floats) -> Floats:
-        """Return parts of the error of an estimated sum, whose squares add up to its variance.
-
-        (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
-        """
-        alone = self.stratum < 0
-        _, code, count = np.unique(self.stratum, return_inverse=True, return_counts=True)
-        number = count[code].astype(np.float64)
-        rest = np.sqrt(1 - self.chance)
-        # N is n / pi.
-        within = rest * ratio(np.sqrt(ratio(number, number - 1)), self.chance)
-        mean = sums_by(worths, code, count.size) / count
-        centred = worths - np.where(alone, 0.0, mean[:, code])
-        return np.asarray(centred * np.where(alone, rest / self.chance, within))
-
-    def check(self, topics: tuple[str, ...]) -> None:
-        """Refuse a topic without a sample, and a stratum with one sampled document."""
-        count = np.bincount(self.topic, minlength=len(topics))
-        if not count.all():
-            raise InputError(
-                "people judged no sampled document of a topic; unit='topic' takes topics without",
-                topic=topics[int(count.argmin())],
-            )
-        _, code, many = np.unique(self.stratum, return_inverse=True, return_counts=True)
-        thin = (many[code] < 2) & (self.chance < 1) & (self.stratum >= 0)
-        if thin.any():
-            raise InputError(
-                "one document of a stratum was sampled, and its variance needs two",
-                topic=topics[int(self.topic[thin.argmax()])],
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Worths:
-    """Contributions of sampled documents to scores; shape (systems, sampled).
-
-    whole: scores by the judge's labels of all documents; certain: systems without unjudged ones.
-    """
-
     people: Floats
     judge: Floats
     whole: Floats
     certain: Bools
 
 
-def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sampled]:
-    """Return the contributions in runs judged by the judge's labels, and the sample."""
+def sampled(judged: JudgedRuns, measure: Measure, both: Both) -> Sampled:
+    """Return the sampled documents of runs judged by the judge's labels."""
+    topics, systems = judged.shape
     place = judged.column("place", str(measure))
-    view = judged if measure.cutoff is None else judged.top(measure.cutoff)
-    number = np.full(len(both.pool), -1)
+    rows = both.sampled[place]
     # In the order of topics of the judged runs.
-    at = place[both.sampled[place]]
+    at, topic = place[rows], judged.judgments.topic[rows]
+    chance, stratum = both.chance[at], both.stratum[at]
+    count = np.bincount(topic, minlength=topics)
+    if not count.all():
+        raise InputError(
+            "people judged no sampled document of a topic; unit='topic' takes topics without",
+            topic=judged.topics[int(count.argmin())],
+        )
+    _, code, many = np.unique(stratum, return_inverse=True, return_counts=True)
+    thin = (many[code] < 2) & (chance < 1) & (stratum >= 0)
+    if thin.any():
+        raise InputError(
+            "one document of a stratum was sampled, and its variance needs two",
+            topic=judged.topics[int(topic[thin.argmax()])],
+        )
+    number = np.full(len(both.pool), -1)
     number[at] = np.arange(at.size)
-    sample = Sampled(judged.judgments.topic[both.sampled[place]], both.chance[at], both.stratum[at])
-    sample.check(judged.topics)
-    rows = view.judged()
-    document = place[rows.judgment]
-    by_chance = rows.cell[both.chance[document] != 1] // judged.shape[0]
-    certain = np.bincount(by_chance, minlength=judged.shape[1]) == 0
-    rows = rows.where(both.sampled[document])
-    document = place[rows.judgment]
-    system = rows.cell // judged.shape[0]
-    tables = np.zeros((2, judged.shape[1], at.size))
-    for table, grade in zip(tables, (both.human[document], rows.grade), strict=True):
-        table[system, number[document]] = worth(measure, judged, rows.rank, grade)
-    return Worths(tables[0], tables[1], measure.score(judged), certain), sample
+    view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
+    by_chance = view.cell[both.chance[place[view.judgment]] != 1] // topics
+    certain = np.bincount(by_chance, minlength=systems) == 0
+    view = view.where(both.sampled[place[view.judgment]])
+    document, system = place[view.judgment], view.cell // topics
+    people, judge = np.zeros((2, systems, at.size))
+    people[system, number[document]] = worth(measure, judged, view.rank, both.human[document])
+    judge[system, number[document]] = worth(measure, judged, view.rank, view.grade)
+    whole = measure.score(judged)
+    return Sampled(topic, chance, stratum, people, judge, whole, certain)
+
+
+def error_parts(chance: Floats, stratum: Ints, worths: Floats) -> Floats:
+    """Return parts of the error of an estimated sum, whose squares add up to its variance.
+
+    (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
+    """
+    alone = stratum < 0
+    _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
+    number = count[code].astype(np.float64)
+    rest = np.sqrt(1 - chance)
+    # N is n / pi.
+    within = rest * ratio(np.sqrt(ratio(number, number - 1)), chance)
+    mean = sums_by(worths, code, count.size) / count
+    centred = worths - np.where(alone, 0.0, mean[:, code])
+    return np.asarray(centred * np.where(alone, rest / chance, within))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +219,6 @@ class Documents:
     used: Floats
     alone: Floats
     certain: Bools
-    sample: Sampled
     items: int
     fixed: bool
     folds: int
@@ -238,73 +228,93 @@ class Documents:
     def means(self) -> CorrectedMeans:
         topics, many = self.values.shape
         estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
-        human = np.full(many, self.sample.topic.size)
-        options: dict[str, Any] = {"alpha": self.alpha, "folds": self.folds, "seed": self.seed}
         if not self.fixed:
             variance = self.values.var(axis=0, ddof=1) / topics
-            freedom = np.full(many, topics - 1.0)
-            return with_intervals(
-                estimate, variance, lambda_, freedom, human, self.items, **options
+            freedom, alone = np.full(many, topics - 1.0), None
+        else:
+            # Few documents of a sample stand high in a ranking, and the variance rests on these: as
+            # many degrees of freedom as it has equal parts. The errors of a judge that is nearly
+            # always right are hardly ever seen; the variance of people alone is larger, and known.
+            scale = np.abs(self.alone).max(axis=1, initial=0.0)
+            parts, by_people = (
+                np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
+                for part in (self.spread, self.alone)
             )
-        # Few documents of a sample stand high in a ranking, and the variance rests on these: as
-        # many degrees of freedom as it has equal parts. The errors of a judge that is nearly always
-        # right are hardly ever seen; the variance of people alone is larger, and known.
-        scale = np.abs(self.alone).max(axis=1, initial=0.0)
-        parts, by_people = (
-            np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
-            for part in (self.spread, self.alone)
+            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+            few = (freedom < FEW) | (variance == 0)
+            alone = HumanMean(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
+        return with_intervals(
+            estimate,
+            variance,
+            lambda_,
+            freedom,
+            np.full(many, self.alone.shape[1]),
+            self.items,
+            alpha=self.alpha,
+            folds=self.folds,
+            seed=self.seed,
+            alone=alone,
+            complete=self.certain & self.fixed,
         )
-        variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
-        few = (freedom < FEW) | (variance == 0)
-        alone = HumanMean(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
-        options |= {"alone": alone, "complete": self.certain}
-        return with_intervals(estimate, variance, lambda_, freedom, human, self.items, **options)
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
-        # The errors of all pairs and documents are only needed for fixed topics.
-        spread, alone = (
-            part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
-        )
-        return replace(
+        pairs = replace(
             self,
             values=self.values[:, one] - self.values[:, other],
-            spread=spread,
             used=(self.used[:, one] + self.used[:, other]) / 2,
-            alone=alone,
             certain=self.certain[one] & self.certain[other],
-        ).means()
+        )
+        if self.fixed:
+            # Needed for fixed topics only, and large for many pairs.
+            spread, alone = (part[one] - part[other] for part in (self.spread, self.alone))
+            pairs = replace(pairs, spread=spread, alone=alone)
+        return pairs.means()
 
 
 def estimated(
-    worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
-) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+    sample: Sampled,
+    items: int,
+    fixed: bool,
+    lambda_: float | None,
+    folds: int,
+    seed: int,
+    alpha: float,
+) -> Documents:
     r"""Correct the judge's scores of each topic by people's grades of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
-
-    Returns the first five fields of :class:`Documents`.
     """
-    topics, systems = worths.whole.shape
-    first, second = sample.spread(worths.people), sample.spread(worths.judge)
+    topics, systems = sample.whole.shape
+    first, second = (
+        error_parts(sample.chance, sample.stratum, worths)
+        for worths in (sample.people, sample.judge)
+    )
     if lambda_ is not None:
         used = np.full((topics, systems), float(lambda_))
     elif topics < 2:
-        raise PolicyError(
-            "lambda_ of a topic is learned from others, and there is one: pass lambda_"
-        )
+        raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
     else:
         # Topics are sampled independently: lambda does not depend on the topics it is used for.
-        folds = dealt(folds, topics)
-        fold = stream(seed).permutation(topics) % folds
-        code = fold[sample.topic]
+        filled = dealt(folds, topics)
+        fold = stream(seed).permutation(topics) % filled
         top, below = (
-            (total := sums_by(part, code, folds)).sum(axis=1, keepdims=True) - total
+            (total := sums_by(part, fold[sample.topic], filled)).sum(axis=1, keepdims=True) - total
             for part in (first * second, second**2)
         )
         used = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
         sums_by(part / sample.chance, sample.topic, topics).T
-        for part in (worths.people, worths.judge)
+        for part in (sample.people, sample.judge)
     )
-    values = by_people + used * (worths.whole - by_judge)
-    return values, first - used.T[:, sample.topic] * second, used, first, worths.certain
+    return Documents(
+        values=by_people + used * (sample.whole - by_judge),
+        spread=first - used.T[:, sample.topic] * second,
+        used=used,
+        alone=first,
+        certain=sample.certain,
+        items=items,
+        fixed=fixed,
+        folds=folds if lambda_ is None else 0,
+        seed=seed,
+        alpha=alpha,
+    )

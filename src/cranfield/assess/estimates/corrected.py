@@ -14,7 +14,7 @@ from cranfield.assess.estimates.by_document import (
     check_sum,
     estimated,
     labels_of_both,
-    worths_of,
+    sampled,
 )
 from cranfield.assess.estimates.means import (
     FOLDS,
@@ -402,14 +402,11 @@ def _by_document(
     judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
     if judged.policies.unjudged == "condensed":
         raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
-    worths, sample = worths_of(judged, measure, both)
+    sample = sampled(judged, measure, both)
     if not fixed and len(judged.topics) < 2:
         raise PolicyError("one topic has no spread over topics: use fixed_topics=True")
-    how = {**fit, "folds": fit["folds"] if fit["lambda_"] is None else 0}
-    lambda_ = how.pop("lambda_")
-    estimates = estimated(worths, sample, lambda_, fit["folds"], fit["seed"])
-    data = Documents(*estimates, sample, len(pool), fixed, **how)
+    data = estimated(sample, len(pool), fixed, **fit)
     notes = panel.notes
     if both.unlabelled:
         notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
-    return data, Scores(worths.whole, judged.topics, judged.systems, definition=measure), notes
+    return data, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes

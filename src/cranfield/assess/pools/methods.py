@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from math import lcm
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -116,40 +116,16 @@ class Combination(Method):
         return best_first(pool, method.combined(values, starts, pool.holders, above, runs))
 
 
-class CombSum(Combination):
-    """By the sum of the scaled scores."""
-
-    name = "CombSUM"
+def _combination(name: str, summary: str) -> Any:
+    return type(name, (Combination,), {"name": name, "__doc__": summary, "__module__": __name__})
 
 
-class CombMnz(Combination):
-    """By the sum of the scaled scores, times the number of those above 0."""
-
-    name = "CombMNZ"
-
-
-class CombMax(Combination):
-    """By the largest scaled score."""
-
-    name = "CombMAX"
-
-
-class CombMed(Combination):
-    """By the median of the scaled scores, with the zeros of runs that do not rank it."""
-
-    name = "CombMED"
-
-
-class CombAnz(Combination):
-    """By the mean of the scaled scores above 0."""
-
-    name = "CombANZ"
-
-
-class CombMin(Combination):
-    """By the smallest scaled score, 0 of a document that some run does not rank."""
-
-    name = "CombMIN"
+CombSUM = _combination("CombSUM", "By the sum of the scaled scores.")
+CombMNZ = _combination("CombMNZ", "By the sum of the scaled scores, times the number above 0.")
+CombMAX = _combination("CombMAX", "By the largest scaled score.")
+CombMED = _combination("CombMED", "By the median of the scaled scores, unranked ones being 0.")
+CombANZ = _combination("CombANZ", "By the mean of the scaled scores above 0.")
+CombMIN = _combination("CombMIN", "By the smallest scaled score, unranked ones being 0.")
 
 
 _LARGEST = np.finfo(np.float64).max

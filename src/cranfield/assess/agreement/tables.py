@@ -80,50 +80,6 @@ def of_joint(joint: Floats, grades: Floats) -> Tables:
     return Tables(grades, both, both / 2, both.sum(axis=-1) / 2, joint)
 
 
-def two_assessors(first: Any, second: Any, *, grades: Any = None, topics: Any = None) -> Tables:
-    """Count the units of each topic by two grades; NaN is no grade, topics are numbered from 0."""
-    ratings = ratings_of(np.column_stack([first, second]))
-    ratings = np.where(np.isnan(ratings).any(axis=1, keepdims=True), np.nan, ratings)
-    scale, codes = on_scale(ratings, grades)
-    known = codes[:, 0] >= 0
-    topic = np.zeros(len(codes), dtype=np.intp) if topics is None else np.asarray(topics)
-    rows, q = int(topic.max(initial=0)) + 1, scale.size
-    _check_size(rows, q)
-    cells = (topic[known] * q + codes[known, 0]) * q + codes[known, 1]
-    counts = np.bincount(cells, minlength=rows * q * q).reshape(rows, q, q)
-    return of_joint(counts.astype(np.float64), scale)
-
-
-def many_assessors(ratings: Any, *, grades: Any = None, topics: Any = None) -> Tables:
-    """Count pairs of labels of one unit, by topic; ratings have shape (units, assessors)."""
-    scale, codes = on_scale(ratings_of(ratings), grades)
-    counts = np.stack([(codes == grade).sum(axis=1) for grade in range(scale.size)], axis=1)
-    return of_counts(counts, scale, topics)
-
-
-def of_counts(counts: Any, grades: Any = None, topics: Any = None, rows: int = 0) -> Tables:
-    """Make the tables from the number of labels of each grade, shape (units, grades)."""
-    n = np.asarray(counts, dtype=np.float64)
-    q = n.shape[1]
-    topic = np.zeros(len(n), dtype=np.intp) if topics is None else np.asarray(topics)
-    rows = rows or int(topic.max(initial=0)) + 1
-    labels = n.sum(axis=1)
-    pairs, units = np.zeros((rows, q, q)), np.zeros((rows, q, q))
-    shares = np.zeros((rows, q))
-    np.add.at(shares, topic, n / np.maximum(labels, 1)[:, None])
-    several = labels > 1
-    m, topic, n = labels[several], topic[several], n[several]
-    for c in range(q):
-        # A row of the table at a time: no unit has a table of its own in memory.
-        row = n[:, c, None] * n
-        row[:, c] -= n[:, c]
-        np.add.at(pairs[:, c], topic, row / (m - 1)[:, None])
-        np.add.at(units[:, c], topic, row / (m * (m - 1))[:, None])
-    return Tables(
-        np.arange(q, dtype=np.float64) if grades is None else grades, pairs, units, shares
-    )
-
-
 def ratings_of(ratings: Any) -> Floats:
     """Return grades as floats of shape (units, assessors), or refuse them."""
     wrong = "ratings must be numbers, of shape (units, assessors)"
@@ -150,12 +106,6 @@ def on_scale(ratings: Floats, grades: Any = None) -> tuple[Floats, Ints]:
     codes = np.full(ratings.shape, -1, dtype=np.int64)
     codes[known] = np.searchsorted(scale, ratings[known])
     return scale, codes
-
-
-def _check_size(topics: int, grades: int) -> None:
-    if topics * grades * grades > CELLS:
-        sizes = f"{counted(grades, 'different grade')} in {counted(topics, 'topic')}"
-        raise CranfieldError(f"{sizes} are too many for tables of pairs of grades")
 
 
 MOST_PAIRS = 2**25
@@ -185,14 +135,27 @@ class Ratings:
     def together(self) -> Tables:
         """Count the labels of all assessors; shape (topics, 1, ...)."""
         rows, q = len(self.topics), self.scale.size
-        _check_size(rows, q)
+        if rows * q * q > CELLS:
+            sizes = f"{counted(q, 'different grade')} in {counted(rows, 'topic')}"
+            raise CranfieldError(f"{sizes} are too many for tables of pairs of grades")
         counts = np.bincount(self.unit * q + self.level, minlength=self.topic_of.size * q)
-        tables = of_counts(counts.reshape(-1, q), self.scale, self.topic_of, rows)
+        n = counts.reshape(-1, q).astype(np.float64)
+        labels = n.sum(axis=1)
+        pairs, units = np.zeros((2, rows, 1, q, q))
+        shares = np.zeros((rows, 1, q))
+        np.add.at(shares[:, 0], self.topic_of, n / np.maximum(labels, 1)[:, None])
+        several = labels > 1
+        m, topic, n = labels[several], self.topic_of[several], n[several]
+        for c in range(q):
+            # A row of the table at a time: no unit has a table of its own in memory.
+            row = n[:, c, None] * n
+            row[:, c] -= n[:, c]
+            np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
+            np.add.at(units[:, 0, c], topic, row / (m * (m - 1))[:, None])
+        joint = None
         if len(self.assessors) == 2:
-            # Counted for one pair of assessors; its axis is that which the others get below.
             joint = self._joint(np.zeros(1, dtype=np.int64), *self._pairs_of_labels())
-            tables = replace(tables, joint=joint[:, 0])
-        return tables._each(lambda values: values[:, None])
+        return Tables(self.scale, pairs, units, shares, joint)
 
     def by_pair(self, against: str | None) -> tuple[list[tuple[str, str]], Tables]:
         """Count the units of each two assessors that share some; shape (topics, pairs, ...)."""

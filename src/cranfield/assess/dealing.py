@@ -90,9 +90,9 @@ class Sheets(TableResult):
         check_choice("format", format, FORMS)
         name = fspath(path)
         if len(self.assessors) > 1 and "{}" not in name:
+            many = len(self.assessors)
             raise PolicyError(
-                f"{quoted(name)} is one file for {len(self.assessors)} assessors; put {{}} where"
-                " their names go"
+                f"{quoted(name)} is one file for {many} assessors; put {{}} in its name"
             )
         form = format
         if form == "auto":

@@ -56,10 +56,7 @@ class EstimatedRelevant(Result):
         "sampled": Column("Number of documents in the sample."),
         "found": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column(
-            "Standard error of the estimate; null if it cannot be estimated, or is estimated as 0"
-            " (such as without relevant documents in the sample) though not all was sampled."
-        ),
+        "standard error": Column("Standard error of the estimate; null if unknown, or only as 0."),
     }
 
     topics: tuple[str, ...]
@@ -277,10 +274,10 @@ class Sample(Result):
         missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if missing.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[missing[0]]]
+            doc = quoted(self.pool.docs[int(missing[0])])
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {quoted(self.pool.docs[int(missing[0])])}); unjudged='nonrelevant'"
-                " takes them as not relevant"
+                f" document {doc}); unjudged='nonrelevant' takes them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 

@@ -49,19 +49,15 @@ class CorrectedMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Its standard error. If the labels do not vary it is 0, which says nothing about the"
-            " other items."
+            "Its standard error; uninformative, 0, if the labels do not vary."
         ),
         "low": Column(
-            "Lower bound of the confidence interval. If the labels do not vary it is that of a"
-            " proportion, or NaN."
+            "Lower confidence bound; of a proportion, or NaN, if the labels do not vary."
         ),
         "high": Column("Upper bound of that interval."),
         "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column(
-            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
-        ),
+        "freedom": Column("Degrees of freedom of the t quantile; infinite for the normal one.", 1),
     }
 
     estimate: Floats

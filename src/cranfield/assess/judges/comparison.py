@@ -144,14 +144,8 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             **COUNTS,
             "kappa": Column("Cohen's kappa of all grades; null where it is not defined."),
-            "alpha": Column(
-                "Krippendorff's alpha of all grades, at the level of measurement that was"
-                " requested; null where it is not defined."
-            ),
-            "*": Column(
-                "Kappa or nominal alpha of grades cut in two, such as `kappa 01|23`; null where"
-                " it is not defined."
-            ),
+            "alpha": Column("Krippendorff's alpha of all grades, by the level; null if undefined."),
+            "*": Column("Kappa or nominal alpha of grades cut in two, as `kappa 01|23`, or null."),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
             "bias": Column("Mean of the grade by the judge minus the grade by people."),
             "over": Column("Proportion of pairs that the judge grades higher, from 0 to 1."),
@@ -169,16 +163,8 @@ class JudgeComparison(Result):
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
             "pairs": Column("Number of pairs with these two grades."),
-            "share": Column(
-                "Proportion of the pairs with this label, from 0 to 1; null for a label that the"
-                " judge never gave.",
-                3,
-            ),
-            "low": Column(
-                "Lower bound of its Wilson interval, with pairs divided by the design effect of"
-                " topics.",
-                3,
-            ),
+            "share": Column("Proportion of pairs with this label; null for an unused label.", 3),
+            "low": Column("Lower bound of its Wilson interval, by the design effect of topics.", 3),
             "high": Column("Upper bound of that interval.", 3),
         },
     }

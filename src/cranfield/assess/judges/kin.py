@@ -93,32 +93,17 @@ class KinBias(Result):
         "judge": Column("Judge.", key=True),
         "kin": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics on which the judge has labels and all systems scores."),
-        "shift of kin": Column(
-            "Mean over topics and systems of its family of the score by the judge minus the score"
-            " by people."
-        ),
+        "shift of kin": Column("Mean score by the judge minus that by people, of its family."),
         "shift of others": Column("The same for all other systems."),
-        "kin bias": Column(
-            "Difference of the two shifts, above 0 where the judge favours its family; null for a"
-            " judge without kin, or without others."
-        ),
-        "low": Column(
-            "Lower bound of its t interval over topics; null if the bias is the same on all topics."
-        ),
+        "kin bias": Column("Difference of the shifts, above 0 for favoured kin; null without kin."),
+        "low": Column("Lower bound of its t interval over topics; null if all topics are alike."),
         "high": Column("Upper bound of that interval."),
-        "low together": Column(
-            "Lower bound of the simultaneous interval for all judges and one measure, by"
-            " Bonferroni."
-        ),
+        "low together": Column("Lower bound of its simultaneous interval (Bonferroni) for judges."),
         "high together": Column("Upper bound of that interval."),
         "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, uncorrected; null without an"
-            " interval.",
-            pvalue=True,
+            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
         ),
-        "own rank by people": Column(
-            "Rank by people of the system with the name of the judge; null where there is none."
-        ),
+        "own rank by people": Column("Rank by people of the judge's own system; null without one."),
         "own rank by itself": Column("Rank of that system by the judge itself."),
     }
 

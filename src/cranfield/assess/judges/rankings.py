@@ -133,8 +133,8 @@ class JudgeRankings(Result):
     topics
         Topics compared: those with a label of the judge, and a score of each system.
     by_people, by_judge
-        Means over these topics, with a last axis of systems; the higher the better, as in the
-        table `systems`.
+        Means over these topics, with a last axis of systems. The higher the better: negative if
+        lower scores are better, and of logarithms for a geometric mean.
     tau, tau_ap, rbo, topic_tau, flips
         Columns of the table `rankings`.
     tau_limits, tau_ap_limits
@@ -151,34 +151,22 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "topics": Column("Number of topics compared."),
             "tau": Column("Kendall's tau-b of the rankings by the judge and by people.", 3),
-            "tau low": Column(
-                "Lower bound of its t interval by the jackknife over topics; null where there is"
-                " none.",
-                3,
-            ),
+            "tau low": Column("Lower bound of its jackknife t interval over topics, or null.", 3),
             "tau high": Column("Upper bound of that interval.", 3),
             "tau AP": Column("Tau AP of the two rankings; that by people is the reference.", 3),
             "tau AP low": Column("Lower bound of its t interval, as for tau.", 3),
             "tau AP high": Column("Upper bound of that interval.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column(
-                "Mean over topics of the tau of the two rankings of one topic, where defined.",
-                3,
-            ),
+            "tau by topic": Column("Mean over topics of their tau, where defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
-            "largest change": Column(
-                "Largest difference of ranks of a system; above 0 where the judge ranks it higher."
-            ),
+            "largest change": Column("Largest change of rank; above 0 if higher by the judge."),
             "of system": Column("System with that difference; the first one by name."),
         },
         "systems": {
             "measure": Column("Measure.", key=True),
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
-            "by people": Column(
-                "Mean score by people, the higher the better: negative where less is better, and"
-                " the mean of logarithms for a geometric mean."
-            ),
+            "by people": Column("Mean score by people, the higher the better; see `by_people`."),
             "by judge": Column("The same by the judge."),
             "rank by people": Column("Rank by people, from 1; equal means share a rank."),
             "rank by judge": Column("Rank by the judge."),

@@ -293,9 +293,7 @@ def panel_of(
         highest += [judge.labels.max_grade for judge in machines]
     known = Scale(0, max(highest)) if declared is None else declared
     if len(known) > GRADES:
-        raise PolicyError(
-            f"the scale {known} has {len(known):,} grades; at most {GRADES} are possible"
-        )
+        raise PolicyError(f"the scale {known} has {len(known):,} grades; at most {GRADES} fit")
     whose = "of the human judgments" if declared is None else "that was declared"
     of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
     of_judges = tuple(_on_scale(judge, known, cut, whose) for judge in machines)

@@ -92,6 +92,10 @@ class Method(Declared):
 
     def ranking(self, pool: Pool) -> Indices:
         """Order the documents of each topic, one topic after the other."""
+        return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        """Return the score of each document, of a method that does not learn."""
         raise NotImplementedError
 
     def asking(self, pool: Pool, seed: int) -> Asking:

@@ -7,8 +7,9 @@ from math import lcm
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cranfield.assess.pools.method import NEARLY, Asking, Method, best_first, spread
+from cranfield.assess.pools.method import NEARLY, Asking, Method, spread
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.fusion import methods
@@ -22,8 +23,8 @@ class Depth(Method):
     name = "depth"
     source = "Spärck Jones and van Rijsbergen 1975; Zobel 1998"
 
-    def ranking(self, pool: Pool) -> Indices:
-        return best_first(pool, -pool.best_rank)
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return -pool.best_rank
 
 
 class Count(Method):
@@ -31,8 +32,8 @@ class Count(Method):
 
     name = "count"
 
-    def ranking(self, pool: Pool) -> Indices:
-        return best_first(pool, pool.holders)
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return pool.holders
 
 
 class ReciprocalRankFusion(Method):
@@ -42,8 +43,8 @@ class ReciprocalRankFusion(Method):
     source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "constant added to ranks")
 
-    def ranking(self, pool: Pool) -> Indices:
-        return _by_sums(pool, methods.ReciprocalRankFusion(k=self.k))
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return _sums(pool, methods.ReciprocalRankFusion(k=self.k))
 
 
 class Borda(Method):
@@ -52,10 +53,10 @@ class Borda(Method):
     name = "Borda"
     source = "Aslam and Montague 2001"
 
-    def ranking(self, pool: Pool) -> Indices:
+    def scores(self, pool: Pool) -> NDArray[Any]:
         total = np.zeros(len(pool), dtype=np.int64)
         np.add.at(total, pool.ranked, methods.borda_points(pool))
-        return best_first(pool, total)
+        return total
 
 
 class Condorcet(Method):
@@ -67,9 +68,8 @@ class Condorcet(Method):
     name = "Condorcet"
     source = "Montague and Aslam 2002"
 
-    def ranking(self, pool: Pool) -> Indices:
-        wins = [methods.wins_of(pool, topic) for topic in range(len(pool.topics))]
-        return best_first(pool, np.concatenate(wins) if wins else np.zeros(0, dtype=np.int64))
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return np.concatenate([methods.wins_of(pool, t) for t in range(len(pool.topics))])
 
 
 class RankBiasedSum(Method):
@@ -79,20 +79,18 @@ class RankBiasedSum(Method):
     source = "Moffat, Webber and Zobel 2007"
     p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
 
-    def ranking(self, pool: Pool) -> Indices:
-        return _by_sums(pool, methods.RankBiasedCentroid(p=self.p))
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return _sums(pool, methods.RankBiasedCentroid(p=self.p))
 
 
-def _by_sums(pool: Pool, method: methods.RankSum) -> Indices:
-    """Order by exact sums over runs of weights of ranks, integers over a common denominator."""
-    if not len(pool):
-        return np.zeros(0, dtype=np.intp)
+def _sums(pool: Pool, method: methods.RankSum) -> NDArray[Any]:
+    """Return exact sums over runs of weights of ranks, as integers of a common denominator."""
     weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
     common = lcm(*(weight.denominator for weight in weights))
     # References to the same few integers are summed.
     of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
     each = of_rank[pool.rank[pool.by_document] - 1]
-    return best_first(pool, np.add.reduceat(each, pool.held[:-1]))
+    return np.asarray(np.add.reduceat(each, pool.held[:-1]))
 
 
 class Combination(Method):
@@ -106,14 +104,12 @@ class Combination(Method):
 
     source = "Fox and Shaw 1994"
 
-    def ranking(self, pool: Pool) -> Indices:
-        if not len(pool):
-            return np.zeros(0, dtype=np.intp)
+    def scores(self, pool: Pool) -> NDArray[Any]:
         values, starts = pool.ascending(min_max(pool)), pool.held[:-1]
         above = np.add.reduceat(values > 0, starts, dtype=np.int64)
         runs = pool.runs_of_topic[pool.topic]
         method = cast("methods.Combination", FUSIONS[self.name]())
-        return best_first(pool, method.combined(values, starts, pool.holders, above, runs))
+        return method.combined(values, starts, pool.holders, above, runs)
 
 
 def _combination(name: str, summary: str) -> Any:

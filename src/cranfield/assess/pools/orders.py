@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.method import Asking, Method, parse_method
+from cranfield.assess.pools.learning import Asking
+from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, judgments_so_far, pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, check_whole

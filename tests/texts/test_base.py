@@ -78,7 +78,7 @@ def test_defaults_are_not_shown() -> None:
         ("(" * 1000, "the form is Name(param=value)"),
         ("S" * 11_000, "11,000 characters"),
         ("RougeN(of='F1')", "RougeN: of='F1' is not one of 'recall', 'precision', 'F'"),
-        (3, "int is neither a measure nor its text"),
+        (3, "expected a measure or its text, got int"),
     ],
 )
 def test_wrong_texts(text: str, message: str) -> None:

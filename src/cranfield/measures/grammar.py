@@ -110,9 +110,9 @@ def parse_measures(
     if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
     elif isinstance(texts, Mapping):
-        raise MeasureError("measures go into a list, not a mapping: tables call them as you do")
+        raise MeasureError("expected measures or their texts, got a mapping")
     elif not isinstance(texts, Iterable):
-        raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
+        raise MeasureError(f"expected a measure or its text, got {type(texts).__name__}")
     found: dict[Measure, None] = {}
     alone: dict[Measure, str] = {}
     for text in texts:
@@ -135,7 +135,7 @@ def parse_measures(
                 for each in made:
                     found.setdefault(each)
         else:
-            raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
+            raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
     if not found:
         raise MeasureError("no measure was given")
     return list(found)

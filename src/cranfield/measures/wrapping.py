@@ -47,7 +47,7 @@ class Wrapping(Measure):
                 )
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
-            raise MeasureError(f"{self.about.name}: {kind} is neither a measure nor its text")
+            raise MeasureError(f"{self.about.name}: expected a measure or its text, got {kind}")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.reads is not JudgedRuns:
             reads, wanted = self.inner.reads.what, JudgedRuns.what

@@ -16,10 +16,10 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import number, parameter, text_of
 from cranfield.collection.judged.judged_runs import JudgedRuns, by_class
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
-from cranfield.measures.declared import number, parameter, text_of
 from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 

@@ -7,8 +7,8 @@ import numpy as np
 from cranfield.assess.pools.method import NEARLY, Asking, Method, spread
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.spec import choice, number, parameter
 from cranfield.base.streams import stream_of
-from cranfield.measures.declared import choice, number, parameter
 
 _WINDOW = 16
 """Places of a ranking that are looked at together for the next document."""

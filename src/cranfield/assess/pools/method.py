@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.measures.declared import Declared, Kinds
+from cranfield.base.spec import Registry, Spec, name_of, parameters_of, summary_of
 
 NEARLY = 1e-12
 """Values that differ by less, of numbers about 1, are taken for equal: rounding breaks no tie."""
@@ -66,7 +67,7 @@ def spread(starts: Ints, counts: Ints) -> Ints:
     return np.repeat(starts - before, counts) + np.arange(counts.sum())
 
 
-class Method(Declared):
+class Method(Spec):
     """An order in which to judge the documents of a pool.
 
     Its text form is its identity, as that of a measure: :func:`parse_method` reads it back. Names
@@ -123,10 +124,8 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
     return np.array(order, dtype=np.intp)
 
 
-METHODS = Kinds(
-    Method,
-    "method",
-    "cranfield.assess.pools",
+METHODS: Registry[type[Method]] = Registry(
+    "pooling method",
     """
     methods: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
       Condorcet=Copeland
@@ -137,6 +136,8 @@ METHODS = Kinds(
     bandits: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
       Thompson=Thompson-sampling=TS=BLA MaxMean=MM=max-mean
     """,
+    package="cranfield.assess.pools",
+    base=Method,
 )
 
 
@@ -155,9 +156,10 @@ def parse_method(text: str | Method) -> Method:
     >>> parse_method("maxmeen")
     Traceback (most recent call last):
         ...
-    cranfield.PolicyError: there is no method 'maxmeen'; did you mean MaxMean?
+    cranfield.PolicyError: unknown pooling method 'maxmeen'; did you mean MaxMean?
     """
-    return METHODS.parse(text)
+    parsed: Method = METHODS.parse(text)
+    return parsed
 
 
 def methods() -> pl.DataFrame:
@@ -168,14 +170,13 @@ def methods() -> pl.DataFrame:
     >>> methods().filter(pl.col("method") == "RRF").select("learns", "parameters").rows()
     [(False, 'k=60')]
     """
-    kinds = METHODS.values()
-    return pl.DataFrame(
+    return METHODS.table(
+        "method",
         {
-            "method": list(METHODS),
-            "learns": [kind.learns for kind in kinds],
-            "parameters": METHODS.parameters(),
-            "other names": METHODS.others(),
-            "what it does": METHODS.summaries(),
-            "source": [kind.source for kind in kinds],
-        }
+            "learns": attrgetter("learns"),
+            "parameters": parameters_of,
+            "other names": lambda kind: ", ".join(METHODS.other_names(name_of(kind))),
+            "what it does": summary_of,
+            "source": attrgetter("source"),
+        },
     )

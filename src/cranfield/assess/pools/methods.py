@@ -11,9 +11,9 @@ import numpy as np
 from cranfield.assess.pools.method import NEARLY, Asking, Method, best_first, spread
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.spec import TRUE_SHARE, choice, integer, parameter
 from cranfield.fusion import methods
 from cranfield.fusion.methods import FUSIONS, min_max
-from cranfield.measures.declared import TRUE_SHARE, choice, integer, parameter
 
 
 class Depth(Method):

@@ -37,7 +37,7 @@ def catalogue() -> list[str]:
     from cranfield.measures import REGISTRY
 
     found = []
-    for name, kind in REGISTRY.of("measure").items():
+    for name, kind in REGISTRY.where(kind="measure").items():
         if not kind.info.inputs:
             at = "@10" if kind.info.at == "cutoff" else "@0.1"
             found.append(name + at if kind.info.at_wanted == "required" else name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,24 @@ def test_errors_of_own_functions_and_generators() -> None:
         cf.evaluate(RUN, QRELS, "AP", progress=progress)
     with pytest.raises(ZeroDivisionError):
         UNTYPED.evaluate(RUN, QRELS, measures())
+
+
+def test_runs_and_judgments_that_look_swapped() -> None:
+    with pytest.warns(cf.CranfieldWarning, match="swapped"):
+        cf.evaluate(QRELS, RUN, "AP")
+
+
+def test_dicts_are_written(tmp_path: Path) -> None:
+    cf.write_run(RUN, tmp_path / "a.run")
+    cf.write_qrels(QRELS, tmp_path / "a.qrels")
+    read = cf.evaluate(tmp_path / "a.run", tmp_path / "a.qrels", "AP")["AP"]
+    assert read.values.tolist() == cf.evaluate(RUN, QRELS, "AP")["AP"].values.tolist()
+
+
+def test_long_values_are_cut_in_messages() -> None:
+    with pytest.raises(cf.PolicyError) as caught:
+        UNTYPED.random_shards({"q": dict.fromkeys(map(str, range(1000)), 1)})
+    assert len(str(caught.value)) < 200
 
 
 ROOMS = ("online", "campaign", "assess", "significance", "scales", "meta", "collection", "tabular")

@@ -22,8 +22,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.families import KINDS
+from cranfield.measures.base import Measure
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.grammar import parse_measure
 
 from .battery import GRADES, Battery, battery

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 USAGE = (
     "record FOLDER [SUBJECT...] | compare FOLDER_A FOLDER_B [numbers|words]"
-    " | digits FOLDER_A FOLDER_B | list [SUBJECT...]"
+    " | digits FOLDER_A FOLDER_B | lost FOLDER_A FOLDER_B | list [SUBJECT...]"
 )
 
 
@@ -53,6 +53,8 @@ def main(words: list[str]) -> int:
             return (
                 1 if sum([recording.compare(Path(before), Path(after), p) for p in chosen]) else 0
             )
+        case ["lost", before, after]:
+            return 1 if recording.lost(Path(before), Path(after)) else 0
         case ["digits", before, after]:
             recording.digits(Path(before), Path(after))
             return 0

@@ -12,8 +12,8 @@ from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
 from cranfield.collection.policies import PRESETS
-from cranfield.measures.base import REGISTRY, measure
-from cranfield.measures.families import KINDS
+from cranfield.measures.base import measure
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.other_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.sessions import click_u
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
@@ -27,7 +27,7 @@ PACKAGE = Path(cranfield.__file__).resolve().parent
 ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])
 EXAMPLES = ROOT / "docs" / "examples"
 TEST_DATA = ROOT / "tests" / "data"
-RANKED, WRAPPERS, TEXT_MEASURES = (REGISTRY.of(kind) for kind in KINDS)
+RANKED, WRAPPERS, TEXT_MEASURES = (REGISTRY.where(kind=kind) for kind in KINDS)
 VERSION: str = cranfield.__version__
 
 for _needed in (EXAMPLES, TEST_DATA):

@@ -176,9 +176,9 @@ def _asked(found: Any) -> Any:
         found.matrix(found.raw_pvalues),
         found.interval_at(0.2),
         [(found.count(alpha), found.is_significant(alpha)) for alpha in (0.01, 0.3)],
-        found.to_latex(2, caption="A", label="tab:a"),
+        found.tables(places=2)[0].to_latex(caption="A", label="tab:a"),
         found.to_latex(long=True),
-        found.table(3).to_markdown(),
+        found.tables(places=3)[0].to_markdown(),
         len(found),
         cf.scales.dominance(found.scores, found.first, found.second),
     )

@@ -130,6 +130,27 @@ def compare(before: Path, after: Path, part: str) -> int:
 EXACT = re.compile(r"(?<![\w.])-?0x[01]\.[0-9a-f]+p[-+]\d+")
 
 
+def lost(before: Path, after: Path) -> int:
+    """Print which items of both recordings lack an exact value that they had; return how many.
+
+    An object that got a method, or whose attributes moved, differs in its numbers, but keeps all
+    of its values.
+    """
+    old, new = (_digests(folder, "numbers") for folder in (before, after))
+    count = lacking = 0
+    for name in [one for one in old if one in new and old[one] != new[one]]:
+        values, others = (
+            {*EXACT.findall((folder / "numbers" / file_of(name)).read_text("utf-8", "replace"))}
+            for folder in (before, after)
+        )
+        count += len(values)
+        if values - others:
+            lacking += 1
+            print(f"lost: {name}: {len(values - others)} of {len(values)} values")
+    print(f"{count:,} exact values in items that differ: {lacking} items lack some")
+    return lacking
+
+
 def digits(before: Path, after: Path) -> None:
     """Print how far the numbers of two recordings are apart, by subject."""
     old, new = (_digests(folder, "numbers") for folder in (before, after))

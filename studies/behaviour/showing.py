@@ -52,7 +52,7 @@ SINCE = {
         *("title", "method", "places", "shows_pairs", "facts", "to_text", "require_all_pairs"),
         "limits",
     },
-    **dict.fromkeys(homes.STUDIES.values(), STUDY),
+    **{kind.__name__: STUDY for kind in homes.STUDIES.values()},
     "Generalizability": STUDY | {"target"},
     "LeaveOneOut": STUDY | {"unit"},
     "Reproduction": STUDY - {"heading"},

@@ -193,7 +193,10 @@ def _cited(name: str) -> Any:
 
 def _details() -> Iterator[Item]:
     for group in ("AA", "AD", "MA", "MD", "bias", "overlap", "nope"):
-        yield f"studies/table {group}", partial(lambda group: found("splits").table(group), group)
+        yield (
+            f"studies/table {group}",
+            partial(lambda group: found("splits").outcomes(group), group),
+        )
     yield "studies/bias", lambda: meta.publication_bias(5, 1, 2, 0)
     yield "studies/smallest", lambda: [found("swaps").smallest(rate) for rate in (0.05, 0.3)]
     for jobs, backend in ((2, "threading"), (2, "loky"), (1, "serial")):

@@ -152,7 +152,7 @@ def test_scores_can_be_compared(texts: Path) -> None:
         (("--nuggets", "-", "-"), "standard input cannot be two files"),
         (("--nuggets", "citations.csv", "answers.csv"), "has no column nugget"),
         (("--citations", "citations.csv", "-m", "AllScore"), "what there is allows CitationPreci"),
-        (("--citations", "citations.csv", "-m", "nDCG"), "there is no measure of texts 'nDCG'"),
+        (("--citations", "citations.csv", "-m", "nDCG"), "unknown measure of texts 'nDCG'"),
         (("--citations", "citations.csv", "--tokeniser", "whitespace"), "goes with --references"),
         (("--citations", "citations.csv", "-f", "parquet"), "--format parquet needs --output"),
         (("--citations", "citations.csv", "--label", "x"), "--label goes with --format latex"),

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from tests.cli.running import cranfield
 
 

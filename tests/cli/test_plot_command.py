@@ -59,7 +59,7 @@ def test_default_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bix", *TWO), "there is no chart 'bix'; there are box"),
+        (("bix", *TWO), "unknown chart 'bix'; expected one of: box"),
         (("box", *TWO, "-m", "AP", "-m", "P@2"), "name one of AP, P@2 with --measure"),
         (("box", *TWO, "--topic", "1"), "--topic does not go with box"),
         (("matrix", *TWO, "--only", "one"), "--only does not go with matrix"),
@@ -96,7 +96,7 @@ def test_charts_of_studies(folder: Path) -> None:
         (folder / "chart.json").unlink()
     for chart, message in (
         ("box=chart.json", "box is not drawn of this study; it has stability"),
-        ("x=chart.json", "there is no chart 'x'"),
+        ("x=chart.json", "unknown chart 'x'"),
         ("chart.docx", "does not end in .html"),
     ):
         _, err = cranfield(folder, *study, "--plot", chart, status=2)

@@ -150,7 +150,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "--sizes", "4,12"), "below 12, the number of topics"),
         (("--scores", "scores.csv", "--target", "2"), "'--target': 2.0 is not in the range 0<x<1"),
         (("--scores", "scores.csv", "-t", "anova-3"), "anova-3 needs scores by shard"),
-        (("--scores", "scores.csv", "-t", "nope"), "there is no test 'nope'"),
+        (("--scores", "scores.csv", "-t", "nope"), "unknown test 'nope'"),
         (
             ("--scores", "scores.csv", "--repeats", "3", "--table", "nope"),
             "unknown table 'nope'",

@@ -137,8 +137,8 @@ def test_missing_scores(scores: Path, tmp_path: Path) -> None:
 
 def test_errors(scores: Path, folder: Path) -> None:
     for arguments, message in (
-        (("--test", "u"), "there is no test 'u'"),
-        (("--correction", "u"), "there is no correction 'u'"),
+        (("--test", "u"), "unknown test 'u'"),
+        (("--correction", "u"), "unknown correction 'u'"),
         (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
         (("--sizes", "7"), "sizes must be a whole number from 1 to 6, not 7"),
         (("--bins", "0;1"), "--bins takes numbers"),

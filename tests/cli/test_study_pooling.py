@@ -68,7 +68,7 @@ def test_formats(campaign: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--methods", "deep"), "there is no method 'deep'"),
+        (("--methods", "deep"), "unknown pooling method 'deep'"),
         (("--methods", "RRF(k=x)"), "RRF"),
         (("--budgets", "0"), "--budgets is given twice, and takes one value"),
         (("--table", "pools"), "unknown table 'pools'"),

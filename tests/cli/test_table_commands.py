@@ -157,10 +157,10 @@ def test_cite(folder: Path) -> None:
     assert everything == ""
     assert (folder / "all.bib").read_text().count("\n@") > 60
     for wrong, message in (
-        (("-m", "nonsense"), "there is no measure 'nonsense'"),
-        (("--study", "x"), "there is no study 'x'; there are scales, tests,"),
-        (("--test", "x"), "there is no test 'x'"),
-        (("--correction", "x"), "there is no correction 'x'"),
+        (("-m", "nonsense"), "unknown measure 'nonsense'"),
+        (("--study", "x"), "unknown study 'x'; expected one of: scales, tests,"),
+        (("--test", "x"), "unknown test 'x'"),
+        (("--correction", "x"), "unknown correction 'x'"),
     ):
         assert message in cranfield(folder, "cite", *wrong, status=2)[1]
 

@@ -255,7 +255,7 @@ def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
         return
     texts = [
         text
-        for name, kind in cf.measures.REGISTRY.of("measure").items()
+        for name, kind in cf.measures.REGISTRY.where(kind="measure").items()
         for text in [f"{name}@3" if kind.info.at == "cutoff" and kind.takes_cutoff() else name]
         if kind.info.at == "cutoff" and not kind.info.inputs and not kind.info.needs
     ]

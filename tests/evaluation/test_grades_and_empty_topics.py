@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.wrapping import Wrapping
 from tests.cli.running import cranfield
 

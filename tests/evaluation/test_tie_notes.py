@@ -13,7 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import BY_DOCUMENT, score, tie_effects
-from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import REGISTRY
 from tests.cli.running import cranfield
 
 SCORES = {

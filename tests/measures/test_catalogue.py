@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from cranfield.base.errors import CranfieldError
-from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.other_names import from_paper
 

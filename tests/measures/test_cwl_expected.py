@@ -489,7 +489,7 @@ def test_wrong_text(text: str, message: str) -> None:
 
 
 def test_wrong_objects() -> None:
-    with pytest.raises(MeasureError, match="int is neither a measure nor its text"):
+    with pytest.raises(MeasureError, match="expected a measure or its text, got int"):
         cf.measures.EU(5)
     with pytest.raises(MeasureError, match="not at least 0"):
         user_model("RR").read([-1.0])

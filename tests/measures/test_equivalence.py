@@ -143,7 +143,7 @@ def test_the_text_form() -> None:
         ("Classes(Classes(AP))", "by equivalence classes already"),
         ("Classes(AP, rel=2)", "Classes has no parameter 'rel'"),
         ("Classes", "Classes needs a measure inside"),
-        ("Classes(XY)", "there is no measure 'XY'"),
+        ("Classes(XY)", "unknown measure 'XY'"),
     ],
 )
 def test_wrong_forms(text: str, complaint: str) -> None:

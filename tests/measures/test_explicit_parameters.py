@@ -8,7 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures import AP
-from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import parse_measures
 from cranfield.measures.other_names import trec_name
 from tests.cli.running import cranfield

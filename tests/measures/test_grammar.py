@@ -12,10 +12,10 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
+from cranfield.base.spec import integer, parameter
 from cranfield.measures import AP, RBP, P, nDCG
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.declared import integer, parameter
-from cranfield.measures.families import HOME
+from cranfield.measures.base import Measure
+from cranfield.measures.families import HOME, REGISTRY
 from cranfield.measures.other_names import trec_name
 from cranfield.measures.wrapping import Wrapping, wrapping
 
@@ -148,7 +148,7 @@ def test_names_go_back_to_trec_eval() -> None:
         ("(" * 200, "is no measure"),
         ("x" * 10_001, "10,001 characters"),
         ("P_0", "cutoff=0"),
-        ("P.1,x", "is no measure"),
+        ("P.1,x", "unknown measure"),
         ("P.1,,2", "is no number"),
         ("success", "stands for 3 measures"),
     ],
@@ -166,7 +166,7 @@ def test_measures_cannot_be_changed() -> None:
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P])
     with pytest.raises(cf.MeasureError, match="no measure was given"):
         cf.parse_measures([])
-    with pytest.raises(cf.MeasureError, match="neither a measure"):
+    with pytest.raises(cf.MeasureError, match="expected a measure"):
         cf.parse_measures([3])  # type: ignore[list-item]
 
 

@@ -135,7 +135,7 @@ def test_wrong_names_are_told_in_a_line_that_helps(
     except cf.MeasureError as error:
         said = str(error)
         assert said.isprintable()
-        if found := re.fullmatch(r"there is no measure .*; did you mean (.+)\?", said):
+        if found := re.fullmatch(r"unknown measure .*; did you mean (.+)\?", said):
             for hint in found[1].split(" or "):
                 try:
                     cf.parse_measures(hint)
@@ -154,7 +154,7 @@ def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
             found = cf.parse_measures(f"{text}@7")
         except cf.MeasureError as error:
             assert re.search(  # noqa: PT017
-                "may be|takes no cutoff|needs |did you mean|is no measure|is not",
+                "may be|takes no cutoff|needs |unknown measure|did you mean|is no measure|is not",
                 str(error),
             ), (text, str(error))
         else:

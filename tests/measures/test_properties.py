@@ -16,8 +16,8 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import REGISTRY, Info, Measure
-from cranfield.measures.families import KINDS
+from cranfield.measures.base import Info, Measure
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.grammar import parse_measure
 from cranfield.scales.runs import depends_on_recall_base
 from docs.measure_properties.battery import GRADES, battery
@@ -162,7 +162,9 @@ def test_a_measure_that_needs_more_says_so() -> None:
 
 def test_every_measure_has_a_form_that_stands_for_it() -> None:
     missing = [
-        name for name in {*REGISTRY} - REGISTRY.of(KINDS[2]).keys() if representative(name) is None
+        name
+        for name in {*REGISTRY} - REGISTRY.where(kind=KINDS[2]).keys()
+        if representative(name) is None
     ]
     assert missing == []
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from tests import reference as ref
 
 Oracle = Callable[[ref.Ranking, list[int]], float]
@@ -236,19 +235,21 @@ ELSEWHERE = {
 
 
 def test_every_measure_has_an_oracle() -> None:
-    covered = {cf.parse_measure(text).name for text in CASES} - REGISTRY.of(KINDS[1]).keys()
+    covered = {cf.parse_measure(text).name for text in CASES} - REGISTRY.where(kind=KINDS[1]).keys()
     for file, names in ELSEWHERE.items():
         text = (Path(__file__).parent / file).read_text()
         assert [name for name in names if name not in text] == []
         covered |= set(names)
-    of_grades = {name for name, kind in REGISTRY.of(KINDS[0]).items() if not kind.info.inputs}
+    of_grades = {
+        name for name, kind in REGISTRY.where(kind=KINDS[0]).items() if not kind.info.inputs
+    }
     assert covered == of_grades - {"LastRelevant"}
 
 
 def test_every_other_measure_is_tested() -> None:
     files = Path(__file__).parents[1].rglob("test_*.py")
     text = "".join(file.read_text() for file in files if file.name != "test_catalogue.py")
-    for name, kind in REGISTRY.of(KINDS[0]).items():
+    for name, kind in REGISTRY.where(kind=KINDS[0]).items():
         assert not kind.info.inputs or f'"{name}' in text, name
 
 

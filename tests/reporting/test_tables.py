@@ -173,7 +173,7 @@ def test_order() -> None:
     ev = {"x": cf.Scores(np.array([[0.1, np.nan, 0.3]]), ("1",), ("a", "b", "c"), "x")}
     assert [cell.text for cell in column(cf.table(ev), 0)] == ["a", "b", "c"]
     assert [cell.text for cell in column(cf.table(ev, sort="x"), 0)] == ["c", "a", "b"]
-    with pytest.raises(PolicyError, match="no measure 'y' to sort by: x"):
+    with pytest.raises(PolicyError, match="unknown measure 'y' to sort by: x"):
         cf.table(ev, sort="y")
     real = cf.evaluate({"r": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, ["AP"])
     assert cf.table(real, sort="map").rows == cf.table(real).rows

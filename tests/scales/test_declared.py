@@ -13,8 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.runs import as_measure
@@ -43,7 +42,7 @@ def made(name: str, length: int = 4) -> Measure:
     return as_measure(GIVEN.get(name, name), length)
 
 
-RANKED = REGISTRY.of(KINDS[0])
+RANKED = REGISTRY.where(kind=KINDS[0])
 BY_GRADES = [name for name in RANKED if not beyond_grades(made(name))]
 OTHERS = [name for name in RANKED if name not in BY_GRADES]
 

@@ -13,8 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import parse_measure
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales import interval, scale_over_topics, score_runs
 from cranfield.scales.finding_scales import scale_of
 from cranfield.scales.forms.form import beyond_grades, beyond_length
@@ -47,11 +46,11 @@ INSIDE |= {
 }
 WRAPPED = [
     text
-    for name in REGISTRY.of(KINDS[1])
+    for name in REGISTRY.where(kind=KINDS[1])
     if name != "interval"
     for text in INSIDE.get(name, [f"{name}(nDCG)", f"{name}(ERR)"])
 ]
-TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY.of(KINDS[0])), *WRAPPED]
+TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
 
 
 def at(text: str, cutoff: int) -> str:

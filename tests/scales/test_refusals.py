@@ -124,7 +124,7 @@ TABLE: Any = [[1, 2]]
         (lambda: score_runs("P", [[0, 1]], grades=TEXT), "highest grade"),
         (lambda: score_runs("P", [[0, 1]], judgments=TEXT), "list of their grades"),
         (lambda: score_runs("P", [[0, 1]], judgments=-1), "-1 relevant documents"),
-        (lambda: score_runs(NONE, [[0, 1]]), "NoneType is neither a measure nor its text"),
+        (lambda: score_runs(NONE, [[0, 1]]), "expected a measure or its text, got NoneType"),
         (lambda: score_runs("nDGC", [[0, 1]]), "did you mean nDCG"),
         (lambda: dominance([[1, 2]], [0], [1]), "dominance takes Scores, .* not list"),
         (lambda: dominance(None, [0], [1]), "dominance takes Scores, .* not NoneType"),

@@ -118,9 +118,9 @@ def np_shards() -> cf.Scores:
     ("options", "message"),
     [
         ({"test": "wilcox"}, "did you mean wilcoxon"),
-        ({"correction": "fdx"}, "there is no correction 'fdx'; did you mean"),
-        ({"correction": 5}, "named by its text"),
-        ({"test": 5}, "named by its text"),
+        ({"correction": "fdx"}, "unknown correction 'fdx'; did you mean"),
+        ({"correction": 5}, "expected the name of"),
+        ({"test": 5}, "expected the name of"),
         ({"alpha": "0.05"}, "number between 0 and 1"),
         ({"seed": None}, "the seed must be a whole number"),
         ({"seed": 1.5}, "the seed must be a whole number"),

@@ -12,13 +12,12 @@ import cranfield as cf
 from cranfield import measures
 from cranfield.base.errors import MeasureError
 from cranfield.evaluation.evaluation import evaluate_answers
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
 
 
-@pytest.mark.parametrize("name", REGISTRY.of(KINDS[2]))
+@pytest.mark.parametrize("name", REGISTRY.where(kind=KINDS[2]))
 def test_each_measure_declares_itself(name: str) -> None:
     kind = REGISTRY[name]
     info = kind.info
@@ -65,7 +64,7 @@ def test_defaults_are_not_shown() -> None:
     ("text", "message"),
     [
         ("smeasur", "did you mean SMeasure"),
-        ("nonsense", "there is no measure 'nonsense'"),
+        ("nonsense", "unknown measure 'nonsense'"),
         ("SMeasure(l=3)", "SMeasure has no parameter 'l' (it has: L)"),
         ("SMeasure(L='x')", "SMeasure: L='x' is not a number above 0"),
         ("SMeasure(500)", "parameters are given as name=value"),
@@ -78,7 +77,7 @@ def test_defaults_are_not_shown() -> None:
         ("(" * 1000, "the form is Name(param=value)"),
         ("S" * 11_000, "11,000 characters"),
         ("RougeN(of='F1')", "RougeN: of='F1' is not one of 'recall', 'precision', 'F'"),
-        (3, "int is neither a measure nor its text"),
+        (3, "expected a measure or its text, got int"),
     ],
 )
 def test_wrong_texts(text: str, message: str) -> None:

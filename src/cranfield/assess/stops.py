@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,17 +15,19 @@ from scipy.special import gammaln
 from cranfield.assess.pools.pool import Pool, judgments_so_far
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
-from cranfield.base.text import counted
-from cranfield.collection.policies import DEEPEST
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     TRUE_SHARE,
-    Declared,
-    Kinds,
+    Registry,
+    Spec,
     fraction_of,
     integer,
     number,
     parameter,
+    parameters_of,
+    summary_of,
 )
+from cranfield.base.text import counted
+from cranfield.collection.policies import DEEPEST
 from cranfield.result import Column, Columns, Result
 
 AT_A_TIME = 1 << 20
@@ -54,7 +57,7 @@ Looks = tuple[Floats, Floats, Bools]
 """Value of a rule, bound and decision, after each number of judgments."""
 
 
-class Rule(Declared):
+class Rule(Spec):
     """A stopping rule for the judging of a topic; its text form is its identity."""
 
     error = PolicyError
@@ -72,13 +75,13 @@ class Rule(Declared):
         raise NotImplementedError
 
 
-RULES = Kinds(
-    Rule,
-    "rule",
-    "cranfield.assess",
+RULES: Registry[type[Rule]] = Registry(
+    "stopping rule",
     """
     stops: RecallTest=CMH Knee Target Line=2399 Budget
     """,
+    package="cranfield.assess",
+    base=Rule,
 )
 
 
@@ -90,13 +93,13 @@ def rules() -> pl.DataFrame:
     >>> rules().filter(pl.col("rule") == "Knee").select("parameters", "source").rows()
     [('least=100', 'Cormack and Grossman (2016)')]
     """
-    return pl.DataFrame(
+    return RULES.table(
+        "rule",
         {
-            "rule": list(RULES),
-            "parameters": RULES.parameters(),
-            "what it does": RULES.summaries(),
-            "source": [kind.source for kind in RULES.values()],
-        }
+            "parameters": parameters_of,
+            "what it does": summary_of,
+            "source": attrgetter("source"),
+        },
     )
 
 
@@ -113,7 +116,8 @@ def parse_rule(text: str | Rule) -> Rule:
     >>> parse_rule("knee(least=50)"), parse_rule("2399")
     (Knee(least=50), Line)
     """
-    return RULES.parse(text)
+    parsed: Rule = RULES.parse(text)
+    return parsed
 
 
 _SOURCE = "Cormack and Grossman (2016)"

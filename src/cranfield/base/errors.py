@@ -176,7 +176,9 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
+        raise PolicyError(f"{name} must be a whole number {limits}, not {shown}")
 
 
 def check_several(name: str, value: object) -> None:

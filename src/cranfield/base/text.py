@@ -83,25 +83,6 @@ def did_you_mean(
     return f"; {otherwise}" if otherwise else ""
 
 
-def homes_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Read a list of names by module: the module of each, and what its other names mean.
-
-    >>> homes_of("dcg: DCG=CG nDCG")
-    ({'DCG': 'dcg', 'nDCG': 'dcg'}, {'CG': 'DCG'})
-    """
-    home: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    module = ""
-    for word in text.split():
-        if word.endswith(":"):
-            module = word.removesuffix(":")
-        else:
-            name, *others = word.split("=")
-            home[name] = module
-            aliases |= dict.fromkeys(others, name)
-    return home, aliases
-
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

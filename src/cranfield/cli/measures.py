@@ -173,7 +173,7 @@ def _form(kind: type[Measure]) -> str:
 
 
 def _parameters(kind: type[Measure], measure: Measure | None) -> dict[str, Setting]:
-    from cranfield.measures.declared import text_of
+    from cranfield.base.spec import text_of
 
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
@@ -351,8 +351,9 @@ def cite(
     NAME is a measure, a test, a correction, a study, or the key of a work.
     """
     from cranfield.measures.grammar import parse_measure
+    from cranfield.meta.study import STUDIES
     from cranfield.reporting.references import cite as cited
-    from cranfield.reporting.references import entries, find_study
+    from cranfield.reporting.references import entries
     from cranfield.significance.corrections.catalogue import find_correction
     from cranfield.significance.pairwise.catalogue import find_test
 
@@ -361,7 +362,7 @@ def cite(
         *(parse_measure(one) for one in measures),
         *(find_test(one).info.name for one in tests),
         *(find_correction(one) for one in corrections),
-        *(find_study(one) for one in studies),
+        *(STUDIES.find(one) for one in studies),
         *(entries() if everything else ()),
     )
     text = found.to_bibtex() if format == "bibtex" else found.to_text()

@@ -184,7 +184,7 @@ def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
 
 def amount(text: str, what: str) -> int | float:
     """Read a whole number, or a share in percent."""
-    from cranfield.measures.declared import fraction_of
+    from cranfield.base.spec import fraction_of
     from cranfield.sources.values import integer_in, is_number
 
     number = text.strip()

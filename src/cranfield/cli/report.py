@@ -315,11 +315,10 @@ def plot(
         CHARTS,
         LENGTH,
         MEASURES,
-        find_chart,
     )
     from cranfield.reporting.charts.theme import format_of, save
 
-    name = find_chart(kind)
+    name = CHARTS.find(kind)
     chart = CHARTS[name]
     if chart.of in BY_STUDY:
         raise PolicyError(

@@ -27,8 +27,8 @@ from cranfield.collection.judged.coverage import Coverage, Scorable, lowest_rele
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, places_in
 from cranfield.measures import parse_measures
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.families import KINDS
+from cranfield.measures.base import Measure
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import by_system, long_table, place_of
 from cranfield.tabular import Framed, frame_html
@@ -523,12 +523,12 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     wanted = parse_measures(measures)
     for measure in wanted:
         if not isinstance(judged, measure.reads):
-            kinds = REGISTRY.of(KINDS[2]).items()
+            kinds = REGISTRY.where(kind=KINDS[2]).items()
             fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
             can = f"; what there is allows {', '.join(fit)}" if fit else ""
             reads, given = measure.reads.what, what_of(judged)
             said = f"{measure} is computed from {reads}, not {given}{can}"
             if measure.kind != KINDS[2]:
-                said = f"there is no measure of texts {measure.name!r}: {said}"
+                said = f"unknown measure of texts {measure.name!r}: {said}"
             raise MeasureError(said)
     return score(judged, wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.parallel import as_they_come, own_threads
+from cranfield.base.spec import parameters_of, summary_of
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
@@ -186,16 +188,15 @@ def fusion_methods() -> pl.DataFrame:
     >>> fusion_methods().filter(pl.col("method") == "RRF").select("goes by", "parameters").rows()
     [('ranks', 'k=60')]
     """
-    kinds = FUSIONS.values()
-    return pl.DataFrame(
+    return FUSIONS.table(
+        "method",
         {
-            "method": list(FUSIONS),
-            "goes by": ["scores" if kind.by_score else "ranks" for kind in kinds],
-            "parameters": FUSIONS.parameters(),
-            "other names": FUSIONS.others(),
-            "what it does": FUSIONS.summaries(),
-            "source": [kind.source for kind in kinds],
-        }
+            "goes by": lambda kind: "scores" if kind.by_score else "ranks",
+            "parameters": parameters_of,
+            "other names": lambda kind: ", ".join(FUSIONS.other_names(kind.name)),
+            "what it does": summary_of,
+            "source": attrgetter("source"),
+        },
     )
 
 

@@ -12,19 +12,19 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.collection.judged.rows import ratio
-from cranfield.fusion.names import LISTED, NORMS
-from cranfield.fusion.rankings import Rankings
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     TRUE_SHARE,
-    Declared,
-    Kinds,
+    Registry,
+    Spec,
     choice,
     fraction_of,
     integer,
     number,
     parameter,
 )
+from cranfield.collection.judged.rows import ratio
+from cranfield.fusion.names import LISTED, NORMS
+from cranfield.fusion.rankings import Rankings
 
 
 def finite(scores: Floats) -> Floats:
@@ -36,7 +36,7 @@ def finite(scores: Floats) -> Floats:
     return scores
 
 
-class Fusion(Declared):
+class Fusion(Spec):
     """A way to make one ranking of several; its text form is its identity.
 
     Names are read whatever their case, blanks, hyphens and underscores.
@@ -437,4 +437,6 @@ class CombMin(Combination):
         return np.where(sizes < runs, np.minimum(lowest, 0.0), lowest)
 
 
-FUSIONS = Kinds(Fusion, "method of fusion", "cranfield.fusion", LISTED)
+FUSIONS: Registry[type[Fusion]] = Registry(
+    "fusion method", LISTED, package="cranfield.fusion", base=Fusion
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.base.text import homes_of
+from cranfield.base.spec import homes_of
 
 LISTED = """
 methods: RRF=reciprocal-rank-fusion

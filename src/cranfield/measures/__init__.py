@@ -15,12 +15,13 @@ from cranfield.base.text import did_you_mean
 from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
-    from cranfield.measures.base import REGISTRY, Info, Measure, define
+    from cranfield.measures.base import Info, Measure, define
+    from cranfield.measures.families import REGISTRY
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
 
 _TOOLS = {
-    "REGISTRY": "base",
+    "REGISTRY": "families",
     "Info": "base",
     "Measure": "base",
     "UserModel": "users.model",
@@ -50,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         hint = did_you_mean(name, __all__, 1)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    from cranfield.measures.base import REGISTRY
+    from cranfield.measures.families import REGISTRY
 
     kind = REGISTRY[name]
     made = globals()[name] = kind if kind.inside else kind()

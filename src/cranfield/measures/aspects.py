@@ -37,10 +37,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     TRUE_SHARE,
     Shares,
     check_ranks,
@@ -52,6 +49,9 @@ from cranfield.measures.declared import (
     parameter,
     shares,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Never, Self, TypeVar
 
 import numpy as np
@@ -14,10 +13,10 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, MeasureError, numbers, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
+from cranfield.base.spec import Spec, flag, integer, optional, parameter, short, text_of
 from cranfield.collection.judged.coverage import what_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.declared import Declared, flag, integer, optional, parameter, short, text_of
-from cranfield.measures.families import ALIASES, HOME, KINDS
+from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
 from cranfield.measures.spacing import MOST, evenly_spaced, few_runs
 from cranfield.scores.one_measure import direction_note, suggests_lower
 
@@ -111,7 +110,7 @@ class Info:
         return "; ".join((self.source, *more))
 
 
-class Measure(Declared):
+class Measure(Spec):
     """A measure with its parameters.
 
     Its text form is its identity: `str(measure)`, equality and hash go by it, and
@@ -330,48 +329,6 @@ def _evenly_spaced(measure: Measure, highest: int) -> bool:
     return evenly_spaced(measure.score, measure.deepest or 1, highest)
 
 
-class Registry(MutableMapping[str, type[Measure]]):
-    """All measures by name, in the order of the catalogue, those of one's own last.
-
-    A family is loaded when one of its measures is looked up, and all are when they are listed.
-    """
-
-    def __init__(self) -> None:
-        self.known: dict[str, type[Measure]] = {}
-
-    def __getitem__(self, name: str) -> type[Measure]:
-        if name not in self.known and name in HOME:
-            import_module(HOME[name])
-        return self.known[name]
-
-    def __setitem__(self, name: str, kind: type[Measure]) -> None:
-        self.known[name] = kind
-
-    def __delitem__(self, name: str) -> None:
-        del self.known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in HOME or name in self.known
-
-    def __iter__(self) -> Iterator[str]:
-        for module in dict.fromkeys(HOME.values()):
-            import_module(module)
-        return iter(dict.fromkeys((*HOME, *self.known)))
-
-    def __len__(self) -> int:
-        return len({*HOME, *self.known})
-
-    def names(self) -> list[str]:
-        """Return the names, and load nothing."""
-        return list(dict.fromkeys((*HOME, *self.known)))
-
-    def of(self, kind: str) -> dict[str, type[Measure]]:
-        return {name: one for name, one in self.items() if one.kind == kind}
-
-
-REGISTRY = Registry()
-"""Measures by name."""
-
 M = TypeVar("M", bound=type[Measure])
 
 
@@ -390,15 +347,14 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
     aliases: tuple[str, ...] = about.pop("aliases", ())
 
     def enter(cls: M) -> M:
-        listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.known
+        listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.entered
         for known in () if listed else (name, *aliases):
             if known in REGISTRY or known in ALIASES:
                 raise MeasureError(f"there is a measure {known} already")
         ALIASES.update(dict.fromkeys(aliases, name))
-        others = tuple(alias for alias, of in ALIASES.items() if of == name)
         if "cutoff" not in cls.parameters:
             about["at_wanted"] = "none"
-        cls.info = Info(name=name, aliases=others, **about)
+        cls.info = Info(name=name, aliases=tuple(REGISTRY.other_names(name)), **about)
         REGISTRY[name] = cls
         return cls
 

@@ -5,7 +5,12 @@ the registry. A module is loaded when one of its measures is named. Behind `=` s
 that are understood. Measures of a measure and measures of texts come last.
 """
 
-from cranfield.base.text import homes_of
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.base.errors import MeasureError
+from cranfield.base.spec import Registry
 
 _FAMILIES = """
 ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRecall RelP
@@ -63,9 +68,10 @@ texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
 KINDS = ("measure", "measure of a measure", "measure of texts")
 """What a measure can be: of rankings, of another measure inside, of answers and summaries."""
 
-_HOMES, ALIASES = homes_of(_FAMILIES)
-HOME = {
-    name: at if at.startswith("cranfield.") else f"cranfield.measures.{at}"
-    for name, at in _HOMES.items()
-}
+REGISTRY: Registry[Any] = Registry(
+    "measure", _FAMILIES, package="cranfield.measures", error=MeasureError
+)
+"""Measures by name, those of one's own last."""
+
+HOME, ALIASES = REGISTRY.homes, REGISTRY.aliases
 """The module that defines each measure, by name; and the measure that each other name means."""

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Measure
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     fraction_of,
     integer,
     number_text,
@@ -25,6 +22,9 @@ from cranfield.measures.declared import (
     parameter,
     short,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.measures.base import Measure
 from cranfield.measures.spacing import sums_evenly_spaced
 
 HIGHEST = 60

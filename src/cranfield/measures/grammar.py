@@ -9,10 +9,10 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from cranfield.base.errors import MeasureError, quoted, warn
+from cranfield.base.spec import keywords_of, literal
 from cranfield.base.text import did_you_mean
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.declared import keywords_of, literal
-from cranfield.measures.families import ALIASES
+from cranfield.measures.base import Measure
+from cranfield.measures.families import ALIASES, REGISTRY
 from cranfield.measures.other_names import (
     FAMILIES,
     NICKNAMES,
@@ -62,7 +62,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
+    cranfield.MeasureError: unknown measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:
@@ -110,9 +110,9 @@ def parse_measures(
     if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
         texts = [texts]  # type: ignore[list-item]
     elif isinstance(texts, Mapping):
-        raise MeasureError("measures go into a list, not a mapping: tables call them as you do")
+        raise MeasureError("expected measures or their texts, got a mapping")
     elif not isinstance(texts, Iterable):
-        raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
+        raise MeasureError(f"expected a measure or its text, got {type(texts).__name__}")
     found: dict[Measure, None] = {}
     alone: dict[Measure, str] = {}
     for text in texts:
@@ -135,7 +135,7 @@ def parse_measures(
                 for each in made:
                     found.setdefault(each)
         else:
-            raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
+            raise MeasureError(f"expected a measure or its text, got {type(text).__name__}")
     if not found:
         raise MeasureError("no measure was given")
     return list(found)
@@ -326,7 +326,7 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         return REGISTRY[named], {}
     why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
     if why:
-        raise MeasureError(f"there is no measure {name}: {why}")
+        raise MeasureError(f"unknown measure {name}: {why}")
     found = _in_any_case(name.lower())
     if len(found) == 1:
         (text, parameters), *_ = found.items()
@@ -340,7 +340,7 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
         meant = _in_any_case(at[1].lower())
         if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
             hint = f"; did you mean {at[1]}@{at[2]}?"
-    raise MeasureError(f"there is no measure {quoted(name)}{hint}")
+    raise MeasureError(f"unknown measure {quoted(name)}{hint}")
 
 
 def _is_like(name: str, known: str) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from math import isfinite, sqrt
 
 from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.spec import short
 from cranfield.measures.base import Measure
-from cranfield.measures.declared import short
 
 Forms = tuple[tuple[str, str], ...]
 """Patterns of names, and the text form of what matches."""

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, places, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import checked, choice, flag, integer, number, optional, parameter
 from cranfield.measures.gains import Gain, OfGains, gain, ideal
 
 _LENGTH = number(0)

@@ -16,10 +16,10 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import number, parameter, text_of
 from cranfield.collection.judged.judged_runs import JudgedRuns, by_class
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
-from cranfield.measures.declared import number, parameter, text_of
 from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
@@ -47,7 +47,7 @@ class Wrapping(Measure):
                 )
         if not isinstance(inner, (str, Measure)):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
-            raise MeasureError(f"{self.about.name}: {kind} is neither a measure nor its text")
+            raise MeasureError(f"{self.about.name}: expected a measure or its text, got {kind}")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.reads is not JudgedRuns:
             reads, wanted = self.inner.reads.what, JudgedRuns.what

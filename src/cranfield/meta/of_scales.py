@@ -136,7 +136,7 @@ def _without_cutoff(measure: Any) -> Measure:
             as_measure(measure, 1)
             raise
     if not isinstance(measure, Measure):
-        raise MeasureError(f"{type(measure).__name__} is neither a measure nor its text")
+        raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
     if measure.cutoff is not None:
         raise PolicyError(f"{measure} has a cutoff; the study sets them")
     return measure

@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base.spec import Registry
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table, number
 
 if TYPE_CHECKING:
     import polars as pl
 
-STUDIES = {
-    "scales": "ScaleStudy",
-    "tests": "SplitStudy",
-    "false-alarms": "FalseAlarms",
-    "power-of-tests": "PowerOfTests",
-    "discriminative-power": "DiscriminativePower",
-    "swaps": "Swaps",
-    "pool-depth": "PoolDepths",
-    "pooling": "Pooling",
-    "leave-one-out": "LeaveOneOut",
-    "predictive-power": "PredictivePower",
-    "concordance": "Concordance",
-    "innate-orders": "InnateOrders",
-    "stability": "Stability",
-    "generalizability": "Generalizability",
-    "facets": "Facets",
-    "reproduction": "Reproduction",
-    "correlations": "Correlations",
-    "extrapolation": "Extrapolation",
-    "interleaving": "Sensitivity",
-}
-"""The studies that there are: by name, the class of their result in :mod:`cranfield.meta`."""
+STUDIES: Registry[type[Result]] = Registry(
+    "study",
+    """
+    of_scales: scales
+    of_tests.splits: tests
+    of_tests.errors: false-alarms
+    of_tests.errors: power-of-tests
+    of_measures.discriminative: discriminative-power
+    of_measures.swap_method: swaps
+    of_collections.pool_depth: pool-depth
+    of_collections.pooling: pooling
+    of_collections.leave_one_out: leave-one-out
+    of_measures.predictive: predictive-power
+    of_measures.concordance: concordance
+    of_measures.innate: innate-orders
+    of_topics.sample_study: stability
+    of_topics.variance_components: generalizability
+    of_topics.variance_components: facets
+    reproduction_result: reproduction
+    of_measures.correlations: correlations
+    of_topics.extrapolation: extrapolation
+    of_users: interleaving
+    """,
+    package="cranfield.meta",
+    base=Result,
+)
+"""The studies: by name, the class of their result."""
 
 OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
 """The first column of tables that several measures can share; see :func:`of_measure`."""
 
 FEW = 10
 """Rows that are shown of tables of teams and systems; the data frames have all."""
-
-
-def result_of(name: str) -> type[Result]:
-    """Return the class of the result of a study of :data:`STUDIES`."""
-    kind: type[Result] = getattr(import_module("cranfield.meta"), STUDIES[name])
-    return kind
 
 
 def labelled(measure: str) -> str:

@@ -17,7 +17,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY
 from cranfield.measures.base import Measure
 from cranfield.measures.grammar import parse_measure
-from cranfield.meta.study import STUDIES, result_of
+from cranfield.meta.study import STUDIES
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -276,13 +276,6 @@ def cite(*things: Any) -> References:
     )
 
 
-def find_study(name: str) -> str:
-    asked = name.lower().replace("_", "-").replace(" ", "-")
-    if asked not in STUDIES:
-        raise PolicyError(f"there is no study {quoted(name)}; there are {', '.join(STUDIES)}")
-    return asked
-
-
 def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
     for thing in things:
         if isinstance(thing, str):
@@ -375,5 +368,5 @@ def _named(name: str) -> list[tuple[str, str]]:
 
 
 def _studied(name: str) -> Iterator[tuple[str, str]]:
-    study = find_study(name)
-    yield f"study {study}", result_of(study).reference
+    study = STUDIES.find(name)
+    yield f"study {study}", STUDIES[study].reference

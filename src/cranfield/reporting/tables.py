@@ -239,7 +239,7 @@ def _order(
         one = scores[sort]
     except KeyError:
         raise PolicyError(
-            f"there is no measure {quoted(sort)} to sort by: {', '.join(scores)}"
+            f"unknown measure {quoted(sort)} to sort by: {', '.join(scores)}"
         ) from None
     return [int(k) for k in best_first(one.overall(), one.lower_is_better)]
 

@@ -11,9 +11,9 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import choice, flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.declared import choice, flag, parameter
 from cranfield.measures.wrapping import Wrapping, wrapping
 from cranfield.scales.forms.form import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.values import TIES, Image, image, image_of_topic

@@ -190,7 +190,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     if isinstance(measure, Measure):
         return measure
     if not isinstance(measure, str):
-        raise MeasureError(f"{type(measure).__name__} is neither a measure nor its text")
+        raise MeasureError(f"expected a measure or its text, got {type(measure).__name__}")
     if re.fullmatch(r"\s*interval\s*(\(\s*\)\s*)?(@.*)?", measure, re.IGNORECASE):
         raise MeasureError("interval needs a measure inside, such as interval(DCG@10)")
     try:

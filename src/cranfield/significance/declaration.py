@@ -148,6 +148,16 @@ class Test:
     info: TestInfo
 
     @property
+    def name(self) -> str:
+        """The name of the test."""
+        return self.info.name
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names of the test."""
+        return self.info.aliases
+
+    @property
     def run(self) -> Callable[[Pairs, Options], Outcome]:
         """The function that compares pairs."""
         return loaded(self.info.function)  # type: ignore[no-any-return]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import inf
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole, quoted
-from cranfield.base.text import did_you_mean
+from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+from cranfield.base.spec import Registry
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 """Hypotheses that a test may hold against its null hypothesis."""
@@ -33,7 +33,17 @@ class Declaration:
     source: str = ""
 
 
-Declared = TypeVar("Declared", bound=Declaration)
+class HasNames(Protocol):
+    """A thing with a name and other names."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+
+Named = TypeVar("Named", bound=HasNames)
 
 
 def loaded(function: str) -> Any:
@@ -42,17 +52,11 @@ def loaded(function: str) -> Any:
     return getattr(import_module(f"cranfield.significance.{module}"), name)
 
 
-def find(name: Any, declarations: Iterable[Declared], what: str, example: str) -> Declared:
-    """Find a declaration by its name or one of its other names; else suggest the nearest names."""
-    if not isinstance(name, str):
-        raise PolicyError(f"a {what} is named by its text, such as {example!r}, not {name!r}")
-    own = {each.name: each for each in declarations}
-    names = {alias: each for each in own.values() for alias in each.aliases} | own
-    asked = name.lower().replace("_", "-").replace(" ", "-")
-    if asked not in names:
-        hint = did_you_mean(name, names, otherwise=f"there are {', '.join(own)}")
-        raise PolicyError(f"there is no {what} {quoted(name)}{hint}")
-    return names[asked]
+def registry(noun: str, declarations: Iterable[Named]) -> Registry[Named]:
+    """Make a registry of tests or corrections, by the names that they declare."""
+    declared = list(declarations)
+    aliases = {alias: one.name for one in declared for alias in one.aliases}
+    return Registry(noun, things={one.name: one for one in declared}, aliases=aliases)
 
 
 MOST_RESAMPLES = 10**6

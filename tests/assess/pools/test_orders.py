@@ -413,7 +413,7 @@ def test_text_forms(text: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "there is no method 'nothing'"),
+        ("nothing", "unknown pooling method 'nothing'"),
         ("hegde", "did you mean Hedge"),
         ("RRF(60)", "parameters are given as name=value"),
         ("RRF(k=60)(k=1)", "the form is Name"),
@@ -422,10 +422,10 @@ def test_text_forms(text: str, form: str) -> None:
         ("RRF(c=1)", "RRF has no parameter 'c' \\(it has: k\\)"),
         ("Thompson(ties='random')", "Thompson has no parameter 'ties'"),
         ("MaxMean(rate=2)", "rate=2 is not a number of at least 0"),
-        ("(", "is no method"),
-        ("", "there is no method ''"),
-        (3, "int is neither a method nor its text"),
-        ("x" * 1000, "is no method"),
+        ("(", "is no pooling method"),
+        ("", "unknown pooling method ''"),
+        (3, "expected a pooling method or its text, got int"),
+        ("x" * 1000, "is no pooling method"),
     ],
 )
 def test_wrong_texts(text: Any, message: str) -> None:

@@ -122,19 +122,19 @@ def test_rules_have_a_text_form() -> None:
         assert parse(parse(text)) == parse(text)
     assert str(parse(" cmh ")) == "RecallTest"
     wrong = {
-        "Kne": "there is no rule 'Kne'; did you mean Knee?",
-        "zzz": "there is no rule 'zzz'; there are RecallTest, Knee",
+        "Kne": "unknown stopping rule 'Kne'; did you mean Knee?",
+        "zzz": "unknown stopping rule 'zzz'; expected one of: RecallTest, Knee",
         "Knee(50)": "parameters are given as name=value",
         "Knee(least=-1)": "Knee: least=-1 is not an integer from 0",
         "Knee(most=1)": "Knee has no parameter 'most'",
-        "Knee(": "is no rule; the form is",
+        "Knee(": "is no stopping rule; the form is",
         "RecallTest(recall=1)": "recall=1 is not a number above 0 and below 1",
     }
     for text, reason in wrong.items():
         with pytest.raises(cf.PolicyError) as raised:
             parse(text)
         assert reason in str(raised.value)
-    with pytest.raises(cf.PolicyError, match="int is neither a rule nor its text"):
+    with pytest.raises(cf.PolicyError, match="expected a stopping rule or its text, got int"):
         parse(3)  # type: ignore[arg-type]
 
 

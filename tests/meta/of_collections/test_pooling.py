@@ -349,7 +349,7 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
     [
         ({"methods": []}, "no method was given"),
         ({"methods": 3}, "methods are a list of their names, not 3"),
-        ({"methods": "deep"}, "there is no method 'deep'"),
+        ({"methods": "deep"}, "unknown pooling method 'deep'"),
         ({"budgets": []}, "no budget was given"),
         ({"budgets": [0]}, "budget must be a whole number from 1"),
         ({"budgets": "x"}, "budget must be a whole number from 1 to .*, not 'x'"),

@@ -178,7 +178,7 @@ def test_scores_by_shard() -> None:
 
 def test_errors() -> None:
     given_ = some_measures()
-    with pytest.raises(PolicyError, match="there is no test 'u'"):
+    with pytest.raises(PolicyError, match="unknown test 'u'"):
         discriminative_power(given_, test="u")
     with pytest.raises(PolicyError, match="'tukey' cannot be combined with test 't'"):
         discriminative_power(given_, test="t", correction="tukey")

@@ -10,8 +10,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.measures.base import REGISTRY
-from cranfield.measures.families import KINDS
+from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import innate_orders
 from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.orders import at_or_below
@@ -61,7 +60,7 @@ def test_counts_are_those_of_the_partial_order(
 
 
 def test_no_measure_that_rewards_both_steps_goes_against_it(judged: cf.JudgedRuns) -> None:
-    ranked = REGISTRY.of(KINDS[0])
+    ranked = REGISTRY.where(kind=KINDS[0])
     names = [name for name, kind in ranked.items() if kind.info.monotone and kind.takes_cutoff()]
     measures = [one @ DEPTH for name in names if not beyond_grades(one := as_measure(name, DEPTH))]
     found = innate_orders(judged, DEPTH, measures).agreement

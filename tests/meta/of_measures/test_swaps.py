@@ -309,9 +309,9 @@ def test_errors() -> None:
         swap_method(good, bins=0.1)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="ties 'half' is none of apart, swaps"):
         swap_method(good, ties="half")
-    with pytest.raises(PolicyError, match="there is no test 'q'"):
+    with pytest.raises(PolicyError, match="unknown test 'q'"):
         swap_method(good, test="q")
-    with pytest.raises(PolicyError, match="there is no correction 'q'"):
+    with pytest.raises(PolicyError, match="unknown correction 'q'"):
         swap_method(good, test="t", correction="q")
     with pytest.raises(PolicyError, match="error is a number above 0 and below 1, not 5"):
         swap_method(good, repeats=1).smallest(5)

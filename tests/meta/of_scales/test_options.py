@@ -77,7 +77,7 @@ study: Any = study_scales
         (lambda j: study(j, ["P"], cutoffs=["5"]), "cutoff must be a whole number"),
         (lambda j: study(j, []), "no measures"),
         (lambda j: study(j, None), "measures are a list"),
-        (lambda j: study(j, [None]), "NoneType is neither a measure nor its text"),
+        (lambda j: study(j, [None]), "expected a measure or its text, got NoneType"),
         (lambda j: study(j, ["P", "Precision"]), "measure P is asked for twice"),
         (lambda j: study(j, ["P@5"]), "has a cutoff"),
         (lambda j: study(j, [cf.parse_measure("P@5")]), "has a cutoff"),

@@ -225,7 +225,7 @@ def test_missing_scores_are_no_finding() -> None:
         ({"tests": ["anova-3"]}, "anova-3 needs scores by shard"),
         ({"tests": ["t+tukey"]}, "'tukey' cannot be combined with test 't'; use "),
         ({"tests": [3]}, "a test is named by its text, such as 't' or 't+holm', not 3"),
-        ({"tests": ["nope"]}, "there is no test 'nope'"),
+        ({"tests": ["nope"]}, "unknown test 'nope'"),
         ({"systems": ["s0", "zz"]}, "there is no system 'zz'"),
         ({"systems": ["s0"]}, "a comparison needs two systems, not 1"),
         ({"teams": {"s0": "a"}}, "system 's1' has no team"),

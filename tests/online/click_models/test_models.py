@@ -284,7 +284,7 @@ def test_refusals() -> None:
         ("PBM(alpha=0.5)", "alpha"),
         ("PBM(beta=1e308)", "beta"),
         ("DBN(gamma=0.5, gamma=0.6)", "gamma is given twice"),
-        ("XYZ", "no click model"),
+        ("XYZ", "unknown click model"),
         ("UBM(iterations=0)", "iterations"),
     ):
         with pytest.raises(cf.PolicyError, match=said):

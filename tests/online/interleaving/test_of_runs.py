@@ -101,7 +101,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
     wrong = {
         "by --impressions, or": (),
         "--keys does not go with --impressions": ("--impressions", "1", "--keys", "pages.csv"),
-        "no method of interleaving": ("--impressions", "1", "--method", "Draft"),
+        "unknown interleaving method": ("--impressions", "1", "--method", "Draft"),
         "odd.csv: row 2: page 's1' twice": ("--keys", "odd.csv"),
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
         "is a file that is read": ("--keys", "pages.csv", "-o", "pages.csv"),

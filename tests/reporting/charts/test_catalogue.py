@@ -8,7 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta.study import STUDIES, result_of
+from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
 from cranfield.reporting.charts.catalogue import (
     BY_COMMAND,
@@ -16,7 +16,6 @@ from cranfield.reporting.charts.catalogue import (
     LENGTH,
     MEASURES,
     drawing,
-    find_chart,
 )
 
 SYSTEMS = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
@@ -29,7 +28,7 @@ def test_every_chart_is_in_the_catalogue() -> None:
 
 
 def test_the_declared_class_is_the_one_that_the_chart_takes() -> None:
-    studies = {kind.__name__: kind for kind in map(result_of, STUDIES)}
+    studies = {kind.__name__: kind for kind in STUDIES.values()}
     for name, one in CHARTS.items():
         first = next(iter(inspect.signature(one.draw).parameters.values()))
         if one.of in BY_COMMAND:
@@ -60,7 +59,7 @@ def test_results_have_their_charts() -> None:
     [
         ("intervals", "is cf.charts.intervals_chart, drawn of PairwiseComparison; Scores has box"),
         ("hasse", "hasse is cf.charts.hasse_chart, drawn of a length; Scores has box, difficulty"),
-        ("bix", "there is no chart 'bix'; Scores has box, difficulty, differences, score_scatter$"),
+        ("bix", "unknown chart 'bix'; Scores has box, difficulty, differences, score_scatter$"),
     ],
 )
 def test_other_charts_are_told(name: str, message: str) -> None:
@@ -78,6 +77,6 @@ def test_one_measure_is_chosen() -> None:
 
 
 def test_charts_are_found_by_the_names_of_functions() -> None:
-    assert find_chart("box_plot") == find_chart("Box") == "box"
-    assert find_chart("precision_recall") == "precision-recall"
+    assert CHARTS.find("box_plot") == CHARTS.find("Box") == "box"
+    assert CHARTS.find("precision_recall") == "precision-recall"
     assert {MEASURES, LENGTH} <= {one.of for one in CHARTS.values()}

@@ -204,7 +204,7 @@ def test_one_system_and_one_topic(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     scores = cf.Scores(np.array([[0.1, 0.2], [0.3, 0.5]]), tuple("12"), tuple("ab"), measure="x")
-    with pytest.raises(cf.PolicyError, match="no test"):
+    with pytest.raises(cf.PolicyError, match="unknown test"):
         cf.report(scores, path, test="nope")
     with pytest.raises(cf.PolicyError, match="alpha: the comparisons are made"):
         cf.report(cf.compare(scores), path, alpha=0.01)

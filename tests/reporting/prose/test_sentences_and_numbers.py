@@ -501,7 +501,7 @@ def test_the_measure_is_cited(measure: str, cited: str) -> None:
 
 def test_no_measure_has_an_empty_citation() -> None:
     # Measures that other tests define have no source.
-    for name in HOME.keys() & REGISTRY.of("measure").keys():
+    for name in HOME.keys() & REGISTRY.where(kind="measure").keys():
         measure = representative(name)
         assert measure is not None
         told = written([[name, Cited(measure.source), "."]], "text")

@@ -9,8 +9,8 @@ import numpy as np
 from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
 from cranfield.base.streams import stream_of
-from cranfield.measures.declared import TRUE_SHARE, choice, number, parameter
 
 NEARLY = 1e-12
 """Difference of values about 1 up to which they tie, so that rounding breaks no tie."""

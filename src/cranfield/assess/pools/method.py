@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import lcm
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -12,14 +13,23 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError
+from cranfield.base.spec import (
+    TRUE_SHARE,
+    Registry,
+    Spec,
+    integer,
+    name_of,
+    parameter,
+    parameters_of,
+    summary_of,
+)
 from cranfield.fusion import methods as fusion
-from cranfield.measures.declared import TRUE_SHARE, Declared, Kinds, integer, parameter
 
 if TYPE_CHECKING:
     from cranfield.assess.pools.learning import Asking
 
 
-class Method(Declared):
+class Method(Spec):
     """An order in which to judge the documents of a pool.
 
     Its text form is its identity, as for measures: :func:`parse_method` reads it back. Case,
@@ -181,10 +191,8 @@ CombANZ = _combination("CombANZ", "By the mean of the scaled scores above 0.")
 CombMIN = _combination("CombMIN", "By the smallest scaled score, unranked ones being 0.")
 
 
-METHODS = Kinds(
-    Method,
-    "method",
-    "cranfield.assess.pools",
+METHODS: Registry[type[Method]] = Registry(
+    "pooling method",
     """
     method: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
       Condorcet=Copeland
@@ -193,6 +201,8 @@ METHODS = Kinds(
     learning: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
       Thompson=Thompson-sampling=TS=BLA MaxMean=MM=max-mean
     """,
+    package="cranfield.assess.pools",
+    base=Method,
 )
 
 
@@ -211,9 +221,10 @@ def parse_method(text: str | Method) -> Method:
     >>> parse_method("maxmeen")
     Traceback (most recent call last):
         ...
-    cranfield.PolicyError: there is no method 'maxmeen'; did you mean MaxMean?
+    cranfield.PolicyError: unknown pooling method 'maxmeen'; did you mean MaxMean?
     """
-    return METHODS.parse(text)
+    parsed: Method = METHODS.parse(text)
+    return parsed
 
 
 def methods() -> pl.DataFrame:
@@ -224,14 +235,13 @@ def methods() -> pl.DataFrame:
     >>> methods().filter(pl.col("method") == "RRF").select("learns", "parameters").rows()
     [(False, 'k=60')]
     """
-    kinds = METHODS.values()
-    return pl.DataFrame(
+    return METHODS.table(
+        "method",
         {
-            "method": list(METHODS),
-            "learns": [kind.learns for kind in kinds],
-            "parameters": METHODS.parameters(),
-            "other names": METHODS.others(),
-            "what it does": METHODS.summaries(),
-            "source": [kind.source for kind in kinds],
-        }
+            "learns": attrgetter("learns"),
+            "parameters": parameters_of,
+            "other names": lambda kind: ", ".join(METHODS.other_names(name_of(kind))),
+            "what it does": summary_of,
+            "source": attrgetter("source"),
+        },
     )

@@ -16,6 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quo
 from cranfield.base.files import whole_file
 from cranfield.base.text import counted
 from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
+from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.metadata.reading import header_lines
 from cranfield.collection.qrels import Qrels
@@ -42,7 +43,7 @@ _LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
 
 
 def write_run(
-    run: Run,
+    run: Any,
     path: str | PathLike[str],
     *,
     limit: int | None = None,
@@ -53,6 +54,8 @@ def write_run(
 
     Parameters
     ----------
+    run
+        A run, or what :func:`read_run` takes.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
     limit
@@ -88,6 +91,7 @@ def write_run(
         form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "trec")
     if metadata and form != "trec":
         raise PolicyError(f"metadata stand in a header of TREC text, and {form} has none")
+    run = run if isinstance(run, Run) else read_run(run)
     order = order_of(run, "trec")
     rows = order.rows
     frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
@@ -105,11 +109,13 @@ def write_run(
     write_lines(table, path, head=header_lines(run.described) if metadata else b"")
 
 
-def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto") -> None:
+def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
     """Write judgments with all of their columns, in their order; packed if the suffix says so.
 
     Parameters
     ----------
+    qrels
+        Judgments, or what :func:`read_qrels` takes.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
     format
@@ -133,7 +139,7 @@ def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto"
     cranfield.CranfieldError: no format of lines holds stratum and inclusion; csv, tsv, json, ... do
     """
     check_choice("format", format, ("auto", *_LINES, *WRITERS))
-    frame = qrels.to_polars()
+    frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format
     if form == "auto":
         form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix) or _lines_for(frame.columns)

@@ -67,6 +67,8 @@ def read_both(
 
         of_qrels, of_runs = shared(columns, system)
     judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    if _types(runs) == {int} and _types(qrels) == {float}:
+        warn(f"runs have integer scores and judgments have float grades: swapped? {ORDER}")
     if columns is not None:
         # What the judgments did not have, the runs must.
         of_runs.loose &= of_qrels.met
@@ -80,7 +82,17 @@ def _in_order(runs: Any, qrels: Any) -> tuple[Any, Any]:
         raise InputError(f"both are judgments; {ORDER}")
     if _is_read(runs) and _is_read(qrels):
         raise InputError(f"both are runs; {ORDER}")
-    return (qrels, runs) if isinstance(runs, Qrels) or _is_read(qrels) else (runs, qrels)
+    if isinstance(runs, Qrels) or _is_read(qrels):
+        return qrels, runs
+    return runs, qrels
+
+
+def _types(data: Any) -> set[type]:
+    """Return the types of the values of the first ranking in nested mappings."""
+    if not isinstance(data, Mapping) or not data:
+        return set()
+    first = next(iter(data.values()))
+    return _types(first) if isinstance(first, Mapping) else set(map(type, data.values()))
 
 
 def _is_read(data: Any) -> bool:

@@ -40,10 +40,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Rows, ratio
-from cranfield.measures.base import measure
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     TRUE_SHARE,
     Shares,
     choice,
@@ -52,6 +49,9 @@ from cranfield.measures.declared import (
     parameter,
     shares,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.measures.base import measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.ranked.precision import OfRelevance
 

@@ -38,10 +38,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.spec import choice, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.declared import choice, name, optional, parameter
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
     MODELS,

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import TRUE_SHARE, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import TRUE_SHARE, choice, flag, integer, name, optional, parameter
 from cranfield.measures.fairness.attention import group_index
 from cranfield.measures.ranked.precision import OfRelevance
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import choice, number, optional, parameter
 from cranfield.measures.gains import POSITIVE_GAINS, Gain, gained, ideal, pairs
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
 

@@ -10,10 +10,10 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import choice, parameter
 from cranfield.measures.gains import GAINS, Discount, Gain, OfGains, gained, ideal, upto
 from cranfield.measures.ranked.precision import REL, OfRelevance
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import POSITIVE_SHARE, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import POSITIVE_SHARE, choice, parameter
 from cranfield.measures.gains import MAX_GRADE, POSITIVE_GAINS, Gain, gained, highest_of, ideal
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import OfRelevance

@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import measure
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     POSITIVE_SHARE,
     choice,
     fraction_of,
@@ -27,6 +24,9 @@ from cranfield.measures.declared import (
     optional,
     parameter,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import measure
 from cranfield.measures.gains import (
     HIGHEST,
     POSITIVE_GAINS,

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import integer, number, optional, parameter
 from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,

@@ -8,10 +8,10 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
+from cranfield.base.spec import fraction_of, integer, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import fraction_of, integer, number, parameter
 from cranfield.measures.ranked.precision import OfCounts, OfRelevance
 
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"

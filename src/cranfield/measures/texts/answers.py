@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.spec import choice, flag, number, parameter
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.declared import choice, flag, number, parameter
 from cranfield.measures.ranked.sets import f_measure
 from cranfield.measures.texts import OfTexts, per_topic, warn_undefined
 from cranfield.texts.answers import JudgedAnswers

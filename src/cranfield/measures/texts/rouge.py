@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.measures.base import measure
-from cranfield.measures.declared import choice, integer, number, optional, parameter
 from cranfield.measures.texts import OfTexts, warn_undefined
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 

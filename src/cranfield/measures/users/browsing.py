@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.spec import number, number_text, optional, parameter
 from cranfield.measures.base import measure
-from cranfield.measures.declared import number, number_text, optional, parameter
 from cranfield.measures.users.clicks import (
     FAMILY,
     NEEDS,

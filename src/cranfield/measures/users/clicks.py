@@ -27,9 +27,9 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import number, number_text, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import number, number_text, optional, parameter
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.users.model import UnitGains, UserModel
 from cranfield.measures.users.page import Page, pages, viewed

@@ -22,10 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import measure
-from cranfield.measures.declared import (
+from cranfield.base.spec import (
     MOST_RANKS,
     POSITIVE_SHARE,
     integer,
@@ -33,6 +30,9 @@ from cranfield.measures.declared import (
     optional,
     parameter,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.measures.base import measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain

@@ -9,9 +9,9 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.declared import integer, number, optional, parameter
 from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import ByLength
 from cranfield.measures.users.users_of_measures import user_model

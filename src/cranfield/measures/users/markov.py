@@ -20,10 +20,10 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import choice, flag, number, number_text, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.declared import choice, flag, number, number_text, optional, parameter
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.clicks import at_rank

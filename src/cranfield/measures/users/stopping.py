@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.spec import POSITIVE_SHARE, TRUE_SHARE, choice, fraction_of, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.declared import POSITIVE_SHARE, TRUE_SHARE, choice, fraction_of, parameter
 from cranfield.measures.gains import (
     GAINS_DOC,
     POSITIVE_GAINS,

@@ -26,10 +26,10 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
+from cranfield.base.spec import parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.declared import parameter
 from cranfield.measures.gains import GAINS_DOC, MAX_GRADE, Gain, highest_of, no_loss
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
 from cranfield.meta.of_collections.rankings import teams_of
 from cranfield.meta.work import fingerprint
 from cranfield.scores import Scores
@@ -247,6 +247,7 @@ class Given:
 
 def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
     """Refuse sizes of topic sets that are no whole numbers from 2 to a limit."""
+    check_several("sizes", asked)
     try:
         sizes = tuple(dict.fromkeys(asked))
     except TypeError:

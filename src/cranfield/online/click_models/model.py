@@ -12,8 +12,8 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.spec import Spec, integer, number, parameter
 from cranfield.collection.files.reading import read_qrels
-from cranfield.measures.declared import Declared, integer, number, parameter
 from cranfield.online.log.query_log import QueryLog
 
 KEYS = {None: ("query", "doc"), "grade": ("grade",)}
@@ -331,7 +331,7 @@ def at_rank(values: Floats, rank: int | Indices) -> Floats:
     return np.asarray(values[np.minimum(rank, values.size - 2)])
 
 
-class Model(Declared):
+class Model(Spec):
     """A click model: what users do on a page, in parameters that are chances.
 
     Its text form is its identity, as that of a measure: :func:`parse_model` reads it back.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.measures.declared import TRUE_SHARE, number, optional, parameter
+from cranfield.base.spec import TRUE_SHARE, number, optional, parameter
 from cranfield.online.click_models.model import (
     TINY,
     Climbing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.files import whole_file
-from cranfield.measures.declared import Kinds
+from cranfield.base.spec import Registry, parameters_of, summary_of
 from cranfield.online.click_models.model import KEYS, MOST, Items, Model, Tallies, Tally, Trained
 
-MODELS = Kinds(
-    Model,
+MODELS: Registry[type[Model]] = Registry(
     "click model",
-    "cranfield.online.click_models",
     """
     models: GCTR=RCM RCTR DCTR PBM CM UBM DCM CCM DBN SDBN
     """,
+    package="cranfield.online.click_models",
+    base=Model,
 )
 
 
@@ -34,14 +35,14 @@ def models() -> pl.DataFrame:
     >>> models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
     [('attractiveness, satisfaction, continuation', 'Chapelle and Zhang (2009)')]
     """
-    return pl.DataFrame(
+    return MODELS.table(
+        "model",
         {
-            "model": list(MODELS),
-            "learns": [", ".join(kind.by) for kind in MODELS.values()],
-            "parameters": MODELS.parameters(),
-            "what it says": MODELS.summaries(),
-            "source": [kind.source for kind in MODELS.values()],
-        }
+            "learns": lambda kind: ", ".join(kind.by),
+            "parameters": parameters_of,
+            "what it says": summary_of,
+            "source": attrgetter("source"),
+        },
     )
 
 
@@ -58,7 +59,8 @@ def parse_model(text: str | Model) -> Model:
     >>> parse_model("dbn(gamma=0.9)"), parse_model("PBM(iterations=20)")
     (DBN(gamma=0.9), PBM(iterations=20))
     """
-    return MODELS.parse(text)
+    parsed: Model = MODELS.parse(text)
+    return parsed
 
 
 VERSION = 1

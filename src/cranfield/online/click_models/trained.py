@@ -22,7 +22,8 @@ from cranfield.base.errors import (
 )
 from cranfield.base.streams import uniforms
 from cranfield.base.text import counted
-from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.base import Measure
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import LONGEST
 from cranfield.measures.other_names import NO_MEASURES
 from cranfield.measures.users.clicks import Chain, Continuing, user_of

@@ -12,8 +12,8 @@ from scipy.special import gammaln
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_choice, check_whole
+from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
-from cranfield.measures.declared import Declared, number, parameter, parse_declared
 from cranfield.online.experiments.metrics import ArmMeans
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.differences import away, fieller_limits, of_tail, p_of, ratio
@@ -148,7 +148,7 @@ class Effects:
         )
 
 
-class Sequential(Declared):
+class Sequential(Spec):
     r"""A way to look again and again, by a mixture of likelihood ratios.
 
     Of an estimate d with standard error s, and a prior variance r s^2 of what is estimated,
@@ -206,10 +206,13 @@ class MixtureSPRT(Sequential):
             return np.asarray(self.tau**2 / squared)
 
 
-KINDS: dict[str, type[Sequential]] = {one.name: one for one in (ConfidenceSequence, MixtureSPRT)}
+SEQUENTIAL: Registry[type[Sequential]] = Registry(
+    "sequential method",
+    things={"CS": ConfidenceSequence, "mSPRT": MixtureSPRT},
+    aliases={"confidence-sequence": "CS", "MixtureSPRT": "mSPRT"},
+    base=Sequential,
+)
 """Sequential methods by name."""
-
-_ALIASES = {"confidence-sequence": "CS", "ConfidenceSequence": "CS", "MixtureSPRT": "mSPRT"}
 
 
 def parse_sequential(text: str | Sequential) -> Sequential:
@@ -218,7 +221,8 @@ def parse_sequential(text: str | Sequential) -> Sequential:
     >>> parse_sequential("cs(tuned=1000)")
     CS(tuned=1000)
     """
-    return parse_declared(text, Sequential, KINDS, _ALIASES, "sequential method")
+    method: Sequential = SEQUENTIAL.parse(text)
+    return method
 
 
 def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:

@@ -381,7 +381,7 @@ def units_of_log(
     else:
         sums, source = data, "sums by unit"
     if missing := [text for text in texts if text not in sums.names]:
-        raise PolicyError(f"there is no measure {quoted(missing[0])} in the sums")
+        raise PolicyError(f"unknown measure {quoted(missing[0])} in the sums")
     if isinstance(before, QueryLog):
         before = sums_by_unit(before, texts, unit=unit)
     return units_of_sums(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -12,10 +13,10 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.spec import Registry, Spec, choice, parameter, parameters_of, summary_of
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.measures.declared import Declared, Kinds, choice, parameter
 from cranfield.tabular import frame_html
 
 Id = str | int
@@ -236,7 +237,7 @@ class Lists(Protocol):
         """List all of them, unless there are more than `limit`."""
 
 
-class InterleavingMethod(Declared):
+class InterleavingMethod(Spec):
     """A method of interleaving; its text form is its identity.
 
     Examples
@@ -300,10 +301,8 @@ def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
     return out
 
 
-METHODS = Kinds(
-    InterleavingMethod,
-    "method of interleaving",
-    "cranfield.online.interleaving",
+METHODS: Registry[type[InterleavingMethod]] = Registry(
+    "interleaving method",
     """
     methods: Balanced=BI
     methods: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
@@ -313,6 +312,8 @@ METHODS = Kinds(
     methods: SOSM=SampleOnlyScoredMultileaving
     methods: PairwisePreference=PPM=PairwisePreferenceMultileaving
     """,
+    package="cranfield.online.interleaving",
+    base=InterleavingMethod,
 )
 
 
@@ -329,7 +330,8 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
     >>> parse_interleaving("team-draft"), parse_interleaving("TDM(common_prefix='nobody')")
     (TeamDraft, TeamDraft(common_prefix='nobody'))
     """
-    return METHODS.parse(text)
+    parsed: InterleavingMethod = METHODS.parse(text)
+    return parsed
 
 
 def interleaving_methods() -> pl.DataFrame:
@@ -340,13 +342,12 @@ def interleaving_methods() -> pl.DataFrame:
     >>> interleaving_methods().filter(pl.col("method") == "Balanced")["rankers"].item()
     '2'
     """
-    kinds = METHODS.values()
-    return pl.DataFrame(
+    return METHODS.table(
+        "method",
         {
-            "method": list(METHODS),
-            "rankers": ["2 or more" if kind.most is None else str(kind.most) for kind in kinds],
-            "parameters": METHODS.parameters(),
-            "what it does": METHODS.summaries(),
-            "source": [kind.source for kind in kinds],
-        }
+            "rankers": lambda kind: "2 or more" if kind.most is None else str(kind.most),
+            "parameters": parameters_of,
+            "what it does": summary_of,
+            "source": attrgetter("source"),
+        },
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.measures.declared import choice, flag, number, parameter
+from cranfield.base.spec import choice, flag, number, parameter
 from cranfield.online.interleaving.method import (
     NOBODY,
     Distribution,

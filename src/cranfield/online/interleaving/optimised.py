@@ -10,8 +10,8 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.streams import uniforms
-from cranfield.measures.declared import choice, integer, number, optional, parameter
 from cranfield.online.interleaving.method import (
     NOBODY,
     Distribution,

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import polars as pl
 
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.measures.declared import (
-    Declared,
-    Kinds,
+from cranfield.base.spec import (
+    Registry,
+    Spec,
     choice,
     integer,
     number,
     optional,
     parameter,
+    parameters_of,
+    summary_of,
 )
 from cranfield.online.measures.page_table import LogTables, needs_of
 
@@ -24,7 +27,7 @@ LEVELS = ("page", "session", "user")
 """What a measure can have a value for."""
 
 
-class OnlineMeasure(Declared):
+class OnlineMeasure(Spec):
     """A measure of what users did, with its parameters.
 
     Its text form is its identity: :func:`parse_online_measure` reads it back, and `measure @ 3`
@@ -175,10 +178,8 @@ def unknown_dwell() -> Any:
     )
 
 
-MEASURES = Kinds(
-    OnlineMeasure,
+MEASURES: Registry[type[OnlineMeasure]] = Registry(
     "online measure",
-    "cranfield.online.measures",
     """
     page_formulas: CTR UCTR QCTR COEC
     page_formulas: ClickRank ClickRR MaxRR MeanRR MinRR PLC pSkip
@@ -188,6 +189,9 @@ MEASURES = Kinds(
     session_formulas: QueriesPerSession SessionLength SessionClicks SessionSuccess QueriesToSAT
     session_formulas: QueriesPerUser SessionsPerUser ActiveDays QueriesPerActiveDay AbsenceTime
     """,
+    package="cranfield.online.measures",
+    base=OnlineMeasure,
+    error=MeasureError,
 )
 
 _AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
@@ -208,13 +212,16 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     >>> parse_online_measure("CTRR")
     Traceback (most recent call last):
         ...
-    cranfield.MeasureError: there is no online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
+    cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
+    measure: OnlineMeasure
     if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
-        return MEASURES.parse(text)
+        measure = MEASURES.parse(text)
+        return measure
     if not at[2].isdecimal() or len(at[2]) > 9:
         raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
-    return MEASURES.parse(at[1]) @ int(at[2])
+    measure = MEASURES.parse(at[1]) @ int(at[2])
+    return measure
 
 
 def catalogue() -> pl.DataFrame:
@@ -225,21 +232,20 @@ def catalogue() -> pl.DataFrame:
     >>> catalogue().filter(pl.col("measure") == "ClickRR").select("of", "better", "needs").rows()
     [('page', 'higher', 'clicks with order')]
     """
-    kinds = MEASURES.values()
-    return pl.DataFrame(
+    return MEASURES.table(
+        "measure",
         {
-            "measure": list(MEASURES),
-            "of": [kind().values_of for kind in kinds],
-            "parameters": MEASURES.parameters(),
-            "what it tells": MEASURES.summaries(),
-            "formula": [kind.formula for kind in kinds],
-            "lowest": [kind.range[0] for kind in kinds],
-            "highest": [kind.range[1] for kind in kinds],
-            "unit": [kind.unit for kind in kinds],
-            "better": [kind.better for kind in kinds],
-            "needs": [_needs_in_words(kind()) for kind in kinds],
-            "source": [kind.source for kind in kinds],
-        }
+            "of": lambda kind: kind().values_of,
+            "parameters": parameters_of,
+            "what it tells": summary_of,
+            "formula": attrgetter("formula"),
+            "lowest": lambda kind: kind.range[0],
+            "highest": lambda kind: kind.range[1],
+            "unit": attrgetter("unit"),
+            "better": attrgetter("better"),
+            "needs": lambda kind: _needs_in_words(kind()),
+            "source": attrgetter("source"),
+        },
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.measures.declared import choice, number, parameter
-from cranfield.measures.declared import name as a_name
+from cranfield.base.spec import choice, number, parameter
+from cranfield.base.spec import name as a_name
 from cranfield.online.measures.online_measure import (
     OnlineMeasure,
     dwell_of,

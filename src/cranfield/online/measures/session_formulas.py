@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from cranfield.measures.declared import choice, parameter
+from cranfield.base.spec import choice, parameter
 from cranfield.online.measures.online_measure import OnlineMeasure, dwell_of, unknown_dwell
 from cranfield.online.measures.page_formulas import seconds_from
 

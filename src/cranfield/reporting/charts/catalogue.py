@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError
+from cranfield.base.spec import Registry
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.scores import Scores
@@ -52,7 +53,7 @@ class Kind:
         return tuple(inspect.signature(self.draw).parameters)[self.of != LENGTH :]
 
 
-CHARTS = {
+_CHARTS = {
     "box": Kind(
         "box_plot",
         "Scores",
@@ -152,17 +153,12 @@ CHARTS = {
         "The impressions that each pair of systems needs, by method of interleaving",
     ),
 }
+CHARTS = Registry(
+    "chart",
+    things=_CHARTS,
+    aliases={one.function: name for name, one in _CHARTS.items()},
+)
 """All charts by name; in Python a `-` of a name is `_`."""
-
-
-def find_chart(name: str) -> str:
-    """Find a chart by its name, or by that of its function."""
-    asked = name.lower().replace("_", "-").replace(" ", "-")
-    by_function = {one.function.replace("_", "-"): known for known, one in CHARTS.items()}
-    found = asked if asked in CHARTS else by_function.get(asked)
-    if found is None:
-        raise PolicyError(f"there is no chart {quoted(name)}; there are {', '.join(CHARTS)}")
-    return found
 
 
 def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
@@ -214,9 +210,9 @@ def drawing(thing: Any, name: str) -> Callable[..., Any]:
     of = charts_of(thing)
     has = f"{type(thing).__name__} has {', '.join(names_of(thing)) or 'no charts'}"
     try:
-        found = find_chart(name)
+        found = CHARTS.find(name)
     except PolicyError:
-        raise AttributeError(f"there is no chart {name!r}; {has}") from None
+        raise AttributeError(f"unknown chart {name!r}; {has}") from None
     if found not in of:
         one = CHARTS[found]
         raise AttributeError(f"{name} is cf.charts.{one.function}, drawn of {one.of}; {has}")

@@ -14,7 +14,7 @@ from cranfield.meta.of_collections.pooling import Pooling
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_tests.splits import SplitStudy
 from cranfield.meta.of_topics.sample_study import Stability, limits
-from cranfield.reporting.charts.catalogue import CHARTS, find_chart
+from cranfield.reporting.charts.catalogue import CHARTS
 from cranfield.reporting.charts.theme import (
     COLOURS,
     banded,
@@ -202,7 +202,7 @@ def chart_to_draw(asked: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
     classes = {kind.__name__ for kind in kinds}
     there = [name for name, one in CHARTS.items() if one.of in classes]
     kind, sign, path = asked.rpartition("=")
-    name = find_chart(kind) if sign else next(iter(there), "")
+    name = CHARTS.find(kind) if sign else next(iter(there), "")
     if name not in there:
         raise PolicyError(
             f"{name or 'a chart'} is not drawn of this study; it has {', '.join(there) or 'none'}"

@@ -42,8 +42,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, PolicyError
+from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
-from cranfield.measures.declared import fraction_of
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel

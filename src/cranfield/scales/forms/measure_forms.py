@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
-from cranfield.measures.declared import fraction_of
 from cranfield.measures.gains import Discount, Gain
 from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
 from cranfield.measures.ranked.dcg import nDCG

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cranfield.significance.registry import Declaration, find, loaded
+from cranfield.significance.registry import Declaration, loaded, registry
 
 if TYPE_CHECKING:
     from cranfield.significance.differences import Corrected, Outcome, Pairs
@@ -207,7 +207,7 @@ _DECLARED = (
     ),
 )
 
-CORRECTIONS = {correction.name: correction for correction in _DECLARED}
+CORRECTIONS = registry("correction", _DECLARED)
 """Corrections by name."""
 
 RECOMMENDED = "bootstrap-tukey"
@@ -232,4 +232,4 @@ def corrections_of(default: str, family: str, *, paired: bool, resampled: bool) 
 
 def find_correction(name: Any) -> str:
     """Find a correction by its name or one of its other names, such as `FDR_BH`."""
-    return find(name, CORRECTIONS.values(), "correction", "holm").name
+    return CORRECTIONS.find(name)

@@ -12,7 +12,7 @@ from typing import Any
 from cranfield.base.scale_types import Scale
 from cranfield.significance.declaration import Test, TestInfo
 from cranfield.significance.models.catalogue import OF_ALL
-from cranfield.significance.registry import find
+from cranfield.significance.registry import registry
 
 CONSTANT = (
     "Differences that are all the same have no variance: p is that of exact sign flips, or without "
@@ -299,13 +299,13 @@ _OF_PAIRS = (
     ),
 )
 
-TESTS: dict[str, Test] = {info.name: Test(info) for info in (*_OF_PAIRS, *OF_ALL)}
+TESTS = registry("test", map(Test, (*_OF_PAIRS, *OF_ALL)))
 """Tests by name."""
 
 
 def find_test(name: Any) -> Test:
     """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
-    return TESTS[find(name, [test.info for test in TESTS.values()], "test", "t").name]
+    return TESTS.named(name)
 
 
 def default_test(systems: int, by_shard: bool) -> Test:

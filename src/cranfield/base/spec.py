@@ -1,21 +1,29 @@
-"""Small objects with declared parameters, whose text form is their identity."""
+"""Things with a name, declared parameters and a text form, and registries that find them by name.
+
+A measure, a pooling method or a click model is a :class:`Spec`: a small immutable object whose text
+form, such as `RBP(p=0.8)`, is its identity. A :class:`Registry` holds everything of one kind:
+specs, statistical tests, corrections, charts, studies. It understands names however they are
+spelled, reads text forms, suggests names that are near, and lists what there is.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from inspect import getdoc
 from math import isfinite, ulp
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-import numpy as np
+from cranfield.base.errors import MeasureError, PolicyError, quoted
+from cranfield.base.text import did_you_mean
 
-from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.text import did_you_mean, homes_of
+if TYPE_CHECKING:
+    import polars as pl
 
 Check = Callable[[Any], Any]
 """Returns the value in its canonical form, or raises ValueError saying what is wanted."""
@@ -36,9 +44,9 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
 
 def integer(low: int, high: int = 10**9) -> Check:
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        if isinstance(value, bool) or not isinstance(value, Integral):
             raise ValueError(f"an integer of at least {low}")
-        if not low <= value <= high:
+        if not low <= int(value) <= high:
             raise ValueError(f"an integer from {low} to {high}")
         return int(value)
 
@@ -54,7 +62,7 @@ def number(
         wanted += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, np.number)):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise ValueError(wanted)
         try:
             number = float(value)
@@ -233,8 +241,8 @@ def check_ranks(ranks: int, name: object) -> None:
         )
 
 
-class Declared:
-    """What has a name and declared parameters, such as a measure.
+class Spec:
+    """A thing with a name and declared parameters, such as a measure.
 
     It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
     text form, which shows the parameters that are not the default.
@@ -321,7 +329,7 @@ class Declared:
         return str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Declared) and str(self) == str(other)
+        return isinstance(other, Spec) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -375,93 +383,192 @@ _FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _LONGEST = 200
 """Characters of a text form; nothing sensible is longer."""
 
-D = TypeVar("D", bound=Declared)
-
-
-def parse_declared(
-    text: str | D,
-    base: type[D],
-    kinds: Mapping[str, Callable[..., D]],
-    aliases: Mapping[str, str],
-    noun: str,
-) -> D:
-    """Read `Name(param=value)`, without evaluating anything.
-
-    Names are read whatever their case, blanks, hyphens and underscores. `kinds` makes one of
-    `base`, by name, from parameters.
-    """
-    if isinstance(text, base):
-        return text
-    error = base.error
-    if not isinstance(text, str):
-        raise error(f"{type(text).__name__} is neither a {noun} nor its text")
-    form = _FORM.fullmatch(text)
-    wrong = f"{quoted(text)} is no {noun}; the form is Name(param=value)"
-    if form is None or len(text) > _LONGEST:
-        raise error(wrong)
-    known = {_plain(one): of for one, of in ({one: one for one in kinds} | {**aliases}).items()}
-    if (plain := _plain(form[1])) not in known:
-        listed = f"there are {', '.join(kinds)}"
-        hint = did_you_mean(plain, known, otherwise=listed, shown=known.__getitem__)
-        raise error(f"there is no {noun} {quoted(form[1])}{hint}")
-    try:
-        tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-        raise error(wrong)
-    if tree.args:
-        raise error(f"{quoted(text)}: parameters are given as name=value")
-    made: D = kinds[known[plain]](**keywords_of(tree, text, error))
-    return made
-
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-class Kinds(Mapping[str, type[D]], Generic[D]):
-    """The kinds of something, such as methods of judging, by name; loaded when named.
+def homes_of(listed: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Read a list of names by module: the module of each name, and what other names mean.
 
-    Each is a class, and `called` gives its name. `listed` has the names behind those of their
-    modules, as :func:`homes_of` reads them, and `package` has the modules.
+    >>> homes_of("dcg: DCG=CG nDCG")
+    ({'DCG': 'dcg', 'nDCG': 'dcg'}, {'CG': 'DCG'})
+    """
+    home: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+    module = ""
+    for word in listed.split():
+        if word.endswith(":"):
+            module = word.removesuffix(":")
+        else:
+            name, *others = word.split("=")
+            home[name] = module
+            aliases |= dict.fromkeys(others, name)
+    return home, aliases
+
+
+T = TypeVar("T")
+
+
+class Registry(MutableMapping[str, T], Generic[T]):
+    """Everything of one kind by name, in the order of its list; loaded when it is named.
+
+    Parameters
+    ----------
+    noun
+        What messages call one of them.
+    listed
+        Names behind the modules that define them, with other names behind `=`, as
+        :func:`homes_of` reads them. A module defines a class of that name, or enters it itself.
+    package
+        The package of these modules.
+    base
+        The class of which all are instances, if they have text forms, or subclasses if they are
+        found in modules.
+    things
+        Those that need no module, by name.
+    aliases
+        Other names of `things`, each with the name that it means.
+    error
+        What an unknown name raises.
+
+    Examples
+    --------
+    >>> fruit = Registry("fruit", things={"apple": 1, "blood-orange": 2}, aliases={"moro": "apple"})
+    >>> fruit.named("Blood_Orange"), fruit.find("moro")
+    (2, 'apple')
+    >>> fruit.named("aple")
+    Traceback (most recent call last):
+    cranfield.PolicyError: unknown fruit 'aple'; did you mean apple?
     """
 
-    def __init__(self, base: type[D], noun: str, package: str, listed: str) -> None:
-        self.base, self.noun, self.package = base, noun, package
-        self.homes, self.aliases = homes_of(listed)
+    def __init__(
+        self,
+        noun: str,
+        listed: str = "",
+        *,
+        package: str = "",
+        base: type[Any] = Spec,
+        things: Mapping[str, T] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        error: type[ValueError] = PolicyError,
+    ) -> None:
+        self.noun, self.base, self.error = noun, base, error
+        homes, other_names = homes_of(listed)
+        self.homes = {
+            name: module if module.startswith("cranfield.") else f"{package}.{module}"
+            for name, module in homes.items()
+        }
+        self.aliases = other_names | {**(aliases or {})}
+        self.entered: dict[str, T] = {**(things or {})}
 
-    def __getitem__(self, name: str) -> type[D]:
-        module = import_module(f"{self.package}.{self.homes[name]}")
-        classes = (one for one in vars(module).values() if isinstance(one, type))
-        return next(one for one in classes if issubclass(one, self.base) and one.called() == name)
+    def __getitem__(self, name: str) -> T:
+        if name not in self.entered and name in self.homes:
+            module = import_module(self.homes[name])
+            if name not in self.entered:
+                self.entered[name] = self._class_in(vars(module), name)
+        return self.entered[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.homes)
+    def _class_in(self, module: Mapping[str, Any], name: str) -> Any:
+        classes = (one for one in module.values() if isinstance(one, type))
+        return next(one for one in classes if issubclass(one, self.base) and name_of(one) == name)
 
-    def __len__(self) -> int:
-        return len(self.homes)
+    def __setitem__(self, name: str, thing: T) -> None:
+        self.entered[name] = thing
+
+    def __delitem__(self, name: str) -> None:
+        del self.entered[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.homes
+        return name in self.homes or name in self.entered
 
-    def parse(self, text: str | D) -> D:
-        """Read one from its text form; see :func:`parse_declared`."""
-        return parse_declared(text, self.base, self, self.aliases, self.noun)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
 
-    def others(self) -> list[str]:
-        """Other names of each kind."""
-        return [
-            ", ".join(other for other, of in self.aliases.items() if of == name) for name in self
-        ]
+    def __len__(self) -> int:
+        return len(self.names())
 
-    def parameters(self) -> list[str]:
-        """Parameters of each kind, with what they are if not given."""
-        return [
-            ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-            for kind in self.values()
-        ]
+    def names(self) -> list[str]:
+        """Return all names, and load nothing."""
+        return list(dict.fromkeys((*self.homes, *self.entered)))
 
-    def summaries(self) -> list[str]:
-        """What each kind is: the first lines of what is written of it."""
-        return [(getdoc(kind) or "").split("\n\n")[0].replace("\n", " ") for kind in self.values()]
+    def where(self, **attributes: Any) -> dict[str, T]:
+        """Return those that have these attributes."""
+        return {
+            name: thing
+            for name, thing in self.items()
+            if all(getattr(thing, key) == value for key, value in attributes.items())
+        }
+
+    def other_names(self, name: str) -> list[str]:
+        """Return the other names of one of them."""
+        return [other for other, of in self.aliases.items() if of == name]
+
+    def find(self, name: Any) -> str:
+        """Return the name that any spelling or other name means.
+
+        Upper and lower case, blanks, hyphens and underscores do not count.
+        """
+        if not isinstance(name, str):
+            raise self.error(f"expected the name of a {self.noun}, got {name!r}")
+        spelled = {_plain(one): one for one in (*self.aliases, *self.names())}
+        plain = _plain(name)
+        if plain not in spelled:
+            listed = f"expected one of: {', '.join(self.names())}"
+            hint = did_you_mean(plain, spelled, otherwise=listed, shown=spelled.__getitem__)
+            raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
+        known = spelled[plain]
+        return self.aliases.get(known, known)
+
+    def named(self, name: Any) -> T:
+        """Return one of them by any spelling of its name; see :meth:`find`."""
+        return self[self.find(name)]
+
+    def parse(self, text: Any) -> Any:
+        """Read a spec from its text form `Name(param=value)`, without evaluating anything."""
+        if isinstance(text, self.base):
+            return text
+        if not isinstance(text, str):
+            raise self.error(f"expected a {self.noun} or its text, got {type(text).__name__}")
+        form = _FORM.fullmatch(text)
+        wrong = f"{quoted(text)} is no {self.noun}; the form is Name(param=value)"
+        if form is None or len(text) > _LONGEST:
+            raise self.error(wrong)
+        kind: Any = self.named(form[1])
+        try:
+            tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = None
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+            raise self.error(wrong)
+        if tree.args:
+            raise self.error(f"{quoted(text)}: parameters are given as name=value")
+        return kind(**keywords_of(tree, text, self.error))
+
+    def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
+        """List all of them: a row each, with its name in the column `head`.
+
+        Parameters
+        ----------
+        columns
+            By the names of the other columns, what gives their values.
+        """
+        import polars as pl
+
+        values = {column: [value(self[name]) for name in self] for column, value in columns.items()}
+        return pl.DataFrame({head: self.names(), **values})
+
+
+def name_of(kind: Any) -> str:
+    """Return the name by which a registry knows a class."""
+    return str(kind.called() if hasattr(kind, "called") else kind.name)
+
+
+def parameters_of(kind: type[Spec]) -> str:
+    """List the parameters of a class of specs, with their defaults."""
+    return ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
+
+
+def summary_of(kind: object) -> str:
+    """Return the summary of the docstring of a class or function."""
+    return (getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")

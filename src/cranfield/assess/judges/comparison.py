@@ -49,8 +49,8 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
         effect = np.maximum(1.0, variance / (share * (1 - share) / size))
     certain = (share == 0) | (share == 1)
     pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
-    known = np.where(certain, topics - 1, freedom(apart, topics))
-    low, high = wilson(share, pairs, stdtrit(np.maximum(known, 1), (1 + confidence) / 2))
+    degrees = np.where(certain, topics - 1, freedom(apart, topics))
+    low, high = wilson(share, pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
     # A single topic has no spread over topics.
     alone = (topics < 2) & ~np.isnan(share)
     return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
@@ -322,7 +322,7 @@ def compare_judges(
     Returns
     -------
     JudgeComparison
-        Its table has a row a judge.
+        Its table has a row per judge.
 
     Raises
     ------

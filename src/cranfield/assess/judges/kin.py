@@ -208,7 +208,7 @@ def kin_bias(
     Returns
     -------
     KinBias
-        Its table has a row a measure and judge.
+        Its table has a row per measure and judge.
 
     Raises
     ------

@@ -301,7 +301,7 @@ def judge_rankings(
     Returns
     -------
     JudgeRankings
-        Its table has a row a measure and judge.
+        Its table has a row per measure and judge.
 
     Raises
     ------

@@ -11,8 +11,13 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import LAWS, freedom, jackknife
+from cranfield.assess.agreement.coefficients import (
+    LAWS,
+    coefficient,
+    freedom,
+    jackknife,
+    observed,
+)
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
 from cranfield.assess.judges.reading import Scale, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
@@ -86,22 +91,17 @@ Statistic = Callable[[Tables], Floats]
 
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
-    cuts = [(name, low) for name, low in zip(scale.cuts, scale.grades[1:], strict=False)]
-    binary = partial(coefficients.krippendorff_alpha, distance="nominal")
+    cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     return {
-        "kappa": coefficients.cohen_kappa,
-        **{f"kappa {name}": _cut(coefficients.cohen_kappa, low) for name, low in cuts},
-        "alpha": partial(coefficients.krippendorff_alpha, distance=level),
-        **{f"alpha {name}": _cut(binary, low) for name, low in cuts},
-        "agreement": coefficients.observed,
+        "kappa": coefficient("kappa").of,
+        **{f"kappa {name}": coefficient(f"kappa(rel={low})").of for name, low in cuts},
+        "alpha": coefficient(f"alpha({level})").of,
+        **{f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").of for name, low in cuts},
+        "agreement": observed,
         "bias": partial(_mean_of, lambda difference: difference),
         "over": partial(_mean_of, lambda difference: difference > 0),
         "under": partial(_mean_of, lambda difference: difference < 0),
     }
-
-
-def _cut(law: Statistic, low: int) -> Statistic:
-    return lambda tables: law(tables.cut(low))
 
 
 def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:

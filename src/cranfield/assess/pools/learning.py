@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from cranfield.assess.pools.method import Method
+from cranfield.assess.pools.method import Asking, Method
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
@@ -14,42 +14,6 @@ from cranfield.base.streams import stream_of
 
 NEARLY = 1e-12
 """Difference of values about 1 up to which they tie, so that rounding breaks no tie."""
-
-
-class Asking:
-    """State of a method that learns: a group of documents per topic, or one for a single queue."""
-
-    def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
-        self.pool = pool
-        self.starts = pool.starts if starts is None else starts
-        self.free = np.ones(len(pool), dtype=bool)
-
-    def choose(self, groups: Indices) -> Indices:
-        """Choose the next document of each of these groups, all of which have one left."""
-        raise NotImplementedError
-
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        """Take the relevance of documents chosen before, each of another group."""
-        raise NotImplementedError
-
-    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
-        """Choose all documents, and learn the known ones after every batch of each group."""
-        sizes = np.diff(self.starts)
-        longest_first = np.argsort(-sizes, kind="stable")
-        ends = sizes[longest_first]
-        out = np.empty(self.free.size, dtype=np.intp)
-        pending: list[Indices] = []
-        for step in range(int(sizes.max(initial=0))):
-            groups = longest_first[: np.searchsorted(-ends, -step)]
-            docs = self.choose(groups)
-            out[self.starts[groups] + step] = docs
-            pending.append(docs)
-            if len(pending) == batch:
-                for chosen in pending:
-                    judged = chosen[known[chosen]]
-                    self.learn(judged, relevant[judged])
-                pending = []
-        return out
 
 
 def spread(starts: Ints, counts: Ints) -> Ints:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import lcm
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.pools.pool import Pool
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.spec import (
     TRUE_SHARE,
@@ -25,8 +25,41 @@ from cranfield.base.spec import (
 )
 from cranfield.fusion import methods as fusion
 
-if TYPE_CHECKING:
-    from cranfield.assess.pools.learning import Asking
+
+class Asking:
+    """State of a method that learns: a group of documents per topic, or one for a single queue."""
+
+    def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
+        self.pool = pool
+        self.starts = pool.starts if starts is None else starts
+        self.free = np.ones(len(pool), dtype=bool)
+
+    def choose(self, groups: Indices) -> Indices:
+        """Choose the next document of each of these groups, all of which have one left."""
+        raise NotImplementedError
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        """Take the relevance of documents chosen before, each of another group."""
+        raise NotImplementedError
+
+    def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
+        """Choose all documents, and learn the known ones after every batch of each group."""
+        sizes = np.diff(self.starts)
+        longest_first = np.argsort(-sizes, kind="stable")
+        ends = sizes[longest_first]
+        out = np.empty(self.free.size, dtype=np.intp)
+        pending: list[Indices] = []
+        for step in range(int(sizes.max(initial=0))):
+            groups = longest_first[: np.searchsorted(-ends, -step)]
+            docs = self.choose(groups)
+            out[self.starts[groups] + step] = docs
+            pending.append(docs)
+            if len(pending) == batch:
+                for chosen in pending:
+                    judged = chosen[known[chosen]]
+                    self.learn(judged, relevant[judged])
+                pending = []
+        return out
 
 
 class Method(Spec):

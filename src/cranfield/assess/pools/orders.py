@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.learning import Asking
-from cranfield.assess.pools.method import Method, parse_method
+from cranfield.assess.pools.method import Asking, Method, parse_method
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, judgments_so_far, pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, check_whole
@@ -122,6 +121,7 @@ class Order(Result):
 
         Budgets are judgments of each topic.
         """
+        check_several("budgets", budgets)
         return np.asarray(self.found_by_topic(budgets).sum(axis=0))
 
     def found_by_topic(self, budgets: Iterable[int]) -> Ints:

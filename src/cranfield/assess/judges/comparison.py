@@ -19,7 +19,7 @@ from cranfield.assess.agreement.coefficients import (
     observed,
 )
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.reading import Scale, matched, panel_of, sampled_only
+from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.shares import wilson
@@ -194,32 +194,19 @@ class JudgeComparison(Result):
 
     def intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, a row for each judge and statistic."""
-        judge, statistic = (index.ravel() for index in np.indices(self.values.shape))
-        return pl.DataFrame(
-            {
-                "judge": pl.Series(self.judges).gather(judge),
-                "statistic": pl.Series(self.statistics).gather(statistic),
-                "estimate": self.values.ravel(),
-                "low": self.low.ravel(),
-                "high": self.high.ravel(),
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        values = {"estimate": self.values, "low": self.low, "high": self.high}
+        numbers = pl.DataFrame({name: table.ravel() for name, table in values.items()})
+        names = combinations(judge=self.judges, statistic=self.statistics)
+        return names.hstack(numbers.fill_nan(None))
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
         by_judge = [calibration(table, self.confidence) for table in self.joint]
         share, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
-        grades, shape = np.array(self.scale), (len(self.judges), *self.joint.shape[-2:])
-        judge, label, grade = (index.ravel() for index in np.indices(shape))
-        return pl.DataFrame(
-            {
-                "judge": pl.Series(self.judges).gather(judge),
-                "label": grades[label],
-                "grade": grades[grade],
-                "pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel(),
-                **{"share": share, "low": low, "high": high},
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel()
+        numbers = pl.DataFrame({"pairs": pairs, "share": share, "low": low, "high": high})
+        names = combinations(judge=self.judges, label=self.scale, grade=self.scale)
+        return names.hstack(numbers.fill_nan(None))
 
     def confusion(self, judge: str) -> pl.DataFrame:
         """Return the number of pairs by grade of people (rows) and grade of a judge (columns)."""

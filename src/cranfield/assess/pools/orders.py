@@ -24,11 +24,7 @@ from cranfield.sources.chunks import Origin
 DEPTH = 100
 """Default depth of a pool."""
 
-OF_UNJUDGED = {
-    "nonrelevant": "a method learns that they are not relevant",
-    "unknown": "a method learns nothing about them",
-}
-"""How to treat unjudged documents."""
+OF_UNJUDGED = ("nonrelevant", "unknown")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

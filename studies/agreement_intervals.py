@@ -27,7 +27,7 @@ from numpy.random import Generator
 
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import coefficient, jackknife, percentiles
-from cranfield.assess.agreement.tables import Tables, of_joint, two_assessors
+from cranfield.assess.agreement.tables import Tables, labelled, of_joint
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 
@@ -69,15 +69,14 @@ def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
     for name in JUDGES:
         judge = cf.read_qrels(folder / "submissions" / f"{name}.txt")
         labels = cf.assess.read_labels({"human": human, name: judge})
-        ratings = labels.ratings()
-        tables = two_assessors(*ratings.T, topics=labels.topic_of)
-        joint = tables.joint
-        assert joint is not None
+        tables = labelled(labels).by_pair(None)[1]
+        assert tables.joint is not None
+        joint = tables.joint[:, 0]
 
         def draw(rng: Generator, topics: int, joint: Floats = joint) -> Floats:
             return joint[rng.integers(0, len(joint), topics)]
 
-        yield f"human and {name}", draw, tables.total()
+        yield f"human and {name}", draw, of_joint(joint.sum(axis=0), tables.grades)
 
 
 def covered(
@@ -103,7 +102,7 @@ def covered(
                 one.of(of_joint(by_pair.reshape(-1, *total.shape), truth.grades)), 0.95
             ),
             "topics": percentiles(one.of(of_joint(by_topic, truth.grades)), 0.95),
-            "jackknife": jackknife(value, without, has, 0.95, shares=one.declared.least == 0),
+            "jackknife": jackknife(value, without, has, 0.95, shares=one.law.least == 0),
             "plain": jackknife(value, without, has, 0.95, bounded=False),
         }
         for name, (low, high) in limits.items():

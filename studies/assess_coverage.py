@@ -26,7 +26,7 @@ from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.agreement.tables import of_joint
-from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated
+from cranfield.assess.estimates.by_document import Sampled, estimated
 from cranfield.assess.judges.comparison import SHARES, UNBOUNDED, calibration, statistics
 from cranfield.assess.judges.rankings import by_all
 from cranfield.assess.judges.reading import Scale
@@ -141,20 +141,14 @@ def documents(folder: Path, samples: int) -> None:
                 for k in range(samples):
                     taken = drawn(pool.topics, size, k)
                     chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
-                    sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
                     certain: Bools = np.zeros(truth.size, dtype=bool)
-                    people, by_judge = pool.people[:, taken], pool.judge[:, taken]
-                    worths = Worths(people, by_judge, pool.by_judge, certain)
+                    topics, people = pool.topics[taken], pool.people[:, taken]
+                    by_judge = pool.judge[:, taken]
+                    sample = Sampled(
+                        topics, chance, topics, people, by_judge, pool.by_judge, certain
+                    )
                     both, people_only = (
-                        Documents(
-                            *estimated(worths, sample, lambda_, 5, SEED),
-                            sample,
-                            pool.topics.size,
-                            fixed=True,
-                            folds=5,
-                            seed=SEED,
-                            alpha=0.05,
-                        )
+                        estimated(sample, pool.topics.size, True, lambda_, 5, SEED, 0.05)
                         for lambda_ in (None, 0.0)
                     )
                     fixed, sampled, alone = (

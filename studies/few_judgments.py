@@ -31,7 +31,7 @@ from scipy.special import ndtr
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
-from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated, worth
+from cranfield.assess.estimates.by_document import Sampled, estimated, worth
 from cranfield.assess.estimates.corrected import Topics
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.streams import stream
@@ -206,12 +206,11 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
     for k in range(samples):
         taken = drawn(pool.topics, size, k)
         chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
-        sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
         certain = np.zeros(truth.size, dtype=bool)
-        worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge, certain)
-        made = estimated(worths, sample, None, 5, SEED)
+        topics, people, judged = pool.topics[taken], pool.people[:, taken], pool.judge[:, taken]
+        sample = Sampled(topics, chance, topics, people, judged, pool.by_judge, certain)
         for i, fixed in enumerate((False, True)):
-            data = Documents(*made, sample, pool.topics.size, fixed, 5, SEED, 0.05).means()
+            data = estimated(sample, pool.topics.size, fixed, None, 5, SEED, 0.05).means()
             hit[i] += (data.low <= truth + 1e-12) & (truth - 1e-12 <= data.high)
         total += data.estimate
         square += (data.estimate - truth) ** 2

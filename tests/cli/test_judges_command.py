@@ -101,7 +101,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
         (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
         (["none.txt"], "none.txt: cannot be read"),
         (["*.nothing"], "no file matches the pattern"),
-        (["fine.txt", "--scale", "3"], "a scale is its lowest and highest grade"),
+        (["fine.txt", "--scale", "3"], "lowest and highest grade of a scale"),
         (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect is not for judges"),
         (["fine.txt", "--own-runs", "--kin", "kin.csv"], "no judge has kin among the systems"),
     ],

@@ -4,11 +4,11 @@
 from .labels.reading import read_labels as read_labels
 from .labels.table import Labels as Labels
 from .labels.consensus import Consensus as Consensus
-from .labels.confusion_models import dawid_skene as dawid_skene
-from .labels.glad_mace import glad as glad
-from .labels.glad_mace import mace as mace
+from .labels.models import dawid_skene as dawid_skene
+from .labels.models import glad as glad
+from .labels.models import mace as mace
 from .labels.consensus import majority as majority, wawa as wawa
-from .labels.confusion_models import one_coin as one_coin
+from .labels.models import one_coin as one_coin
 from .labels.aware import aware as aware
 from .labels.consensus import LeadRule as LeadRule, Stopped as Stopped
 from .judges.comparison import (

@@ -1,4 +1,4 @@
-"""Sheets for assessors: which documents who is to judge, and in which order."""
+"""Sheets for assessors: the documents that each judges, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Ints
 from cranfield.base.errors import (
     PolicyError,
     check_choice,
@@ -30,10 +29,10 @@ FORMS = ("auto", "tsv", "jsonl", "trec")
 DEALT = ("document", "topic")
 
 MOST = 10_000
-"""Assessors that are no more than a number."""
+"""Maximum number of assessors without names."""
 
 _OF_ORDER, _OF_SHARES = 0, 1
-"""Streams of a topic: for the order on the sheet, and for who gets what."""
+"""Random streams of a topic: for the order on the sheet, and for the assessors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,26 +73,26 @@ class Sheets(TableResult):
         Parameters
         ----------
         path
-            The file; with several assessors a name with `{}`, where the name of each comes in.
-            Packed if the suffix says so; `-` is standard output.
+            The file; with several assessors a name with `{}`, which stands for the name of each.
+            Compressed by its suffix; `-` is standard output.
         format
-            `tsv` and `jsonl`, with an empty `grade` to fill in, so that :func:`read_qrels`
-            reads what comes back; `trec`, whose lines lack only the grade: topic, 0, document. By
-            default what the suffix says, else `trec`.
+            `tsv` and `jsonl`, with an empty `grade` to fill in, so that :func:`read_qrels` reads
+            the result; `trec`, whose lines lack only the grade: topic, 0, document. By default the
+            suffix decides, else `trec`.
 
         Raises
         ------
         PolicyError
-            For an unknown format, and a name without `{}` where there are several sheets.
+            For an unknown format, and a name without `{}` for several sheets.
         CranfieldError
-            When an id holds a blank, which lines of TREC cannot express.
+            If an id has a blank, which lines of TREC cannot express.
         """
         check_choice("format", format, FORMS)
         name = fspath(path)
         if len(self.assessors) > 1 and "{}" not in name:
+            many = len(self.assessors)
             raise PolicyError(
-                f"{quoted(name)} is one file for {len(self.assessors)} assessors; put {{}} where"
-                " their names go"
+                f"{quoted(name)} is one file for {many} assessors; put {{}} in its name"
             )
         form = format
         if form == "auto":
@@ -130,28 +129,28 @@ def sheets(
     Parameters
     ----------
     documents
-        What is to be judged: a pool, an order, a sample, what is unjudged, the next documents; or
-        a data frame with columns topic and doc, no document twice in a topic.
+        A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
+        columns topic and doc, no document twice in a topic.
     arranged
-        `judging` (default): in the order of what was given. `id`: by topic, then document id.
-        `shuffled`: topic by topic in random order, so that nobody can tell ranks from places.
+        `judging` (default): in the given order. `id`: by topic, then document id. `shuffled`: topic
+        by topic in random order, so that places do not reveal ranks.
     assessors
         Their number, or their names.
     by
-        Whether single documents of each topic are dealt, at random and as evenly as can be
+        Whether to deal single documents of each topic, at random and as evenly as possible
         (`document`, the default), or whole topics (`topic`): the largest first, each to the
-        assessor who has least.
+        assessor with the fewest documents.
     overlap
-        Share of the documents of each topic that several assessors get, from 0 to 1.
+        Proportion of the documents of each topic that several assessors get, from 0 to 1.
     each
-        How many assessors get these; by default all.
+        Number of assessors who get these; by default all.
     seed
-        Of what is random. A topic has its own numbers, whatever other topics there are.
+        Seed of the random numbers. Each topic has its own, independent of other topics.
 
     Raises
     ------
     PolicyError
-        For unknown ways, an overlap outside 0 to 1, no assessors, two of one name.
+        For unknown options, an overlap outside 0 to 1, no assessors, two of one name.
 
     Examples
     --------
@@ -175,44 +174,45 @@ def sheets(
     frame = _pairs(documents).with_row_index("place")
     parts = {str(topic): part for (topic,), part in frame.group_by("topic", maintain_order=True)}
     topics = topic_order(list(parts))
-    home = _homes([parts[topic].height for topic in topics], len(names))
-    dealt = [_NOBODY]
+    # Whole topics are dealt the largest first, each to the assessor with the fewest documents.
+    load, home = [0] * len(names), dict[str, int]()
+    for topic in sorted(topics, key=lambda topic: -parts[topic].height):
+        home[topic] = min(range(len(names)), key=load.__getitem__)
+        load[home[topic]] += parts[topic].height
+    dealt = []
     for number, topic in enumerate(topics):
         part, random = parts[topic], stream_of(seed, topic, _OF_SHARES)
-        first, times = _shares(part.height, len(names), overlap, several, random)
+        turn = np.empty(part.height, dtype=np.int64)
+        turn[random.permutation(part.height)] = np.arange(part.height)
+        first = (turn + random.integers(len(names))) % len(names)
+        times = np.where(turn < round(overlap * part.height), several, 1)
         if by == "topic":
-            first = np.full(part.height, home[number])
+            first = np.full(part.height, home[topic])
         if arranged == "id":
             part = part.with_columns(place=pl.col("doc").rank("ordinal"))
         elif arranged == "shuffled":
             shuffled = stream_of(seed, topic, _OF_ORDER).permutation(part.height)
             part = part.with_columns(place=pl.Series(shuffled))
         row = np.repeat(np.arange(part.height), times)
-        turn = np.arange(row.size) - np.repeat(np.cumsum(times) - times, times)
+        again = np.arange(row.size) - np.repeat(np.cumsum(times) - times, times)
         dealt.append(
             part[row].select(
-                pl.Series("assessor", (first[row] + turn) % len(names)),
+                pl.Series("assessor", (first[row] + again) % len(names)),
                 pl.lit(0 if arranged == "judging" else number, pl.Int64).alias("topic place"),
                 pl.col("place").cast(pl.Int64),
                 "topic",
                 "doc",
             )
         )
-    rows = pl.concat(dealt).sort("assessor", "topic place", "place")
+    rows = pl.concat([_NO_ROWS, *dealt]).sort("assessor", "topic place", "place")
     named = pl.Series("assessor", names, dtype=pl.String).gather(rows["assessor"])
+    repeated = (rows.height - frame.height) // max(several - 1, 1)
     return Sheets(
-        rows.select(named, "topic", "doc"),
-        names,
-        frame.height,
-        rows.height - frame.height
-        if several < 2
-        else (rows.height - frame.height) // (several - 1),
-        arranged,
-        int(seed),
+        rows.select(named, "topic", "doc"), names, frame.height, repeated, arranged, int(seed)
     )
 
 
-_NOBODY = pl.DataFrame(
+_NO_ROWS = pl.DataFrame(
     schema={
         **dict.fromkeys(("assessor", "topic place", "place"), pl.Int64),
         **dict.fromkeys(("topic", "doc"), pl.String),
@@ -242,23 +242,3 @@ def _names(assessors: Any) -> tuple[str, ...]:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
             raise PolicyError(f"assessor {quoted(name)} has no name that a file could bear")
     return names
-
-
-def _shares(
-    size: int, assessors: int, overlap: float, several: int, random: np.random.Generator
-) -> tuple[Ints, Ints]:
-    """Who is first to get each document of a topic, and how many get it."""
-    turn = np.empty(size, dtype=np.int64)
-    turn[random.permutation(size)] = np.arange(size)
-    first = (turn + random.integers(assessors)) % assessors
-    times = np.where(turn < round(overlap * size), several, 1)
-    return first, times
-
-
-def _homes(sizes: list[int], assessors: int) -> list[int]:
-    """Deal whole topics, the largest first, each to who has least."""
-    load, home = [0] * assessors, [0] * len(sizes)
-    for topic in sorted(range(len(sizes)), key=lambda t: (-sizes[t], t)):
-        home[topic] = min(range(assessors), key=load.__getitem__)
-        load[home[topic]] += sizes[topic]
-    return home

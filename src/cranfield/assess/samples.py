@@ -1,4 +1,4 @@
-"""A sample of a pool with its judgments, for estimates of measures."""
+"""Samples of a pool to judge, and estimates from them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class EstimatedRelevant(Result):
     drawing
         The design of the sample, as text.
     variance
-        How variances are estimated.
+        Estimator of the variances.
     pooled, sampled, found, estimate
         The columns of that name; shape (topics,).
     error
-        Standard errors of the estimates; shape (topics,). NaN where two documents of a topic cannot
-        be drawn together, or where the estimate of the variance is below 0. Unlike in the table, it
-        is 0 for a topic whose estimated variance is 0, as is needed for the error of the total.
+        Standard errors of the estimates; shape (topics,). NaN if two documents of a topic cannot be
+        drawn together, or for an estimated variance below 0. Unlike in the table, it is 0 for an
+        estimated variance of 0, as the error of the total requires.
     """
 
     name: ClassVar[str] = "relevant"
@@ -56,10 +56,7 @@ class EstimatedRelevant(Result):
         "sampled": Column("Number of documents in the sample."),
         "found": Column("Number of relevant documents in the sample."),
         "estimate": Column("Estimated number of relevant documents in the pool."),
-        "standard error": Column(
-            "Standard error of the estimate; null if it cannot be estimated, or is estimated as 0"
-            " (such as without relevant documents in the sample) though not all was sampled."
-        ),
+        "standard error": Column("Standard error of the estimate; null if unknown, or only as 0."),
     }
 
     topics: tuple[str, ...]
@@ -73,7 +70,7 @@ class EstimatedRelevant(Result):
 
     @property
     def total(self) -> float:
-        """Estimated relevant documents of all topics."""
+        """Estimated number of relevant documents of all topics."""
         return float(self.estimate.sum())
 
     @property
@@ -96,15 +93,13 @@ class EstimatedRelevant(Result):
         ]
 
     def _frame(self) -> pl.DataFrame:
-        # A variance of 0 belongs to the unbiased variance of the total, but says nothing alone.
+        # An estimated variance of 0 serves the total, but means nothing alone.
         unknown = (self.error == 0) & (self.sampled < self.pooled)
+        columns = ("pooled", "sampled", "found", "estimate")
         return pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String),
-                "pooled": self.pooled,
-                "sampled": self.sampled,
-                "found": self.found,
-                "estimate": self.estimate,
+                **{name: getattr(self, name) for name in columns},
                 "standard error": np.where(unknown, np.nan, self.error),
             }
         ).with_columns(pl.col("standard error").fill_nan(None))
@@ -118,7 +113,7 @@ def estimated_relevant(
     drawing: str,
     variance: str,
 ) -> EstimatedRelevant:
-    """Estimate from which documents were drawn, and which of these are relevant."""
+    """Estimate numbers of relevant documents from the drawn and the relevant ones."""
     many = cells.size.size
     sampled = np.bincount(cells.of_doc[drawn], minlength=many)
     found = np.bincount(cells.of_doc[drawn & relevant], minlength=many)
@@ -128,7 +123,7 @@ def estimated_relevant(
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
 
     square = by_topic(np.where(cells.estimable, of_cell, np.nan))
-    # Sums of what should cancel may be a rounding below 0.
+    # Terms that cancel may leave a rounding error below 0.
     square[np.abs(square) < 1e-9] = 0.0
     return EstimatedRelevant(
         topics=topics,
@@ -143,7 +138,7 @@ def estimated_relevant(
 
 
 def _sen_yates_grundy(cells: Cells, sampled: Floats, found: Floats) -> Floats:
-    """Sum over pairs of documents, by pairs of cells; each pair at its later cell."""
+    """Sum over pairs of documents, by pairs of cells, at the later cell."""
     chance = cells.chance
     worth, squares = found / chance, found / chance**2
     inside = ratio(chance**2 - cells.together, cells.together) / chance**2
@@ -169,14 +164,14 @@ VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
     "sen-yates-grundy": _sen_yates_grundy,
     "horvitz-thompson": _horvitz_thompson,
 }
-"""Estimates of the variance of an estimated number, by name; of each cell a part of it."""
+"""Estimators of the variance of an estimated number, by name; parts of it by cell."""
 
 
 OF_UNJUDGED = ("error", "nonrelevant")
-"""What may become of sampled documents that have no judgment."""
+"""How to treat sampled documents without a judgment."""
 
 NOT_SAMPLED = -1
-"""Grade of what is in the pool and was not sampled."""
+"""Grade of pooled documents that were not sampled."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,17 +181,17 @@ class Sample(Result):
     Attributes
     ----------
     pool
-        What was drawn from.
+        The pool.
     design
         Name of the design.
     drawing
-        The design and what it was to draw, as text.
+        The design and its sizes, as text.
     seed
-        Of the random numbers. Those of a topic depend on the seed and its name only.
+        Seed of the random numbers. Those of a topic depend on the seed and its name only.
     drawn
-        Which documents of the pool were drawn; shape (documents,).
+        Whether a document of the pool was drawn; shape (documents,).
     cells
-        The law of the design: strata or buckets.
+        The strata or buckets of the design.
 
     Examples
     --------
@@ -226,7 +221,7 @@ class Sample(Result):
 
     @property
     def inclusion(self) -> Floats:
-        """Chance of each document of the pool to be drawn; shape (documents,)."""
+        """Inclusion probability of each document of the pool; shape (documents,)."""
         return self.cells.chance[self.cells.of_doc]
 
     @property
@@ -235,17 +230,17 @@ class Sample(Result):
         return self.cells.label[self.cells.of_doc]
 
     def joint(self, first: Any, second: Any) -> Floats:
-        """Chance that two documents are both drawn, for as many pairs as are asked for.
+        """Return the probability that two documents are both drawn, for pairs of documents.
 
         Parameters
         ----------
         first, second
-            Indices of documents of the pool, as many of both.
+            Indices of documents of the pool, in lists of equal length.
 
         Raises
         ------
         PolicyError
-            For what is no index, and lists of different lengths.
+            For invalid indices, and lists of different lengths.
         """
         one = indices(first, "documents", len(self.pool))
         two = indices(second, "documents", len(self.pool))
@@ -254,7 +249,7 @@ class Sample(Result):
         return self.cells.joint(one, two)
 
     def again(self, seed: int) -> Sample:
-        """Draw anew by the same design, with another seed."""
+        """Return another sample of the same design, with another seed."""
         check_whole("seed", seed, 0)
         return replace(self, seed=int(seed), drawn=_drawn(self.pool, self.cells, seed))
 
@@ -265,25 +260,24 @@ class Sample(Result):
         ----------
         judgments
             Whatever :func:`cranfield.read_qrels` takes. Grades below 0 count as 0: in judgments of
-            samples they mean that a document was not sampled.
+            samples they mark documents that were not sampled.
         unjudged
-            What becomes of sampled documents without a judgment: `error` (default), or
-            `nonrelevant`.
+            How to treat sampled documents without a judgment: `error` (default) or `nonrelevant`.
 
         Raises
         ------
         PolicyError
-            When a sampled document has no judgment.
+            If a sampled document has no judgment.
         """
         check_choice("unjudged", unjudged, OF_UNJUDGED)
         grades = self.pool.graded(judgments)
         missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if missing.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[missing[0]]]
+            doc = quoted(self.pool.docs[int(missing[0])])
             raise PolicyError(
                 f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {quoted(self.pool.docs[int(missing[0])])}); unjudged='nonrelevant'"
-                " takes them as not relevant"
+                f" document {doc}); unjudged='nonrelevant' takes them as not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 
@@ -301,9 +295,9 @@ class Sample(Result):
         judgments, unjudged
             As for :meth:`judged`.
         columns
-            `stratum`, for the inferred measures: with it stand the documents that were not sampled,
-            with grade -1. `inclusion`, for statAP. By default what the design has; `stat` has no
-            strata of fixed size, and thus `inclusion` only.
+            `stratum`, for the inferred measures: it adds the documents that were not sampled, with
+            grade -1. `inclusion`, for statAP. By default those of the design; `stat` has no strata
+            of fixed size, and thus `inclusion` only.
 
         Raises
         ------
@@ -317,7 +311,7 @@ class Sample(Result):
         """
         check_several("columns", columns)
         own = DESIGNS[self.design].columns
-        columns = own if columns is None else [columns] if isinstance(columns, str) else columns
+        columns = own if columns is None else columns
         for name in columns:
             if name not in own:
                 raise PolicyError(
@@ -325,18 +319,18 @@ class Sample(Result):
                     f" (it has {', '.join(own)})"
                 )
         grades = self.judged(judgments, unjudged=unjudged)
-        rows = slice(None) if "stratum" in columns else np.flatnonzero(self.drawn)
-        made: dict[str, NDArray[Any]] = {
+        rows = np.flatnonzero(self.drawn | ("stratum" in columns))
+        values: dict[str, NDArray[Any]] = {
             "stratum": self.stratum.astype(np.str_),
             "inclusion": self.inclusion,
         }
         return Qrels(
             self.pool.topics,
             self.pool.topic[rows],
-            self.pool.docs[rows] if isinstance(rows, slice) else self.pool.docs.gather(rows),
+            self.pool.docs.gather(rows),
             grades[rows],
             origin=Origin("judgments of a sample"),
-            columns={name: made[name][rows] for name in columns},
+            columns={name: values[name][rows] for name in columns},
         )
 
     def relevant(
@@ -347,15 +341,15 @@ class Sample(Result):
         unjudged: str = "error",
         variance: str = "sen-yates-grundy",
     ) -> EstimatedRelevant:
-        r"""Estimate how many relevant documents there are in the pool of each topic.
+        r"""Estimate the number of relevant documents in the pool of each topic.
 
-        With :math:`\pi_d` the chance of a document to be drawn and S the sample,
+        With :math:`\pi_d` the inclusion probability of a document and S the sample,
 
         .. math:: \hat{R} = \sum_{d \in S} \frac{y_d}{\pi_d}
 
-        where :math:`y_d` is 1 for relevant documents (Horvitz and Thompson 1952). Both estimates
-        of its variance are right on average, given that any two documents can be drawn together;
-        elsewhere the standard error is NaN.
+        where :math:`y_d` is 1 for relevant documents (Horvitz and Thompson 1952). Both estimators
+        of its variance are unbiased if any two documents can be drawn together; otherwise the
+        standard error is NaN.
 
         Parameters
         ----------
@@ -370,14 +364,14 @@ class Sample(Result):
                 \left(\frac{y_d}{\pi_d} - \frac{y_e}{\pi_e}\right)^2
                 + \sum_d \frac{c_d\, y_d}{\pi_d^3}, \quad c_d = \sum_e (\pi_{de} - \pi_d \pi_e)
 
-            over the sample, and over the whole pool in :math:`c_d`, which is 0 where the size of
-            the sample is fixed: then it is the estimate of Sen, and of Yates and Grundy (1953).
+            over the sample, and over the whole pool in :math:`c_d`, which is 0 for a sample of
+            fixed size: then it is the estimator of Sen, and of Yates and Grundy (1953).
             `horvitz-thompson`,
 
             .. math:: \sum_d \frac{1 - \pi_d}{\pi_d^2} y_d + \sum_{d \ne e}
                 \frac{\pi_{de} - \pi_d \pi_e}{\pi_d \pi_e \pi_{de}} y_d y_e
 
-            which is below 0 more often; then the standard error is NaN, too.
+            which is more often below 0; then the standard error is NaN, too.
 
         Raises
         ------
@@ -429,38 +423,37 @@ def sample(
     strata: Mapping[int, Wanted] | None = None,
     seed: int = 0,
 ) -> Sample:
-    r"""Draw documents of a pool to be judged, with known chances.
+    r"""Draw documents of a pool to be judged, with known inclusion probabilities.
 
     Parameters
     ----------
     pool
-        Of :func:`cranfield.assess.pool`.
+        Made by :func:`cranfield.assess.pool`.
     design
         `uniform`, `strata` or `stat`.
     size
-        With `uniform` documents of each topic, or a share of them, such as 0.1. With `stat` about
-        how many documents of each topic.
+        With `uniform` the number of documents of each topic, or their proportion, such as 0.1. With
+        `stat` the approximate number of documents of each topic.
     strata
-        With `strata`: the last rank of each stratum, and what is drawn of it in each topic, a
-        number or a share: `{10: 1.0, 50: 0.2, 100: 25}`. A document belongs to the first stratum
-        that its best rank in any run reaches.
+        With `strata`: by the last rank of each stratum, the number or proportion drawn of it in
+        each topic: `{10: 1.0, 50: 0.2, 100: 25}`. A document belongs to the first stratum that
+        includes its best rank in any run.
     seed
-        Of the random numbers. A topic has its own, whatever other topics there are.
+        Seed of the random numbers. Each topic has its own, independent of other topics.
 
     Raises
     ------
     PolicyError
-        For an unknown design, one without what it draws, and documents below the last stratum.
+        For an unknown design, missing sizes, and documents below the last stratum.
 
     Notes
     -----
-    A share is rounded, and is one document at least. `stat` is Stevens' method as Aslam and Pavlu
+    A proportion is rounded, to one document at least. `stat` is Stevens' method as Aslam and Pavlu
     (2007) use it. Rank r of a run of Z documents weighs :math:`1 + \sum_{k=r}^{Z} 1/k`, scaled to
-    sum 1; a document has the mean over runs. In falling order of that, documents are cut into
-    buckets of as many as are wanted (the last may be smaller); buckets are drawn with replacement,
-    by the sum of their weights, as often as documents are wanted, and so many documents taken of
-    each. In the last bucket that may be more than it has; what is taken is cut at that, and the
-    chances are those of the numbers cut off, by the binomial distribution.
+    sum 1; a document has the mean over runs. In descending order of it, documents are cut into
+    buckets of `size` documents (the last may be smaller); `size` buckets are drawn with
+    replacement, by the sum of their weights, and as many documents taken of each. The number from
+    the last bucket is cut at its size, with probabilities by the binomial distribution.
 
     Examples
     --------
@@ -473,6 +466,7 @@ def sample(
     >>> cf.evaluate(runs, judged, ["statAP", "xinfAP"]).means().rows()
     [('statAP', 0.5), ('xinfAP', 0.50000...)]
     """
+    design = DESIGNS.find(design)
     wanted, drawing = check_design(design, size, strata)
     check_whole("seed", seed, 0)
     cells = DESIGNS[design].cells(pool, wanted)

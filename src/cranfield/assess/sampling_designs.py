@@ -1,7 +1,8 @@
 """Sampling designs: how a pool is cut into strata, each sampled at its own rate.
 
-Every design here cuts the pool of a topic into cells, draws a number for each of them, and takes so
-many of its documents at random without replacement. The moments of the numbers give all chances.
+Every design cuts the pool of a topic into cells, draws a number for each of them, and takes that
+many of its documents at random without replacement. The moments of the numbers determine all
+inclusion probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_choice, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.spec import Registry
 from cranfield.collection.judged.rows import places, ratio, scan
 from cranfield.collection.policies import DEEPEST
 
@@ -27,9 +29,9 @@ class Cells:
     """Cells of all topics, one topic after the other.
 
     of_doc: the cell of each document; shape (documents,).
-    topic, label, size: of each cell its topic, its number in the topic from 1, its documents.
+    topic, label, size: topic of each cell, its number in the topic from 1, number of documents.
     expected, pairs: mean of the number k of documents drawn of each cell, and of k (k - 1).
-    ratio: E(k h) / (E(k) E(h)) for a cell and any cell of its topic that stands before it.
+    ratio: E(k h) / (E(k) E(h)) for a cell and any earlier cell of its topic.
     numbers: draws the number for each cell of a topic.
     """
 
@@ -44,16 +46,16 @@ class Cells:
 
     @cached_property
     def chance(self) -> Floats:
-        """Chance of each document of a cell to be drawn."""
+        """Inclusion probability of each document of a cell."""
         return self.expected / self.size
 
     @cached_property
     def together(self) -> Floats:
-        """Chance of two documents of a cell to be drawn; 0 for a cell that has no two."""
+        """Probability of drawing two documents of a cell; 0 for a cell of one."""
         return ratio(self.pairs, self.size * (self.size - 1.0))
 
     def before(self, values: Floats) -> Floats:
-        """Sum over the cells of the same topic that stand before each cell."""
+        """Sum over the earlier cells of the topic of each cell."""
         return scan(values, places(self.topic), np.add) - values
 
     def all_of(self, values: Floats) -> Floats:
@@ -62,7 +64,7 @@ class Cells:
         return sums[self.topic]
 
     def joint(self, first: Ints, second: Ints) -> Floats:
-        """Chance that both of two documents are drawn."""
+        """Probability that both of two documents are drawn."""
         one, two = self.of_doc[first], self.of_doc[second]
         independent = self.chance[one] * self.chance[two]
         apart = np.where(
@@ -75,10 +77,7 @@ class Cells:
 
     @cached_property
     def with_size(self) -> Floats:
-        """Covariance of a document's being drawn with the size of the sample; 0 where it is fixed.
-
-        For a document d it is the sum over all e of pi_de - pi_d pi_e.
-        """
+        """Covariance of inclusion and size of the sample; 0 if it is fixed."""
         later = self.expected * self.ratio
         others = self.before(self.expected) * self.ratio
         others += self.all_of(later) - self.before(later) - later
@@ -93,10 +92,10 @@ class Cells:
         return np.asarray(self.all_of(never.astype(np.float64)) == 0)
 
     def drawn(self, randoms: list[Generator]) -> Bools:
-        """Draw a sample, with the random numbers of each topic; shape (documents,)."""
+        """Draw a sample with the random numbers of each topic; shape (documents,)."""
         documents = np.bincount(self.topic[self.of_doc], minlength=len(randoms))
         numbers = np.concatenate([self.numbers(t, one) for t, one in enumerate(randoms)])
-        # Those of a cell that have the smallest of independent numbers are taken.
+        # The documents of a cell with the smallest random numbers are taken.
         keys = np.concatenate([one.random(n) for one, n in zip(randoms, documents, strict=True)])
         order = np.lexsort((keys, self.of_doc))
         begin = np.cumsum(self.size) - self.size
@@ -119,16 +118,13 @@ def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: In
 def multinomial_numbers(
     of_doc: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Draw cells with replacement by their mass, as often as said; of each not more than it has.
-
-    Only the last cell of a topic may have fewer documents than there are draws.
-    """
+    """Draw cells with replacement by mass; only the last may be smaller than `draws`."""
     m = float(draws)
     expected, pairs = m * mass, m * (m - 1) * mass**2
     shares = np.full(mass.size, (m - 1) / m)
     few = np.flatnonzero(size < draws)
     if few.size:
-        # The number of draws of the last cell is binomial, and what is taken is cut at its size.
+        # The number of draws of the last cell is binomial, cut at its size.
         p, j = mass[few, None], np.arange(draws + 1.0)
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
         chances = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
@@ -152,16 +148,16 @@ def _of_topic(topic: Ints, t: int) -> slice:
 
 
 Wanted = int | float
-"""Documents of a stratum: a whole number of them, or a share above 0 and up to 1."""
+"""Documents of a stratum: their number, or a proportion above 0 and up to 1."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A way to draw a sample.
+    """A sampling design.
 
     does, source: what it draws, and who described it.
-    cells: makes the cells of a pool, of what is wanted: a number of documents a topic, or strata.
-    columns: columns of judgments that it has a meaning for.
+    cells: makes the cells of a pool for a number of documents per topic, or for strata.
+    columns: columns of judgments that are defined for it.
     strata: whether it takes strata by depth in place of a number.
     """
 
@@ -184,80 +180,74 @@ def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
             f"{beyond.size:,} documents of the pool are below the last stratum, which ends at rank"
             f" {ends[-1]}: end it at {pool.depth}, or pool to depth {ends[-1]}"
         )
-    label = np.searchsorted(ends, pool.best_rank) + 1
-    found, of_doc, size = _cells(pool, label)
+    (topic, label), of_doc, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     wanted = list(strata.values())
-    number = np.array(
-        [_number(wanted[k - 1], n) for k, n in zip(found[1].tolist(), size.tolist(), strict=True)],
-        dtype=np.int64,
-    )
-    return fixed_numbers(of_doc, *found, size, number)
-
-
-def _number(wanted: Wanted, size: int) -> int:
-    """How many of a stratum are drawn; one of it at least, without which nothing is known of it."""
-    if isinstance(wanted, (int, np.integer)):
-        return min(int(wanted), size)
-    return max(1, int(np.floor(wanted * size + 0.5)))
+    # At least one document of a stratum: without any, nothing is known of it.
+    number = [
+        min(int(wanted[k - 1]), n)
+        if isinstance(wanted[k - 1], (int, np.integer))
+        else max(1, int(np.floor(wanted[k - 1] * n + 0.5)))
+        for k, n in zip(label.tolist(), size.tolist(), strict=True)
+    ]
+    return fixed_numbers(of_doc, topic, label, size, np.array(number, dtype=np.int64))
 
 
 def _stat(pool: Pool, size: int) -> Cells:
-    prior = _prior(pool)
-    order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
-    label = np.empty(order.size, dtype=np.int64)
-    label[order] = (places(pool.topic) - 1) // size + 1
-    found, of_doc, sizes = _cells(pool, label)
-    mass: Floats = np.bincount(of_doc, weights=prior, minlength=sizes.size).astype(np.float64)
-    mass /= np.bincount(found[0], weights=mass)[found[0]]
-    return multinomial_numbers(of_doc, *found, sizes, mass, size)
-
-
-def _prior(pool: Pool) -> Floats:
-    """Sum over runs of W(r) = (1 + 1/r + ... + 1/Z) / 2Z, what rank r of Z weighs in AP."""
     length = np.diff(pool.lists)
     longest = int(length.max(initial=0))
+    # Sum over runs of W(r) = (1 + 1/r + ... + 1/Z) / 2Z, the weight of rank r of Z in AP.
     harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, longest + 1))]
     z = np.repeat(length, length)
     weight = (1.0 + harmonic[z] - harmonic[pool.rank - 1]) / (2.0 * z)
-    return np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
+    prior = np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
+    order = np.lexsort((np.arange(prior.size), -prior, pool.topic))
+    label = np.empty(order.size, dtype=np.int64)
+    label[order] = (places(pool.topic) - 1) // size + 1
+    (topic, label), of_doc, sizes = _cells(pool, label)
+    mass: Floats = np.bincount(of_doc, weights=prior, minlength=sizes.size).astype(np.float64)
+    mass /= np.bincount(topic, weights=mass)[topic]
+    return multinomial_numbers(of_doc, topic, label, sizes, mass, size)
 
 
 def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
-    """Number the cells that have documents; their topics and labels, of each document, sizes."""
+    """Return topic and label of each nonempty cell, the cell of each document, and sizes."""
     many = int(label.max(initial=0)) + 1
-    found, of_doc, size = np.unique(
+    codes, of_doc, size = np.unique(
         pool.topic.astype(np.int64) * many + label, return_inverse=True, return_counts=True
     )
-    return (found // many, found % many), of_doc, size
+    return np.divmod(codes, many), of_doc, size
 
 
-DESIGNS = {
-    "uniform": Design(
-        "so many documents of each topic, all alike", "simple random sampling", _uniform
-    ),
-    "strata": Design(
-        "of the documents whose best rank lies between two depths a share or a number",
-        "Yilmaz, Kanoulas and Aslam (2008)",
-        _strata,
-        strata=True,
-    ),
-    "stat": Design(
-        "about so many documents of each topic, in buckets by their weight in AP (Stevens)",
-        "Aslam and Pavlu (2007)",
-        _stat,
-        columns=("inclusion",),
-    ),
-}
+DESIGNS = Registry(
+    "sampling design",
+    things={
+        "uniform": Design(
+            "so many documents of each topic, all alike", "simple random sampling", _uniform
+        ),
+        "strata": Design(
+            "of the documents whose best rank lies between two depths a share or a number",
+            "Yilmaz, Kanoulas and Aslam (2008)",
+            _strata,
+            strata=True,
+        ),
+        "stat": Design(
+            "about so many documents of each topic, in buckets by their weight in AP (Stevens)",
+            "Aslam and Pavlu (2007)",
+            _stat,
+            columns=("inclusion",),
+        ),
+    },
+)
 """Designs by name."""
 
 
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
-    """Return what a design is to draw, and the text form of both."""
-    check_choice("design", name, DESIGNS)
-    given, asked = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
-    for option, value in given.items():
-        if (value is None) == (option == asked):
-            needs = "needs" if option == asked else "takes no"
+    """Return the size or the strata of a design, and the text form of both."""
+    name = DESIGNS.find(name)
+    options, needed = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
+    for option, value in options.items():
+        if (value is None) == (option == needed):
+            needs = "needs" if option == needed else "takes no"
             raise PolicyError(f"design {quoted(name)} {needs} {option}")
     if strata is None:
         if name == "stat":

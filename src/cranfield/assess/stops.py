@@ -1,4 +1,4 @@
-"""When to stop judging."""
+"""Stopping rules: when to stop judging."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.result import Column, Columns, Result
 
 AT_A_TIME = 1 << 20
-"""Pairs of a look and a place that are computed at a time."""
+"""Pairs of numbers of judgments computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a rule is told of a topic: relevance in the order of judging, how large the pool is."""
+    """Input of a rule: relevance in the order of judging, size of the pool, and targets."""
 
     relevant: Bools
     total: int
@@ -45,39 +45,33 @@ class Seen:
     @cached_property
     def found(self) -> Ints:
         """Relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
-        found: Ints = np.r_[0, np.cumsum(self.relevant)].astype(np.int64)
-        return found
+        return np.asarray(np.r_[0, np.cumsum(self.relevant)], dtype=np.int64)
 
     @cached_property
     def places(self) -> Ints:
-        """After how many judgments each relevant document was found; shape (relevant,)."""
+        """Number of judgments up to each relevant document; shape (relevant,)."""
         return np.flatnonzero(self.relevant) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Looks:
-    """What a rule says after some numbers of judgments: its value, the bound, whether to stop."""
-
-    value: Floats
-    bound: Floats
-    stop: Bools
+Looks = tuple[Floats, Floats, Bools]
+"""Value of a rule, bound and decision, after each number of judgments."""
 
 
 class Rule(Spec):
-    """A rule that says when to stop judging a topic; its text form is its identity."""
+    """A stopping rule for the judging of a topic; its text form is its identity."""
 
     error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     words: ClassVar[str] = ""
-    """What value and bound are, with places for both."""
+    """Explanation of value and bound, with fields for both."""
 
     @classmethod
     def called(cls) -> str:
         return cls.name
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
-        """Ask after each of some numbers of judgments."""
+        """Apply the rule after each number of judgments."""
         raise NotImplementedError
 
 
@@ -92,7 +86,7 @@ RULES: Registry[type[Rule]] = Registry(
 
 
 def rules() -> pl.DataFrame:
-    """List the rules: name, parameters, what they do, source.
+    """List the stopping rules: name, parameters, summary, source.
 
     Examples
     --------
@@ -110,12 +104,12 @@ def rules() -> pl.DataFrame:
 
 
 def parse_rule(text: str | Rule) -> Rule:
-    """Read a rule from its text form.
+    """Read a stopping rule from its text form.
 
     Raises
     ------
     PolicyError
-        For a wrong name, parameter or value.
+        For an unknown name, parameter or value.
 
     Examples
     --------
@@ -130,13 +124,9 @@ _SOURCE = "Cormack and Grossman (2016)"
 
 
 def _bend(seen: Seen, after: Ints) -> Floats:
-    """How sharply the curve of relevant documents bends; 0 where none is found.
-
-    The largest, over earlier numbers i of judgments, of the share of relevant documents up to i
-    over that from i on, one being added to these.
-    """
+    """Return the bend of the curve of relevant documents, rho of :class:`Knee`; 0 without any."""
     out = np.zeros(after.size)
-    # Between two relevant documents the ratio falls, so that it is largest right behind one.
+    # Between two relevant documents the ratio falls, so it is largest right after one.
     i = seen.places
     rank = np.arange(1, i.size + 1)
     for some in row_slices(after.size, i.size, AT_A_TIME):
@@ -163,14 +153,14 @@ class Knee(Rule):
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = _bend(seen, after)
         bound = (156 - np.minimum(seen.found[after], 150)).astype(np.float64)
-        return Looks(value, bound, (value >= bound) & (after >= self.least))
+        return value, bound, (value >= bound) & (after >= self.least)
 
 
 class Target(Rule):
-    """Stops when all documents were found that random draws had shown to be relevant before.
+    """Stops when all targets were found, relevant documents of an earlier random sample.
 
-    Documents are drawn at random until so many relevant ones are found, the targets; then documents
-    are judged in some order. Labels have to say which of them are targets.
+    Documents are drawn at random until as many relevant ones are found, the targets; then documents
+    are judged in some order. `targets` of :func:`stopping` marks them.
     """
 
     name = "Target"
@@ -180,16 +170,16 @@ class Target(Rule):
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         if seen.targets is None:
-            raise PolicyError(f"{self} needs targets: which of the judged documents are some")
+            raise PolicyError(f"{self} needs targets, which mark some of the judged documents")
         value = np.r_[0, np.cumsum(seen.targets)][after].astype(np.float64)
         bound = np.full(after.size, float(self.wanted))
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class Line(Rule):
-    """Stops when judgments are a multiple of the relevant documents found, and some more.
+    """Stops when judgments exceed a multiple of the relevant documents found plus a constant.
 
-    With the numbers of the paper it is called 2399.
+    With the default numbers it is the rule 2399 of the paper.
     """
 
     name = "Line"
@@ -201,14 +191,14 @@ class Line(Rule):
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = after.astype(np.float64)
         bound = np.asarray(self.each * seen.found[after] + self.more, dtype=np.float64)
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class Budget(Rule):
     """Stops at a bend of 6, as of :class:`Knee`, when enough is judged, or at 75% of the pool.
 
-    Enough are ten times as many documents as, drawn at random, would be expected to hold one
-    relevant document: s >= 10 N / r(s) of N documents.
+    Enough are ten times as many documents as a random sample needs to have one relevant document
+    on average: s >= 10 N / r(s) of N documents.
     """
 
     name = "Budget"
@@ -225,32 +215,32 @@ class Budget(Rule):
         enough[bent] = self.draws * seen.total / found[bent]
         value = after.astype(np.float64)
         bound = np.minimum(enough, self.share * seen.total)
-        return Looks(value, bound, value >= bound)
+        return value, bound, value >= bound
 
 
 class RecallTest(Rule):
-    r"""Stops when it is unlikely that so little was found lately, were the recall too low.
+    r"""Stops when the last judgments had too few relevant documents for a recall below the target.
 
-    The documents judged last are an urn: with n of them, u relevant among these, r found in all and
-    N documents in the pool, of which s are judged, the hypothesis that the recall is below the
-    wanted one means at least :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant
-    documents in the urn and what is unjudged, and
-    :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`. The value is the least
-    p of all n; the rule stops when it is below 1 - confidence. The least of many p-values, looked
-    at again and again, is no p-value: the chance to stop too early is above 1 - confidence. The
-    documents should be in random order; judged best first, the urn has more than its share.
+    The last n judged documents are an urn: with u relevant among them, r found in all and N
+    documents in the pool, of which s are judged, a recall below the target means at least
+    :math:`K = \lfloor r / \mathit{recall} + 1 - (r - u) \rfloor` relevant documents in the urn and
+    the unjudged rest, and :math:`p = P(X \le u), X \sim \mathrm{Hypergeometric}(N - s + n, K, n)`.
+    The value is the least p of all n; the rule stops when it is below 1 - confidence. The minimum
+    of many repeated p-values is not a p-value: the probability to stop too early exceeds
+    1 - confidence. Documents should be in random order; judged best first, the urn has too many
+    relevant ones.
     """
 
     name = "RecallTest"
     source = "Callaghan and Müller-Hansen (2020)"
     words = "least p {value:.4g} of all urns (no p-value), stops below {bound:.4g}"
-    recall: float = parameter(0.95, TRUE_SHARE, "recall of the pool that is wanted")
+    recall: float = parameter(0.95, TRUE_SHARE, "target recall of the pool")
     confidence: float = parameter(0.95, TRUE_SHARE, "1 minus the bound of the least p")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
         value = np.ones(after.size)
-        # Of urns with the same documents before them relevant the longest has the least p: they
-        # begin with the first document, or behind a relevant one.
+        # Of urns with equal relevant documents before them the longest has the least p: it begins
+        # with the first document, or after a relevant one.
         begin = np.r_[0, seen.places]
         wanted = fraction_of(self.recall)
         for some in row_slices(after.size, begin.size, AT_A_TIME):
@@ -261,19 +251,16 @@ class RecallTest(Rule):
             p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
             np.minimum.at(value[some], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
-        return Looks(value, bound, value < bound)
+        return value, bound, value < bound
 
 
 def _at_most(found: Ints, missing: Ints, urn: Ints, rest: Ints) -> Floats:
-    """Chance that of found + missing documents no more than `found` are in the urn.
-
-    They stand anywhere among those of the urn and the rest, all places being alike.
-    """
+    """Probability that at most `found` of found + missing documents are in the urn."""
     k, size = found + missing, urn + rest
     out = np.zeros(found.size)
     possible = missing <= rest
     few = found * size <= k * urn
-    # The tail that gets smaller with each step: below what is expected, or from the next above it.
+    # The tail whose terms fall: below the expected number, or from the next one above it.
     for low in (True, False):
         rows = np.flatnonzero(possible & (few == low))
         x = found[rows] + (not low)
@@ -302,7 +289,7 @@ def _log_choose(n: Ints, k: Ints) -> Floats:
 
 
 class _ByRule(dict[str, int | None]):
-    """A dictionary whose keys are rules, in any of their text forms."""
+    """A dictionary with any text form of a rule as a key."""
 
     def __missing__(self, key: str | Rule) -> int | None:
         name = str(parse_rule(key))
@@ -313,7 +300,7 @@ class _ByRule(dict[str, int | None]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says after some judgments.
+    """Decision of a rule after some judgments.
 
     Attributes
     ----------
@@ -324,7 +311,7 @@ class Verdict:
     stop
         Whether to stop.
     value, bound
-        What the rule looks at, and where it stops.
+        Statistic of the rule, and the value at which it stops.
     reason
         The same in words.
     """
@@ -361,7 +348,7 @@ class Stopping(Result):
         "found": Column("Number of relevant documents among them."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
-        "stop": Column("Whether the rule says to stop; after more judgments it may say otherwise."),
+        "stop": Column("Whether the rule stops here; after more judgments it may not."),
     }
 
     rules: tuple[Rule, ...]
@@ -373,7 +360,7 @@ class Stopping(Result):
     stop: Bools
 
     def first(self) -> dict[str, int | None]:
-        """Return after how many judgments each rule first said to stop, or None.
+        """Return the number of judgments after which each rule first stopped, or None.
 
         Keys are the rules as text; any text form of a rule finds it.
         """
@@ -381,28 +368,23 @@ class Stopping(Result):
         return _ByRule(zip(map(str, self.rules), stops, strict=True))
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Return what each rule says after the last of the numbers of judgments."""
-        return tuple(self._verdict(k) for k in range(len(self.rules)))
-
-    def _verdict(self, k: int) -> Verdict:
-        value, bound, rule = float(self.value[k, -1]), float(self.bound[k, -1]), self.rules[k]
-        return Verdict(
-            str(rule),
-            int(self.after[-1]),
-            int(self.found[-1]),
-            bool(self.stop[k, -1]),
-            value,
-            bound,
-            rule.words.format(value=value, bound=bound),
-        )
+        """Return the decision of each rule after the last number of judgments."""
+        last = int(self.after[-1]), int(self.found[-1])
+        verdicts = []
+        for k, rule in enumerate(self.rules):
+            value, bound = float(self.value[k, -1]), float(self.bound[k, -1])
+            reason = rule.words.format(value=value, bound=bound)
+            stop = bool(self.stop[k, -1])
+            verdicts.append(Verdict(str(rule), *last, stop, value, bound, reason))
+        return tuple(verdicts)
 
     def heading(self) -> list[str]:
-        """Return one line: the number of judgments, and when each rule first said to stop."""
-        said = ", ".join(
+        """Return one line: the number of judgments, and when each rule first stopped."""
+        stops = ", ".join(
             f"{rule} {'after ' + format(n, ',') if n is not None else 'not yet'}"
             for rule, n in self.first().items()
         )
-        return [f"{counted(int(self.after[-1]), 'judgment')} of {self.total:,}: {said}"]
+        return [f"{counted(int(self.after[-1]), 'judgment')} of {self.total:,}: {stops}"]
 
     def _frame(self) -> pl.DataFrame:
         many = len(self.rules)
@@ -427,7 +409,7 @@ def stopping(
     every: int = 1,
     targets: Any = None,
 ) -> Stopping:
-    """Ask rules whether to stop judging a topic, after any number of judgments.
+    """Apply stopping rules to the judgments of a topic, after any number of them.
 
     Parameters
     ----------
@@ -437,18 +419,18 @@ def stopping(
         One or several rules, or their text forms: `RecallTest` (Callaghan and Müller-Hansen),
         `Knee`, `Target`, `Line` (2399), `Budget`.
     total
-        Documents of the pool, judged or not.
+        Number of documents of the pool, judged or not.
     rel
         Lowest grade that counts as relevant.
     every
-        Ask after so many judgments, twice as many, and so on, and after the last one.
+        Apply the rules after every so many judgments, and after the last one.
     targets
         For `Target`: whether each judged document is one.
 
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are no numbers, a total below their number.
+        For unknown rules, labels that are not numbers, a total below their number.
 
     Examples
     --------
@@ -458,7 +440,7 @@ def stopping(
     >>> [round(verdict.value, 4) for verdict in asked.verdicts()]
     [0.1111, 12.0]
     """
-    made = _parsed(rules)
+    parsed = _parsed(rules)
     grades = numbers(labels, "labels")
     check_whole("total", total, 1, DEEPEST)
     check_whole("every", every, 1, DEEPEST)
@@ -473,17 +455,10 @@ def stopping(
             raise PolicyError(f"targets are {marks.size:,} marks for {grades.size:,} labels")
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     seen = Seen(grades >= rel, int(total), marks)
-    looks = [rule.looks(seen, after) for rule in made]
-    shape = (len(made), after.size)
-    return Stopping(
-        made,
-        int(total),
-        after,
-        seen.found[after],
-        np.array([one.value for one in looks]).reshape(shape),
-        np.array([one.bound for one in looks]).reshape(shape),
-        np.array([one.stop for one in looks], dtype=bool).reshape(shape),
-    )
+    value, bound, stop = np.zeros((3, len(parsed), after.size))
+    for k, rule in enumerate(parsed):
+        value[k], bound[k], stop[k] = rule.looks(seen, after)
+    return Stopping(parsed, int(total), after, seen.found[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(
@@ -494,14 +469,14 @@ def stopping_by_topic(
     rel: int = 1,
     every: int = 1,
 ) -> dict[str, Stopping]:
-    """Ask rules whether to stop judging each topic of a pool.
+    """Apply stopping rules to the judgments of each topic of a pool.
 
     Parameters
     ----------
     pool
-        The pool; judgments of other documents play no part.
+        The pool; judgments of other documents are ignored.
     judged
-        The judgments so far, those of a topic in the order in which they were made: whatever
+        The judgments so far, those of a topic in order of judging: whatever
         :func:`cranfield.read_qrels` takes, or None before the first.
     rules, rel, every
         As for :func:`stopping`.
@@ -518,14 +493,14 @@ def stopping_by_topic(
     >>> cf.assess.stopping_by_topic(made, {"q": {"x": 1, "y": 0}}, "Budget")
     {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
     """
-    made = _parsed(rules)
+    parsed = _parsed(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if (qrels := judgments_so_far(judged)) is not None:
-        asked, found = qrels.find(pool)
-        in_order = asked[np.argsort(found)]
-        topic, grades = pool.topic[in_order], qrels.grades[np.sort(found)]
+        docs, rows = qrels.find(pool)
+        in_order = docs[np.argsort(rows)]
+        topic, grades = pool.topic[in_order], qrels.grades[np.sort(rows)]
     return {
-        name: stopping(grades[topic == t], made, total=max(1, size), rel=rel, every=every)
+        name: stopping(grades[topic == t], parsed, total=max(1, size), rel=rel, every=every)
         for t, (name, size) in enumerate(zip(pool.topics, np.diff(pool.starts), strict=True))
     }
 

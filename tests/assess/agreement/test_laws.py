@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.tables import Tables, many_assessors, of_counts, two_assessors
+from cranfield.assess.agreement.tables import Tables
+from tests.assess.agreement.ratings import many_assessors, two_assessors
 
 NONE = np.nan
 # Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: observers by units.
@@ -56,7 +57,8 @@ def test_ac1_with_gaps() -> None:
 
 
 def test_fleiss_own_example() -> None:
-    assert close(coefficients.fleiss_kappa(of_counts(FOURTEEN).total()), 0.20993070442195522)
+    ratings = [np.repeat(np.arange(5), counts) for counts in FOURTEEN]
+    assert close(coefficients.fleiss_kappa(many_assessors(ratings).total()), 0.20993070442195522)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -7,7 +7,8 @@ import pytest
 
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import coefficient
-from cranfield.assess.agreement.tables import many_assessors, of_joint, two_assessors
+from cranfield.assess.agreement.tables import of_joint
+from tests.assess.agreement.ratings import many_assessors, two_assessors
 
 FIRST = [0, 0, 1, 2, 3, 3, 2, 2, 0, 0, 2, 2, 2, 2, 2, 2, 1, 0, 3, 3, 2, 0, 2, 2, 0, 3, 2, 0, 3, 0]
 FIRST += [3, 0, 2, 3, 3, 3, 1, 1, 1, 0]

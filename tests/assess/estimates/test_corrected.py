@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, corrected_scores
-from cranfield.assess.estimates.by_document import Sampled
+from cranfield.assess.estimates.by_document import error_parts
 from cranfield.assess.estimates.corrected import replicates
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.collection.qrels import Qrels
@@ -188,9 +188,10 @@ def test_poisson_total_of_survey() -> None:
     # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
     # 10, 2.645751311064591.
     chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
-    sample = Sampled(np.zeros(5, dtype=np.int64), chance, np.full(5, -1))
     assert (worths / chance).sum() == pytest.approx(10)
-    assert np.sqrt((sample.spread(worths) ** 2).sum()) == pytest.approx(2.645751311064591)
+    assert np.sqrt((error_parts(chance, np.full(5, -1), worths) ** 2).sum()) == pytest.approx(
+        2.645751311064591
+    )
 
 
 @pytest.mark.parametrize("measure", LINEAR)
@@ -362,12 +363,12 @@ def test_no_sum_over_documents(measure: str) -> None:
     ("given", "options", "message"),
     [
         ({}, {"unit": "page"}, "unit 'page' is none of topic, document"),
-        ({}, {"lambda_": 2}, "lambda_ must lie from 0 to 1"),
+        ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
-        ({}, {"fixed_topics": True}, "topics are the sample, and not fixed"),
+        ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
         ({}, {}, "3 independent human labels are needed at least, and there are 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
-        ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "labels of one judge are used, and there are 2"),
+        ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (
             {"human": {"t": HUMAN["t"]}},
             {"unit": "document"},

@@ -190,7 +190,7 @@ def test_what_the_judge_cannot_add() -> None:
         ({"human": [1, 2, np.inf], "judge": [1, 2, 3]}, "human labels are finite"),
         ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels are numbers"),
         ({"human": [[[1]]], "judge": [1]}, "do not fit"),
-        ({"lambda_": 1.5}, "lambda_ must lie from 0 to 1, not 1.5"),
+        ({"lambda_": 1.5}, "lambda_ must be a number from 0 to 1, got 1.5"),
         ({"folds": 0}, "folds must be a whole number from 1"),
         ({"alpha": 2}, "alpha must be a number between 0 and 1"),
         ({"clusters": ["a"]}, "clusters have shape (1,)"),

@@ -180,10 +180,10 @@ def test_what_is_not_defined_is_said() -> None:
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        ({"scale": "3..0"}, "a scale is its lowest and highest grade"),
-        ({"scale": "a..b"}, "a scale is its lowest and highest grade"),
+        ({"scale": "3..0"}, "lowest and highest grade of a scale"),
+        ({"scale": "a..b"}, "lowest and highest grade of a scale"),
         ({"scale": (0.5, 3)}, "a grade of a scale must be a whole number"),
-        ({"scale": 3}, "a scale is its lowest and highest grade"),
+        ({"scale": 3}, "lowest and highest grade of a scale"),
         ({"scale": (0, 1000)}, "has 1,001 grades; at most 101"),
         ({"level": "linear"}, "level 'linear' is none of"),
         ({"confidence": 1}, "confidence must be a number between 0 and 1"),

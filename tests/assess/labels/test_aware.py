@@ -162,11 +162,11 @@ def test_a_topic_whose_weights_are_all_nothing_has_no_score() -> None:
         ({"weights": "best"}, "weights 'best' is none of"),
         ({"weights": "kappa"}, "need gold"),
         ({"gold": {"q0": {"d0": 1}}}, "take no gold"),
-        ({"weights": [1, 2]}, "one an assessor"),
+        ({"weights": [1, 2]}, "one per assessor"),
         ({"weights": [1, 1, 1, 1, -1]}, "from 0"),
         ({"by": "system"}, "by 'system' is none of"),
         ({"weights": "rmse", "draws": 0}, "draws"),
-        ({"measure": ["AP", "RR"]}, "of one measure"),
+        ({"measure": ["AP", "RR"]}, "takes one measure"),
     ],
 )
 def test_options(options: dict[str, Any], reason: str) -> None:

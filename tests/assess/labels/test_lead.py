@@ -76,7 +76,7 @@ def test_options() -> None:
     for options in bad:
         with pytest.raises(PolicyError, match="must be a finite number"):
             LeadRule(**options)
-    with pytest.raises(PolicyError, match="one a worker"):
+    with pytest.raises(PolicyError, match="one per worker"):
         LeadRule().replay(drawn(1), [1, 2])
 
 

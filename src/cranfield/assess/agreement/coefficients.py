@@ -1,11 +1,11 @@
-"""Coefficients of agreement, as laws on tables of counts, with intervals over topics."""
+"""Coefficients of agreement, as functions of tables of counts, with intervals over topics."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,9 @@ import numpy as np
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, some_of
-
-
-def _nominal(grades: Floats) -> Floats:
-    return np.asarray(grades[..., :, None] != grades[..., None, :], dtype=np.float64)
+from cranfield.base.text import counted
 
 
 def _linear(grades: Floats) -> Floats:
@@ -31,13 +28,13 @@ def _quadratic(grades: Floats) -> Floats:
 
 def _ratio(grades: Floats) -> Floats:
     if (grades < 0).any():
-        raise PolicyError("ratios are of grades from 0; there are some below")
+        raise PolicyError("ratio distances need grades from 0; some grades are below 0")
     sums = grades[..., :, None] + grades[..., None, :]
     return np.asarray((_linear(grades) / np.where(sums > 0, sums, 1)) ** 2)
 
 
 LAWS: dict[str, Callable[[Floats], Floats]] = {
-    "nominal": _nominal,
+    "nominal": lambda grades: (_linear(grades) != 0).astype(np.float64),
     "ordinal": _quadratic,
     "interval": _quadratic,
     "ratio": _ratio,
@@ -54,38 +51,24 @@ def distances(name: str, grades: Floats, frequencies: Floats | None = None) -> F
     :math:`(c - v)^2`. `ratio`: :math:`((c - v)/(c + v))^2`. `ordinal`, by the frequencies of the
     grades: :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Grades are scaled to a range of 1 first.
     Sources: Cohen (1968) for weights, Krippendorff (2011) for the levels.
-
-    >>> distances("linear", np.array([0.0, 1.0, 2.0])).tolist()
-    [[0.0, 0.5, 1.0], [0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
-    >>> distances("ordinal", np.array([0.0, 1.0]), np.array([3.0, 1.0])).tolist()
-    [[0.0, 4.0], [4.0, 0.0]]
     """
     check_choice("distance", name, LAWS)
     if name == "ordinal":
         if frequencies is None:
-            raise PolicyError("ordinal distances are of grades and how often each occurs")
-        # The labels from the middle of one grade to the middle of the other: their mean ranks.
+            raise PolicyError("ordinal distances need the frequency of each grade")
+        # The number of labels between the middles of two grades: the distance of mean ranks.
         return _quadratic(np.cumsum(frequencies, axis=-1) - frequencies / 2)
     span = np.ptp(grades) if grades.size else 0.0
     return LAWS[name](grades / span if span > 0 else grades)
 
 
 def observed(tables: Tables) -> Floats:
-    """Share of agreement: the mean over units with two labels or more of their equal pairs.
-
-    >>> from cranfield.assess.agreement.tables import two_assessors
-    >>> two = two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()
-    >>> float(observed(two))
-    0.75
-    """
+    """Observed agreement: mean over units with two labels or more of their equal pairs."""
     return _over(np.trace(tables.units, axis1=-2, axis2=-1), tables.units.sum(axis=(-2, -1)))
 
 
 def positive(tables: Tables) -> Floats:
-    """Agreement on the higher of two grades: 2a / (2a + b + c), as F1 (Cicchetti, Feinstein 1990).
-
-    Of more than two assessors, a, b and c are sums over their pairs, each unit weighing 1.
-    """
+    """Agreement on the higher of two grades: 2a / (2a + b + c) (Cicchetti and Feinstein 1990)."""
     return _over(tables.units[..., 1, 1], tables.units[..., 1, :].sum(axis=-1))
 
 
@@ -95,7 +78,7 @@ def negative(tables: Tables) -> Floats:
 
 
 def overlap(tables: Tables) -> Floats:
-    """What both find relevant, of what either does: a / (a + b + c) (Voorhees 2000)."""
+    """Intersection over union of the relevant documents: a / (a + b + c) (Voorhees 2000)."""
     both = tables.units[..., 1, 1]
     return _over(both, both + 2 * tables.units[..., 0, 1])
 
@@ -107,31 +90,25 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
         e_{cv} = \frac{r_c\, s_v}{N}
 
     with r and s the grades of the first and the second.
-
-    >>> from cranfield.assess.agreement.tables import two_assessors
-    >>> float(cohen_kappa(two_assessors([0, 0, 1, 1], [0, 1, 1, 1]).total()))
-    0.5
     """
     joint = tables.joint
     if joint is None:
-        raise PolicyError("Cohen's kappa is of two assessors")
+        raise PolicyError("Cohen's kappa needs two assessors")
     expected = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
-    return _corrected(joint, expected, _sum(joint), tables, distance)
+    return _chance_corrected(joint, expected, _sum(joint), tables, distance)
 
 
 def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     """Fleiss' kappa of several assessors, not always the same ones (Fleiss 1971).
 
-    Of two it is Scott's pi (1955). With gaps, agreement is of the units with two labels, and the
-    share of a grade is the mean over all units with one (Gwet 2014).
-
-    >>> from cranfield.assess.agreement.tables import of_counts
-    >>> round(float(fleiss_kappa(of_counts([[3, 0], [1, 2], [0, 3]]).total())), 4)
-    0.55
+    With two it is Scott's pi (1955). With gaps, agreement counts units with two labels, and the
+    proportion of a grade is the mean over all units with a label (Gwet 2014).
     """
     share = tables.shares / _safe(tables.shares.sum(axis=-1, keepdims=True))
     expected = share[..., :, None] * share[..., None, :]
-    return _corrected(tables.units / _safe(_sum(tables.units)), expected, 1.0, tables, distance)
+    return _chance_corrected(
+        tables.units / _safe(_sum(tables.units)), expected, 1.0, tables, distance
+    )
 
 
 def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
@@ -139,16 +116,11 @@ def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
 
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
-
-    >>> from cranfield.assess.agreement.tables import many_assessors
-    >>> gaps = many_assessors([[0, 0, 1], [1, 1, float("nan")], [2, 2, 2]]).total()
-    >>> round(float(krippendorff_alpha(gaps, "nominal")), 4)
-    0.6667
     """
     frequency = tables.pairs.sum(axis=-1)
-    # The diagonal has no distance, so what is taken off there does not matter.
+    # The distance on the diagonal is 0, so the -1 there does not matter.
     expected = frequency[..., :, None] * frequency[..., None, :]
-    return _corrected(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
+    return _chance_corrected(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
 
 
 def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
@@ -157,13 +129,8 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     .. math:: \frac{p_a - p_e}{1 - p_e}, \qquad
         p_e = \frac{\sum w_{cv}}{q(q-1)} \sum_c \pi_c (1 - \pi_c), \qquad w = 1 - d / \max d
 
-    with q grades on the scale, also those that nobody gave, and pi the mean over units with a label
-    of their shares of a grade.
-
-    >>> from cranfield.assess.agreement.tables import two_assessors
-    >>> two = two_assessors([0, 0, 0, 0, 1], [0, 0, 0, 1, 0]).total()
-    >>> round(float(gwet_ac(two)), 4), round(float(cohen_kappa(two)), 4)
-    (0.4118, -0.25)
+    with q grades on the scale, used or not, and pi_c the mean over units with a label of the
+    proportion of grade c.
     """
     between = distances(distance, tables.grades)
     most, q = between.max(initial=0.0), tables.grades.size
@@ -177,15 +144,12 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     return _over(agreed - chance, 1 - chance)
 
 
-def _corrected(
-    seen: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
+def _chance_corrected(
+    joint: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
 ) -> Floats:
-    """Return 1 - disagreement seen / expected; NaN where no disagreement can be expected.
-
-    What is expected has been multiplied by `size`.
-    """
+    """Return 1 - observed/expected disagreement, with `expected` scaled by `size`."""
     between = distances(distance, tables.grades, tables.pairs.sum(axis=-1))
-    apart = (seen * size * between).sum(axis=(-2, -1))
+    apart = (joint * size * between).sum(axis=(-2, -1))
     return 1 - _over(apart, (expected * between).sum(axis=(-2, -1)))
 
 
@@ -198,43 +162,39 @@ def _safe(size: Floats) -> Floats:
 
 
 def _over(part: Floats, whole: Floats) -> Floats:
-    """Divide; NaN where the whole is nothing."""
     return np.asarray(part / _safe(whole))
 
 
 @dataclass(frozen=True)
-class Declared:
-    """What a coefficient is.
+class Law:
+    """A coefficient: its function, default distance, input and lower bound.
 
-    distance: the one it takes if none is named; empty where it has none.
-    binary: whether it is of two grades, so that others are cut.
-    of_two: whether it is of two assessors only.
-    least: below which no interval goes.
+    binary: whether grades are cut in two; two_assessors: whether it needs exactly two assessors.
     """
 
-    law: Callable[..., Floats]
+    values: Callable[..., Floats]
     distance: str = ""
     binary: bool = False
-    of_two: bool = False
+    two_assessors: bool = False
     least: float = -1.0
 
 
-COEFFICIENTS: dict[str, Declared] = {
-    "observed": Declared(observed, least=0.0),
-    "positive": Declared(positive, binary=True, least=0.0),
-    "negative": Declared(negative, binary=True, least=0.0),
-    "overlap": Declared(overlap, binary=True, least=0.0),
-    "kappa": Declared(cohen_kappa, "nominal", of_two=True),
-    "fleiss": Declared(fleiss_kappa, "nominal"),
-    "alpha": Declared(krippendorff_alpha, "ordinal"),
-    "AC1": Declared(gwet_ac),
-    # What is expected by chance comes near 1 where most grades are near each other.
-    "AC2": Declared(gwet_ac, "quadratic", least=-math.inf),
-}
+COEFFICIENTS = Registry(
+    "measure of agreement",
+    things={
+        "observed": Law(observed, least=0.0),
+        "positive": Law(positive, binary=True, least=0.0),
+        "negative": Law(negative, binary=True, least=0.0),
+        "overlap": Law(overlap, binary=True, least=0.0),
+        "kappa": Law(cohen_kappa, "nominal", two_assessors=True),
+        "fleiss": Law(fleiss_kappa, "nominal"),
+        "alpha": Law(krippendorff_alpha, "ordinal"),
+        "AC1": Law(gwet_ac),
+        # Agreement by chance comes near 1 where most grades are near each other.
+        "AC2": Law(gwet_ac, "quadratic", least=-math.inf),
+    },
+)
 """Coefficients by name."""
-
-DEFAULT = ("observed", "fleiss", "alpha", "AC1")
-"""What is asked of several assessors if nothing is named; of two, Cohen's kappa comes second."""
 
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 _REL = re.compile(r"rel=(-?\d+)")
@@ -253,95 +213,79 @@ class Coefficient:
     rel: int | None = None
 
     @property
-    def declared(self) -> Declared:
+    def law(self) -> Law:
         return COEFFICIENTS[self.name]
 
     def of(self, tables: Tables) -> Floats:
         """Return its values, one for each of the tables' leading axes."""
         if self.rel is not None:
             tables = tables.cut(self.rel)
-        return self.declared.law(tables, *([self.distance] if self.distance else []))
+        return self.law.values(tables, *([self.distance] if self.distance else []))
 
     def __str__(self) -> str:
-        inside = [self.distance] if self.distance and not self._usual else []
+        # Everybody takes kappa without a distance for the nominal one.
+        usual = self.distance == self.law.distance == "nominal"
+        inside = [self.distance] if self.distance and not usual else []
         inside += [] if self.rel is None else [f"rel={self.rel}"]
         return f"{self.name}({', '.join(inside)})" if inside else self.name
 
-    @property
-    def _usual(self) -> bool:
-        """Whether the name alone says the distance to everybody."""
-        return self.distance == self.declared.distance == "nominal"
-
 
 def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
-    """Read a name, and in brackets a distance, `rel=` and the lowest relevant grade, or both."""
+    """Read `name`, `name(distance)`, `name(rel=GRADE)` or `name(distance, rel=GRADE)`."""
     if isinstance(text, Coefficient):
         return text
-    found = _FORM.fullmatch(str(text).strip())
-    name = found.group(1) if found else ""
-    if not found or name not in COEFFICIENTS:
-        known = ", ".join(COEFFICIENTS)
-        raise PolicyError(f"measure of agreement {quoted(text)} is none of {known}")
-    declared = COEFFICIENTS[name]
-    chosen = Coefficient(name, declared.distance, rel)
-    inside = [part.strip() for part in found.group(2).split(",")] if found.group(2) else []
-    for part in inside:
+    form = _FORM.fullmatch(str(text).strip())
+    if not form:
+        raise PolicyError(
+            f"{quoted(text)} is not a measure of agreement; the form is name(distance)"
+        )
+    name = COEFFICIENTS.find(form.group(1))
+    law = COEFFICIENTS[name]
+    distance = law.distance
+    for part in map(str.strip, form.group(2).split(",") if form.group(2) else []):
         if cut := _REL.fullmatch(part):
-            chosen = replace(chosen, rel=int(cut.group(1)))
-        elif part in LAWS and declared.distance:
-            chosen = replace(chosen, distance=part)
+            rel = int(cut.group(1))
+        elif part in LAWS and law.distance:
+            distance = part
         else:
-            takes = [*LAWS] if declared.distance else []
-            allowed = ", ".join([*takes, "rel=GRADE"])
-            raise PolicyError(f"{name} takes {allowed}, not {quoted(part)}")
-    if name == "AC2" and chosen.distance == "ordinal":
+            options = ", ".join([*(LAWS if law.distance else ()), "rel=GRADE"])
+            raise PolicyError(f"{name} takes {options}, not {quoted(part)}")
+    if name == "AC2" and distance == "ordinal":
         raise PolicyError("AC2 takes no ordinal distance: its scale is fixed, not by the labels")
-    if declared.binary and chosen.rel is None:
-        chosen = replace(chosen, rel=1)
-    return chosen
+    return Coefficient(name, distance, 1 if law.binary and rel is None else rel)
 
 
 def coefficients(
-    asked: str | Coefficient | Iterable[str | Coefficient] | None, rel: int | None, of_two: bool
+    measures: str | Coefficient | Iterable[str | Coefficient] | None, rel: int | None, of_two: bool
 ) -> tuple[Coefficient, ...]:
-    """Read several; each once, those of two assessors only where there are two."""
-    if asked is None:
-        asked = ("observed", "kappa", *DEFAULT[2:]) if of_two else DEFAULT
-    listed: Sequence[str | Coefficient] = (
-        [asked] if isinstance(asked, (str, Coefficient)) else list(asked)
-    )
-    found = tuple(dict.fromkeys(coefficient(one, rel) for one in listed))
-    if not found:
+    """Read coefficients, each once; of two assessors kappa is among the default ones."""
+    if measures is None:
+        measures = ("observed", "kappa" if of_two else "fleiss", "alpha", "AC1")
+    elif isinstance(measures, (str, Coefficient)):
+        measures = [measures]
+    chosen = tuple(dict.fromkeys(coefficient(measure, rel) for measure in measures))
+    if not chosen:
         raise PolicyError("no measure of agreement was named")
-    alone = [str(one) for one in found if one.declared.of_two and not of_two]
-    if alone:
-        raise PolicyError(
-            f"{some_of(alone, 3)} is of two assessors: ask for pairs, or for fleiss or alpha"
-        )
-    return found
+    if not of_two and any(measure.law.two_assessors for measure in chosen):
+        name = next(str(measure) for measure in chosen if measure.law.two_assessors)
+        raise PolicyError(f"{name} needs two assessors: use pairs=True, or fleiss or alpha")
+    return chosen
 
 
 HELD = 2**22
-"""Numbers held at a time for the tables of drawn topics."""
+"""Maximum count of numbers held at a time for the tables of drawn topics."""
 
 DRAWN = 500
-"""Draws of one stream of random numbers."""
+"""Resamples per stream of random numbers."""
 
 SAME = 1e-12
 """Spread of values that differ by rounding only."""
 
 FEW = 10
-"""Topics below which intervals are said to be rough."""
+"""Topics below which a note calls intervals rough."""
 
 
-def without_each_topic(tables: Tables, law: Callable[[Tables], Floats]) -> Floats:
-    """Return the values without each topic; shape (topics, ...)."""
-    return law(tables.without_each())
-
-
-def with_drawn_topics(
-    tables: Tables, law: Callable[[Tables], Floats], resamples: int, seed: int
-) -> Floats:
+def bootstrap(tables: Tables, law: Callable[[Tables], Floats], resamples: int, seed: int) -> Floats:
     """Return the values of topics drawn with replacement; shape (resamples, ...)."""
     topics = len(tables.pairs)
     chances = np.full(topics, 1 / topics)
@@ -351,8 +295,8 @@ def with_drawn_topics(
     ]
     counts = np.concatenate(blocks)[:resamples].astype(np.float64)
     size = sum(part[0].size for part in (tables.pairs, tables.units, tables.shares))
-    parts = [law(tables.weighted(counts[some])) for some in row_slices(resamples, size * 2, HELD)]
-    return np.concatenate(parts)
+    slices = row_slices(resamples, size * 2, HELD)
+    return np.concatenate([law(tables.weighted(counts[rows])) for rows in slices])
 
 
 def jackknife(
@@ -366,9 +310,9 @@ def jackknife(
 ) -> tuple[Floats, Floats]:
     r"""Return t intervals from the values (...) and those without each topic (topics, ...).
 
-    `has` says which topics a value is of. Intervals are of :math:`\ln(1 - \theta)` if values are
-    `bounded` by 1, so that they end below 1; of `shares`, which lie from 0 to 1, of the log odds,
-    but where a value is 0 or 1. With n topics, and the degrees of freedom of :func:`freedom`,
+    `has` marks the topics of each value. Values `bounded` by 1 have intervals on the scale of
+    :math:`\ln(1 - \theta)`, which end below 1; `shares`, from 0 to 1, on that of the log odds,
+    unless a value is 0 or 1. With n topics, and the degrees of freedom of :func:`freedom`,
 
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
@@ -404,8 +348,7 @@ def freedom(apart: Floats, number: Ints) -> Floats:
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    The fewer topics the deviations come from, the fewer there are. Deviations, shape (topics, ...),
-    are 0 for topics that do not count; `number` is how many do.
+    Deviations, shape (topics, ...), are 0 for topics that do not count; `number` counts the others.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = number * (apart**4).sum(axis=0) / (apart**2).sum(axis=0) ** 2
@@ -414,7 +357,7 @@ def freedom(apart: Floats, number: Ints) -> Floats:
 
 
 def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the limits between which a share of drawn values lies; undefined ones do not count."""
+    """Return percentile intervals of the defined values of the bootstrap."""
     known = ~np.isnan(drawn).all(axis=0)
     low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
@@ -433,7 +376,7 @@ def limits(
     bounded: bool,
     shares: Any = False,
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the intervals; NaN where there are none."""
+    """Return the bounds of the intervals; NaN where there are none."""
     if interval == "none":
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
     if interval == "jackknife":
@@ -447,10 +390,9 @@ def limits(
 def remarks(
     value: Floats, low: Floats, replicates: Floats, has: Bools, interval: str
 ) -> tuple[str, ...]:
-    """Say what is not defined, and which intervals are not to be trusted."""
+    """Return notes on undefined values and on intervals that are missing or rough."""
     notes = []
-    undefined = int(np.isnan(value).sum())
-    if undefined:
+    if undefined := int(np.isnan(value).sum()):
         notes.append(
             f"{counted(undefined, 'value')} not defined: no unit with two labels, or too few grades"
         )
@@ -461,9 +403,7 @@ def remarks(
         notes.append("no interval: intervals over topics need two topics or more")
     if ((topics > 1) & (topics < FEW)).any():
         notes.append(f"intervals over fewer than {FEW} topics are rough")
-    several = np.broadcast_to((topics > 1)[:, None], value.shape)
-    without = int((np.isnan(low) & ~np.isnan(value) & several).sum())
-    if without:
+    if without := int((np.isnan(low) & ~np.isnan(value) & (topics > 1)[:, None]).sum()):
         notes.append(
             f"no interval can be computed for {counted(without, 'value')}: topics do not differ, or"
             " the value is undefined without one of them"

@@ -11,11 +11,10 @@ import polars as pl
 
 from cranfield.assess.agreement.coefficients import (
     Coefficient,
+    bootstrap,
     coefficients,
     limits,
     remarks,
-    with_drawn_topics,
-    without_each_topic,
 )
 from cranfield.assess.agreement.tables import Tables, labelled
 from cranfield.base.arrays import Bools, Floats, Ints
@@ -28,7 +27,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, number
 
@@ -38,7 +37,7 @@ SHOWN = 40
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """How far assessors agree; made by :func:`agreement_of`.
+    """Agreement of assessors; made by :func:`agreement_of`.
 
     A comparison is of all assessors, or of two of them.
 
@@ -47,7 +46,7 @@ class Agreement(Result):
     measures
         Text forms of the coefficients.
     comparisons
-        Of each comparison, the names of its assessors.
+        Names of the assessors of each comparison.
     value, low, high
         The columns of that name; shape (comparisons, measures). NaN stands for null.
     units, topics
@@ -59,14 +58,14 @@ class Agreement(Result):
     resamples, seed
         Of the bootstrap; else None.
     replicates
-        Values without each topic, or with topics drawn; shape (topics or resamples, comparisons,
+        Values without each topic, or of drawn topics; shape (topics or resamples, comparisons,
         measures).
     topic_names
         The topics, in the order of the replicates of a jackknife.
     has
-        Which topics a comparison has units of; shape (topics, comparisons).
+        Which topics have units of a comparison; shape (topics, comparisons).
     notes
-        Values that are not defined, and repeated labels.
+        Undefined values, missing intervals and repeated labels.
     paired
         Whether comparisons are of two assessors each.
     difference
@@ -112,16 +111,22 @@ class Agreement(Result):
         PolicyError
             Where they were not compared.
         """
-        wanted = {*assessors}
         for place, names in enumerate(self.comparisons):
-            if {*names} == wanted:
-                return self._some(slice(place, place + 1))
+            if {*names} == {*assessors}:
+                row = slice(place, place + 1)
+                per_row = ("comparisons", "value", "low", "high", "units", "topics")
+                return replace(
+                    self,
+                    **{name: getattr(self, name)[row] for name in per_row},
+                    replicates=self.replicates[:, row],
+                    has=self.has[:, row],
+                )
         raise PolicyError(f"{quoted(' and '.join(assessors))} were not compared")
 
     def minus(self, other: Agreement) -> Agreement:
-        """Return differences to another agreement over the same topics, with intervals.
+        """Return differences from another agreement over the same topics, with intervals.
 
-        Topics are left out, or drawn, in both at once, so that what the topics do to both cancels.
+        Topics are left out, or drawn, in both at once, so that effects of topics on both cancel.
 
         Parameters
         ----------
@@ -158,19 +163,18 @@ class Agreement(Result):
         assessors                      units  topics   kappa          interval
         human, one minus human, other    400      20  0.2818  [0.1900, 0.3736]
         """
-        how = ("measures", "topic_names", "interval", "confidence", "resamples", "seed")
-        for name in how:
+        for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
             if getattr(self, name) != getattr(other, name):
                 raise PolicyError(f"the two agreements differ in their {name.replace('_', ' ')}")
         if len(other.comparisons) not in {1, len(self.comparisons)}:
             raise PolicyError(
-                f"{counted(len(self.comparisons), 'comparison')} do not go with"
-                f" {len(other.comparisons)} others"
+                f"expected 1 or {len(self.comparisons)} other comparisons,"
+                f" got {len(other.comparisons)}"
             )
         copies = len(self.comparisons) // len(other.comparisons)
         names = [
-            (" minus ".join((", ".join(one), ", ".join(two))),)
-            for one, two in zip(self.comparisons, other.comparisons * copies, strict=True)
+            (f"{', '.join(first)} minus {', '.join(second)}",)
+            for first, second in zip(self.comparisons, other.comparisons * copies, strict=True)
         ]
         has = self.has | other.has
         value, replicates = self.value - other.value, self.replicates - other.replicates
@@ -204,13 +208,16 @@ class Agreement(Result):
             Where assessors were not compared by pairs, or not by this measure.
         """
         if not self.paired:
-            raise PolicyError("a matrix is of each two assessors: ask for pairs")
-        column = self._column(measure)
+            raise PolicyError("a matrix needs comparisons of two assessors: ask for pairs")
+        if measure is not None:
+            check_choice("measure", measure, self.measures)
+        column = 0 if measure is None else self.measures.index(measure)
         names = list(dict.fromkeys(name for pair in self.comparisons for name in pair))
         place = {name: k for k, name in enumerate(names)}
         square = np.full((len(names), len(names)), np.nan)
-        for (one, two), value in zip(self.comparisons, self.value[:, column], strict=True):
-            square[place[one], place[two]] = square[place[two], place[one]] = value
+        for pair, value in zip(self.comparisons, self.value[:, column], strict=True):
+            first, second = place[pair[0]], place[pair[1]]
+            square[first, second] = square[second, first] = value
         columns = {name: square[:, k] for k, name in enumerate(names)}
         head = "assessor"
         while head in columns:
@@ -220,19 +227,14 @@ class Agreement(Result):
     def _frame(self) -> pl.DataFrame:
         rows, columns = self.value.shape
         if self.paired:
-            who = {
-                name: np.repeat([names[k] for names in self.comparisons], columns)
-                for k, name in enumerate(("first", "second"))
-            }
+            who = dict(zip(("first", "second"), zip(*self.comparisons, strict=True), strict=True))
         else:
-            who = {"assessors": np.repeat([said(names) for names in self.comparisons], columns)}
+            who = {"assessors": tuple(map(label, self.comparisons))}
         return pl.DataFrame(
             {
-                **who,
+                **{name: np.repeat(values, columns) for name, values in who.items()},
                 "measure": list(self.measures) * rows,
-                "value": self.value.ravel(),
-                "low": self.low.ravel(),
-                "high": self.high.ravel(),
+                **{name: getattr(self, name).ravel() for name in ("value", "low", "high")},
                 "units": np.repeat(self.units, columns),
                 "topics": np.repeat(self.topics, columns),
             }
@@ -248,21 +250,21 @@ class Agreement(Result):
         most
             Maximum number of comparisons; None for all. A note counts the others.
         """
+        intervals = self.interval != "none"
         head = ["assessors", "units", "topics"]
         for measure in self.measures:
-            head += [measure] if self.interval == "none" else [measure, "interval"]
+            head += [measure, "interval"][: 1 + intervals]
         rows = []
         for k, names in enumerate(self.comparisons[:most]):
-            row = [said(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
-            for m in range(len(self.measures)):
-                row.append(number(self.value[k, m], places) or "-")
-                if self.interval != "none":
-                    row.append(_limits(self.low[k, m], self.high[k, m], places))
+            row = [label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
+            for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
+                value, low, high = (number(bound, places) for bound in cell)
+                row += [value or "-", f"[{low}, {high}]" if low else "-"][: 1 + intervals]
             rows.append(row)
-        beyond = len(self.comparisons) - len(rows)
-        rest = [f"{counted(beyond, 'other comparison')} not shown"] if beyond else []
+        hidden = len(self.comparisons) - len(rows)
+        more = [f"{counted(hidden, 'other comparison')} not shown"] if hidden else []
         title = "Difference of agreement" if self.difference else "Agreement"
-        return Table(f"{title} over {self._over()}", head, rows, remarks=[*self.notes, *rest])
+        return Table(f"{title} over {self._over()}", head, rows, remarks=[*self.notes, *more])
 
     def _over(self) -> str:
         over = counted(len(self.topic_names), "topic")
@@ -271,25 +273,6 @@ class Agreement(Result):
         level = f"{100 * self.confidence:g}% confidence intervals"
         drawn = f" ({self.resamples:,} resamples, seed {self.seed})" if self.resamples else ""
         return f"{over}, {level} by {self.interval} over topics{drawn}"
-
-    def _column(self, measure: str | None) -> int:
-        if measure is None:
-            return 0
-        if measure not in self.measures:
-            there = some_of(self.measures, 6)
-            raise PolicyError(f"measure {quoted(measure)} was not asked for; there are {there}")
-        return self.measures.index(measure)
-
-    def _some(self, rows: slice) -> Agreement:
-        return replace(
-            self,
-            comparisons=self.comparisons[rows],
-            **{name: getattr(self, name)[rows] for name in ("value", "low", "high")},
-            units=self.units[rows],
-            topics=self.topics[rows],
-            replicates=self.replicates[:, rows],
-            has=self.has[:, rows],
-        )
 
     def heading(self) -> list[str]:
         """Return one line: measures, number of topics, and the intervals."""
@@ -306,15 +289,9 @@ class Agreement(Result):
         return [replace(self.table(most=SHOWN), title="")]
 
 
-def said(names: tuple[str, ...]) -> str:
-    """Name two assessors, or one comparison; count more."""
+def label(names: tuple[str, ...]) -> str:
+    """Name one or two assessors; count more."""
     return ", ".join(names) if len(names) < 3 else f"all {len(names)}"
-
-
-def _limits(low: float, high: float, places: int) -> str:
-    if np.isnan(low):
-        return "-"
-    return f"[{number(low, places)}, {number(high, places)}]"
 
 
 INTERVALS = ("jackknife", "bootstrap", "none")
@@ -336,7 +313,7 @@ def agreement_of(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Agreement:
-    r"""Measure how far assessors agree on the same units, with intervals over topics.
+    r"""Measure the agreement of assessors on the same units, with intervals over topics.
 
     Parameters
     ----------
@@ -349,21 +326,21 @@ def agreement_of(
         assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
         `quadratic` or `interval`, `ordinal`, `ratio`), and `rel=` and a grade where all grades are
         cut in two: `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed
-        agreement, kappa (of more than two Fleiss'), ordinal alpha and AC1.
+        agreement, kappa (of more than two assessors Fleiss'), ordinal alpha and AC1.
     pairs
         Whether to compare each two assessors that share a unit, instead of all at once.
     against
         Compare each assessor with this one only.
     rel
-        Cut grades at this one, for all measures that do not say where.
+        Lowest relevant grade of all measures that do not name one.
     grades
-        The scale, where not all of its grades occur: AC1 and AC2 depend on it.
+        The scale, if not all of its grades occur: AC1 and AC2 depend on it.
     topics, names
         With ratings: the topic of each unit. With an array: the names of the assessors.
     axis
-        With an array: which axis are the assessors. 0 if each row is one, as in the package
-        `krippendorff`; 1 if each column is one. It is required, unless `names` are as many as the
-        rows or the columns, and there are not as many rows as columns.
+        With an array: the axis of the assessors. 0 if each row is an assessor, as in the package
+        `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
+        of `names` or `topics` tells rows from columns.
     interval
         `jackknife`: t intervals from the values without each topic, on the scale of
         :math:`\ln(1 - \theta)`, cut at -1; of shares, of their log odds. `bootstrap`: percentiles
@@ -410,53 +387,50 @@ def agreement_of(
     check_share("confidence", confidence)
     check_whole("resamples", resamples, 1)
     check_whole("seed", seed, 0)
-    found = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
-    if len(found.assessors) < 2:
-        raise CranfieldError("agreement is of two assessors or more; there is one")
-    by_pair = pairs or against is not None
-    asked = coefficients(measures, rel, by_pair or len(found.assessors) == 2)
-    who: list[tuple[str, ...]] = [found.assessors]
-    if by_pair:
-        couples, tables = found.by_pair(against)
-        who = [*couples]
+    ratings = labelled(given, topics=topics, grades=grades, names=names, axis=axis)
+    if len(ratings.assessors) < 2:
+        raise CranfieldError("agreement needs two assessors or more, got one")
+    paired = pairs or against is not None
+    chosen = coefficients(measures, rel, paired or len(ratings.assessors) == 2)
+    comparisons: list[tuple[str, ...]] = [ratings.assessors]
+    if paired:
+        couples, tables = ratings.by_pair(against)
+        comparisons = [*couples]
     else:
-        tables = found.together()
+        tables = ratings.together()
 
     def law(sums: Tables) -> Floats:
-        return np.stack([one.of(sums) for one in asked], axis=-1)
+        return np.stack([measure.of(sums) for measure in chosen], axis=-1)
 
     value = law(tables.total())
     has = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
     if interval == "jackknife":
-        replicates = without_each_topic(tables, law)
+        replicates = law(tables.without_each())
     elif interval == "bootstrap":
-        replicates = with_drawn_topics(tables, law, resamples, seed)
-    least = np.array([one.declared.least for one in asked])
+        replicates = bootstrap(tables, law, resamples, seed)
+    least = np.array([measure.law.least for measure in chosen])
     low, high = limits(
         value, replicates, has, interval, confidence, bounded=True, shares=least == 0
     )
     if interval == "jackknife":
-        # Where labels lack, a coefficient may itself be below its bound.
+        # With gaps, a coefficient may itself be below its bound.
         low = np.where(value < least, low, np.maximum(low, least))
-    drawn = interval == "bootstrap"
-    total = tables.units.sum(axis=(0, -2, -1))
-    notes = remarks(value, low, replicates, has, interval)
     return Agreement(
-        measures=tuple(map(str, asked)),
-        comparisons=tuple(who),
+        measures=tuple(map(str, chosen)),
+        comparisons=tuple(comparisons),
         value=value,
         low=low,
         high=high,
-        units=np.rint(total).astype(np.int64),
+        units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
         topics=has.sum(axis=0),
         interval=interval,
         confidence=confidence,
-        resamples=resamples if drawn else None,
-        seed=seed if drawn else None,
+        resamples=resamples if interval == "bootstrap" else None,
+        seed=seed if interval == "bootstrap" else None,
         replicates=replicates,
-        topic_names=found.topics,
+        topic_names=ratings.topics,
         has=has,
-        notes=(*found.notes, *notes),
-        paired=by_pair,
+        notes=(*ratings.notes, *remarks(value, low, replicates, has, interval)),
+        paired=paired,
     )

@@ -11,10 +11,11 @@ from cranfield.assess.estimates.means import (
     FEW,
     SAME,
     CorrectedMeans,
-    Drawn,
-    People,
+    HumanMean,
     dealt,
     satterthwaite,
+    sums_by,
+    with_intervals,
 )
 from cranfield.assess.judges.reading import Panel
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
@@ -36,10 +37,9 @@ def check_sum(measure: Measure) -> None:
 
 
 def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
-    """What a document of a grade at a rank adds to the score of its ranking.
+    """Return what a document of a grade at a rank adds to the score of its ranking.
 
-    The measure is asked: each pair of rank and grade is a ranking of its own, with nothing else
-    judged in it.
+    Each pair of rank and grade is scored as a ranking of its own, with nothing else judged in it.
     """
     deepest = int(rank.max(initial=1))
     pairs, place = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
@@ -69,13 +69,13 @@ def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floa
 class Both:
     """All documents of a pool, a sample of them judged by people.
 
-    pool: all documents; grades are those of the judge, and 0 where it gave none.
-    human: grades of people, by document of the pool; 0 where it was not sampled.
-    sampled: which documents people judged because they were in the sample.
-    chance: chance of a document to be in it; NaN where it was not sampled.
-    stratum: number of its stratum, of which a fixed number was sampled; -1 for a document that was
-        sampled by itself.
-    unlabelled: documents without a label of the judge.
+    pool: all documents, with the judge's grades; 0 where it gave none.
+    human: grades of people, by document of the pool; 0 for unsampled documents.
+    sampled: documents that people judged because they were in the sample.
+    chance: inclusion probability; NaN for unsampled documents.
+    stratum: number of the stratum, of which a fixed number was sampled; -1 for a document that was
+        sampled independently.
+    unlabelled: number of documents without a label of the judge.
     """
 
     pool: Qrels
@@ -87,12 +87,7 @@ class Both:
 
 
 def labels_of_both(panel: Panel) -> Both:
-    """Match documents, and tell how they were sampled from what the judgments say of it.
-
-    With a column `inclusion` these are the chances. With a column `stratum`, a fixed number of each
-    stratum was sampled, and grades below 0 mark what was not; without `inclusion`, all of the pool
-    is listed so. With neither, the sample is one of the judge's documents, a fixed number by topic.
-    """
+    """Match documents, and find how they were sampled; see :func:`corrected_scores`."""
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
     both = (
@@ -144,100 +139,79 @@ def _refuse(pool: Qrels, wrong: Bools, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The documents that were sampled.
+    """The sampled documents by topic; a fixed number was drawn of each stratum but -1.
 
-    topic: of each, an index; in rising order.
-    chance: to be sampled.
-    stratum: of which a fixed number was sampled, or -1.
+    people, judge: contributions to the score of each system, shape (systems, sampled). whole:
+    scores by the judge's labels of all documents. certain: systems without unjudged documents.
     """
 
     topic: Ints
     chance: Floats
     stratum: Ints
-
-    def spread(self, worths: Floats) -> Floats:
-        """Parts of the error of an estimated sum: their squares add up to its variance.
-
-        Documents that are sampled by themselves have (1 - pi) e^2 / pi^2; a stratum of N, with n
-        sampled, has N^2 (1 - n/N) s^2 / n. Shape (systems, sampled), as given.
-        """
-        alone = self.stratum < 0
-        _, code, count = np.unique(self.stratum, return_inverse=True, return_counts=True)
-        number = count[code].astype(np.float64)
-        rest = np.sqrt(1 - self.chance)
-        # N is n / pi, the number that those sampled stand for.
-        within = rest * ratio(np.sqrt(ratio(number, number - 1)), self.chance)
-        mean = _sums(worths, code, count.size) / count
-        centred = worths - np.where(alone, 0.0, mean[:, code])
-        return np.asarray(centred * np.where(alone, rest / self.chance, within))
-
-    def check(self, topics: tuple[str, ...]) -> None:
-        """Refuse a topic without a sample, and a stratum whose variance is not to be had."""
-        count = np.bincount(self.topic, minlength=len(topics))
-        if not count.all():
-            raise InputError(
-                "people judged no sampled document of a topic; unit='topic' takes topics without",
-                topic=topics[int(count.argmin())],
-            )
-        _, code, many = np.unique(self.stratum, return_inverse=True, return_counts=True)
-        thin = (many[code] < 2) & (self.chance < 1) & (self.stratum >= 0)
-        if thin.any():
-            raise InputError(
-                "one document of a stratum was sampled, and its variance needs two",
-                topic=topics[int(self.topic[thin.argmax()])],
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Worths:
-    """What sampled documents are worth to each system, by people and by the judge.
-
-    people, judge: shape (systems, sampled); 0 where a system lacks the document.
-    whole: scores by the judge's labels of all documents; shape (topics, systems).
-    certain: systems whose documents are all judged by people; shape (systems,).
-    """
-
     people: Floats
     judge: Floats
     whole: Floats
     certain: Bools
 
 
-def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sampled]:
-    """Look at runs that are judged by the judge's labels, with the place of each in the pool."""
+def sampled(judged: JudgedRuns, measure: Measure, both: Both) -> Sampled:
+    """Return the sampled documents of runs judged by the judge's labels."""
+    topics, systems = judged.shape
     place = judged.column("place", str(measure))
-    view = judged if measure.cutoff is None else judged.top(measure.cutoff)
-    number = np.full(len(both.pool), -1)
+    rows = both.sampled[place]
     # In the order of topics of the judged runs.
-    at = place[both.sampled[place]]
+    at, topic = place[rows], judged.judgments.topic[rows]
+    chance, stratum = both.chance[at], both.stratum[at]
+    count = np.bincount(topic, minlength=topics)
+    if not count.all():
+        raise InputError(
+            "people judged no sampled document of a topic; unit='topic' takes topics without",
+            topic=judged.topics[int(count.argmin())],
+        )
+    _, code, many = np.unique(stratum, return_inverse=True, return_counts=True)
+    thin = (many[code] < 2) & (chance < 1) & (stratum >= 0)
+    if thin.any():
+        raise InputError(
+            "one document of a stratum was sampled, and its variance needs two",
+            topic=judged.topics[int(topic[thin.argmax()])],
+        )
+    number = np.full(len(both.pool), -1)
     number[at] = np.arange(at.size)
-    sample = Sampled(judged.judgments.topic[both.sampled[place]], both.chance[at], both.stratum[at])
-    sample.check(judged.topics)
-    rows = view.judged()
-    document = place[rows.judgment]
-    by_chance = rows.cell[both.chance[document] != 1] // judged.shape[0]
-    certain = np.bincount(by_chance, minlength=judged.shape[1]) == 0
-    rows = rows.where(both.sampled[document])
-    document = place[rows.judgment]
-    system = rows.cell // judged.shape[0]
-    found = []
-    for grade in (both.human[document], rows.grade):
-        table = np.zeros((judged.shape[1], at.size))
-        table[system, number[document]] = worth(measure, judged, rows.rank, grade)
-        found.append(table)
-    return Worths(found[0], found[1], measure.score(judged), certain), sample
+    view = (judged if measure.cutoff is None else judged.top(measure.cutoff)).judged()
+    by_chance = view.cell[both.chance[place[view.judgment]] != 1] // topics
+    certain = np.bincount(by_chance, minlength=systems) == 0
+    view = view.where(both.sampled[place[view.judgment]])
+    document, system = place[view.judgment], view.cell // topics
+    people, judge = np.zeros((2, systems, at.size))
+    people[system, number[document]] = worth(measure, judged, view.rank, both.human[document])
+    judge[system, number[document]] = worth(measure, judged, view.rank, view.grade)
+    whole = measure.score(judged)
+    return Sampled(topic, chance, stratum, people, judge, whole, certain)
+
+
+def error_parts(chance: Floats, stratum: Ints, worths: Floats) -> Floats:
+    """Return parts of the error of an estimated sum, whose squares add up to its variance.
+
+    (1 - pi) e^2 / pi^2 if sampled independently; of a stratum N^2 (1 - n/N) s^2 / n.
+    """
+    alone = stratum < 0
+    _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
+    number = count[code].astype(np.float64)
+    rest = np.sqrt(1 - chance)
+    # N is n / pi.
+    within = rest * ratio(np.sqrt(ratio(number, number - 1)), chance)
+    mean = sums_by(worths, code, count.size) / count
+    centred = worths - np.where(alone, 0.0, mean[:, code])
+    return np.asarray(centred * np.where(alone, rest / chance, within))
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Estimated scores, and the errors that the sample of documents leaves.
+    """Estimated scores, shape (topics, systems), and errors by the sample of documents.
 
-    values: shape (topics, systems).
-    spread: parts of their errors, shape (systems, sampled); squares add up to variances.
-    used: lambda; shape (topics, systems).
-    alone: such parts for estimates by people alone.
-    certain: systems whose score is known, as people judged all their documents.
-    fixed: whether topics are all there are, or a sample themselves.
+    spread, alone: parts of the errors of estimates, and of those by people alone, shape (systems,
+    sampled); squares add up to variances. used: lambda, shape (topics, systems). certain: systems
+    without unjudged documents. fixed: whether topics are the population, or a sample themselves.
     """
 
     values: Floats
@@ -245,7 +219,6 @@ class Documents:
     used: Floats
     alone: Floats
     certain: Bools
-    sample: Sampled
     items: int
     fixed: bool
     folds: int
@@ -253,80 +226,95 @@ class Documents:
     alpha: float
 
     def means(self) -> CorrectedMeans:
-        return self._means(self.values, self.spread, self.used, self.alone, self.certain)
+        topics, many = self.values.shape
+        estimate, lambda_ = self.values.mean(axis=0), self.used.mean(axis=0)
+        if not self.fixed:
+            variance = self.values.var(axis=0, ddof=1) / topics
+            freedom, alone = np.full(many, topics - 1.0), None
+        else:
+            # Few documents of a sample stand high in a ranking, and the variance rests on these: as
+            # many degrees of freedom as it has equal parts. The errors of a judge that is nearly
+            # always right are hardly ever seen; the variance of people alone is larger, and known.
+            scale = np.abs(self.alone).max(axis=1, initial=0.0)
+            parts, by_people = (
+                np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
+                for part in (self.spread, self.alone)
+            )
+            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+            few = (freedom < FEW) | (variance == 0)
+            alone = HumanMean(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
+        return with_intervals(
+            estimate,
+            variance,
+            lambda_,
+            freedom,
+            np.full(many, self.alone.shape[1]),
+            self.items,
+            alpha=self.alpha,
+            folds=self.folds,
+            seed=self.seed,
+            alone=alone,
+            complete=self.certain & self.fixed,
+        )
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
-        used = (self.used[:, one] + self.used[:, other]) / 2
-        values = self.values[:, one] - self.values[:, other]
-        # Of all pairs and documents only where it is looked at.
-        spread, alone = (
-            part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
+        pairs = replace(
+            self,
+            values=self.values[:, one] - self.values[:, other],
+            used=(self.used[:, one] + self.used[:, other]) / 2,
+            certain=self.certain[one] & self.certain[other],
         )
-        return self._means(values, spread, used, alone, self.certain[one] & self.certain[other])
-
-    def _means(
-        self, values: Floats, spread: Floats, used: Floats, alone: Floats, certain: Bools
-    ) -> CorrectedMeans:
-        topics, many = values.shape
-        human = np.full(many, self.sample.topic.size)
-        estimate, lambda_ = values.mean(axis=0), used.mean(axis=0)
-        drawn = Drawn(human, self.items, self.alpha, self.folds, self.seed)
-        if not self.fixed:
-            variance = values.var(axis=0, ddof=1) / topics
-            return drawn.means(estimate, variance, lambda_, np.full(many, topics - 1.0))
-        # Few documents of a sample stand high in a ranking, and the variance rests on these: as
-        # many degrees of freedom as it has equal parts. A judge that is nearly always right is
-        # hardly ever seen to be wrong, and no variance is to be had from that; that of people alone
-        # is larger, and known.
-        scale = np.abs(alone).max(axis=1, initial=0.0)
-        parts, by_people = (
-            np.where(np.abs(part) > SAME * scale[:, None], part / topics, 0.0) ** 2
-            for part in (spread, alone)
-        )
-        variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
-        few = (freedom < FEW) | (variance == 0)
-        people = People(few, by_people.sum(axis=1), satterthwaite(by_people, 2))
-        drawn = replace(drawn, complete=certain)
-        return drawn.means(estimate, variance, lambda_, freedom, people=people)
+        if self.fixed:
+            # Needed for fixed topics only, and large for many pairs.
+            spread, alone = (part[one] - part[other] for part in (self.spread, self.alone))
+            pairs = replace(pairs, spread=spread, alone=alone)
+        return pairs.means()
 
 
 def estimated(
-    worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
-) -> tuple[Floats, Floats, Floats, Floats, Bools]:
-    r"""Correct the judge's scores of each topic by what people say of sampled documents.
+    sample: Sampled,
+    items: int,
+    fixed: bool,
+    lambda_: float | None,
+    folds: int,
+    seed: int,
+    alpha: float,
+) -> Documents:
+    r"""Correct the judge's scores of each topic by people's grades of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
-
-    Returns the values, shape (topics, systems); parts of their errors, shape (systems, sampled);
-    lambda, shape (topics, systems); such parts for people alone; and which systems are certain.
     """
-    topics, systems = worths.whole.shape
-    first, second = sample.spread(worths.people), sample.spread(worths.judge)
+    topics, systems = sample.whole.shape
+    first, second = (
+        error_parts(sample.chance, sample.stratum, worths)
+        for worths in (sample.people, sample.judge)
+    )
     if lambda_ is not None:
         used = np.full((topics, systems), float(lambda_))
     elif topics < 2:
         raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
     else:
-        # Topics are sampled each by itself, so that lambda does not depend on what it is used for.
-        folds = dealt(folds, topics)
-        fold = stream(seed).permutation(topics) % folds
-        code = fold[sample.topic]
+        # Topics are sampled independently: lambda does not depend on the topics it is used for.
+        filled = dealt(folds, topics)
+        fold = stream(seed).permutation(topics) % filled
         top, below = (
-            (total := _sums(part, code, folds)).sum(axis=1, keepdims=True) - total
+            (total := sums_by(part, fold[sample.topic], filled)).sum(axis=1, keepdims=True) - total
             for part in (first * second, second**2)
         )
         used = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
     by_people, by_judge = (
-        _sums(part / sample.chance, sample.topic, topics).T
-        for part in (worths.people, worths.judge)
+        sums_by(part / sample.chance, sample.topic, topics).T
+        for part in (sample.people, sample.judge)
     )
-    values = by_people + used * (worths.whole - by_judge)
-    return values, first - used.T[:, sample.topic] * second, used, first, worths.certain
-
-
-def _sums(values: Floats, code: Ints, size: int) -> Floats:
-    """Sum each row by code; shape (rows, size)."""
-    rows = values.shape[0]
-    cell = (np.arange(rows)[:, None] * size + code).ravel()
-    total = np.bincount(cell, weights=values.ravel(), minlength=rows * size)
-    return np.asarray(total.reshape(rows, size), dtype=np.float64)
+    return Documents(
+        values=by_people + used * (sample.whole - by_judge),
+        spread=first - used.T[:, sample.topic] * second,
+        used=used,
+        alone=first,
+        certain=sample.certain,
+        items=items,
+        fixed=fixed,
+        folds=folds if lambda_ is None else 0,
+        seed=seed,
+        alpha=alpha,
+    )

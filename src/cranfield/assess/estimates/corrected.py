@@ -14,22 +14,21 @@ from cranfield.assess.estimates.by_document import (
     check_sum,
     estimated,
     labels_of_both,
-    worths_of,
+    sampled,
 )
 from cranfield.assess.estimates.means import (
     FOLDS,
     CorrectedMeans,
-    checked_lambda,
+    check_lambda,
     estimated_mean,
     fitted,
 )
-from cranfield.assess.judges.reading import Panel, panel_of, read_judges
+from cranfield.assess.judges.reading import Panel, panel_of, read_judges, with_highest_grade
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_share, check_whole
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.files.many_runs import read_runs
-from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.judged.rows import ratio
 from cranfield.collection.qrels import Qrels
@@ -43,10 +42,7 @@ from cranfield.tabular import Table
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Scores by people, NaN where they did not judge the topic, and by a judge.
-
-    people, judge: shape (systems, topics).
-    """
+    """Scores by people, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
     people: Floats
     judge: Floats
@@ -55,17 +51,16 @@ class Topics:
     seed: int
     alpha: float
 
-    def means(self) -> CorrectedMeans:
-        return self._corrected(self.people, self.judge, proportions=True)
+    def means(self, *, proportions: bool = True) -> CorrectedMeans:
+        return estimated_mean(
+            *(self.people, self.judge, self.lambda_, self.folds, self.seed, self.alpha),
+            proportions=proportions,
+        )
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
-        # With a lambda of their own: what a judge grants to both systems cancels.
+        # With a lambda of their own: bias of the judge that two systems share cancels.
         people, judge = (table[one] - table[other] for table in (self.people, self.judge))
-        return self._corrected(people, judge, proportions=False)
-
-    def _corrected(self, people: Floats, judge: Floats, *, proportions: bool) -> CorrectedMeans:
-        how = self.lambda_, self.folds, self.seed, self.alpha
-        return estimated_mean(people, judge, *how, proportions=proportions)
+        return replace(self, people=people, judge=judge).means(proportions=False)
 
     def values(self) -> Floats:
         return replicates(self.people, self.judge, self.lambda_, self.folds, self.seed)
@@ -76,28 +71,27 @@ def replicates(
 ) -> Floats:
     r"""Return a value of each judged topic (topics, systems), whose mean is the corrected mean.
 
-    The topics that people did not judge are dealt to those that they did, in random order, and each
-    judged topic t has the mean of its share U:
+    The unjudged topics are dealt to the judged ones in random order. With its share U of them,
+    judged topic t has the value
 
     .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
         + \lambda \bar f_N
 
-    As topics are a sample these values are independent and alike, but for lambda and the sizes of
-    shares, which differ by one at most: the variance of their mean over n is that of the corrected
-    mean, with n - 1 degrees of freedom, and also of differences between systems.
+    As topics are a sample these values are independent and alike, except for lambda and the sizes
+    of shares, which differ by one at most: the variance of their mean over n is that of the
+    corrected mean, with n - 1 degrees of freedom, and also of differences between systems.
     """
-    topics = human.shape[1]
+    systems, topics = human.shape
     fit = fitted(human, judge, np.arange(topics), lambda_, folds, seed)
-    known = ~np.isnan(human[0])
-    count, rest = int(known.sum()), int((~known).sum())
-    others = stream(seed, 1).permutation(np.flatnonzero(~known))
-    far = judge[:, others]
-    near = far - ratio(far.sum(axis=1), np.full(len(far), rest))[:, None]
-    # Dealt one after the other: what is missing in the last round is nothing.
+    judged = ~np.isnan(human[0])
+    count, rest = int(judged.sum()), int((~judged).sum())
+    far = judge[:, stream(seed, 1).permutation(np.flatnonzero(~judged))]
+    near = far - ratio(far.sum(axis=1), np.full(systems, rest))[:, None]
+    # Topics are dealt in rounds; the last one is filled up with zeros.
     rounds = -(-rest // count)
-    dealt = np.pad(near, ((0, 0), (0, rounds * count - rest)))
-    share = dealt.reshape(len(judge), rounds, count).sum(axis=1)
-    values = fit.residual.reshape(len(human), count) - fit.mean[:, None]
+    near = np.pad(near, ((0, 0), (0, rounds * count - rest)))
+    share = near.reshape(systems, rounds, count).sum(axis=1)
+    values = fit.residual.reshape(systems, count) - fit.mean[:, None]
     values += fit.estimate[:, None] + fit.lambda_[:, None] * share * (count / max(rest, 1))
     return np.asarray(values.T)
 
@@ -113,21 +107,21 @@ class CorrectedScores(Result):
     judge
         Name of the judge.
     unit
-        What people judged a sample of: `topic` or `document`.
+        Sampling unit of people's judgments: `topic` or `document`.
     means
         Estimates, standard errors and confidence intervals, with an entry for each system.
     by_judge
         The column of that name; shape (systems,).
     scores
         Values by topic whose means are the estimates, for :func:`cranfield.compare`. By topic they
-        are of the topics that people judged, each with its share of the others; by document they
-        are estimates of all topics, which can be below 0, or above the range of the measure.
+        are of the judged topics, each with its share of the others; by document they are estimates
+        for all topics, which can lie outside the range of the measure.
     topics
         Number of topics.
     fixed_topics
-        Whether errors are those of the sample of documents alone.
+        Whether standard errors reflect the sample of documents only.
     notes
-        Why a mean has no interval, or another one, and how labels were read.
+        Means without an interval, or with another one, and how labels were read.
     """
 
     name: ClassVar[str] = "corrected"
@@ -154,15 +148,17 @@ class CorrectedScores(Result):
         return self.scores.systems
 
     def _frame(self) -> pl.DataFrame:
-        first = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
+        systems = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
         by_judge = pl.Series("by judge", self.by_judge)
-        return first.hstack(_columns(self.means)).with_columns(by_judge)
+        return systems.hstack(_columns(self.means)).with_columns(by_judge)
+
+    def _size(self) -> str:
+        judged = counted(self.means.items, self.unit)
+        return f"{self.means.human[0]:,} of {judged} judged by people"
 
     def tables(self) -> list[Table]:
         """Return the table for reading, with its measure and judge in the title."""
-        judged = counted(self.means.items, self.unit)
-        size = f"{self.means.human[0]:,} of {judged} judged by people"
-        title = f"{self.measure} by {self.judge}, corrected: {size}"
+        title = f"{self.measure} by {self.judge}, corrected: {self._size()}"
         scope = "these topics" if self.fixed_topics else "topics like these"
         level = f"{100 - 100 * self.means.alpha:g}%"
         notes = [
@@ -176,8 +172,8 @@ class CorrectedScores(Result):
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences of all pairs of systems, or from a baseline.
 
-        By topic, the difference of two systems is corrected as a score of its own is, with its own
-        lambda: what a judge grants to both of them cancels. The intervals hold for each pair alone;
+        By topic, a difference of two systems is corrected like a score, with its own lambda: bias
+        of the judge that both share cancels. The intervals hold for each pair alone;
         :func:`cranfield.compare` of `scores` has simultaneous ones.
 
         Returns
@@ -195,21 +191,17 @@ class CorrectedScores(Result):
         if baseline is None:
             pairs = list(combinations(many, 2))
         else:
-            # Names are looked up where all are: unknown ones are refused with the nearest.
+            # Looked up by the scores, which refuse an unknown name with the nearest ones.
             [name] = self.scores.select(systems=baseline).systems
             pairs = [(k, self.systems.index(name)) for k in many if self.systems[k] != name]
         one, other = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
-        first = pl.DataFrame({"system": names.gather(one), "other": names.gather(other)})
-        return first.hstack(_columns(self._data.differences(one, other)))
+        frame = pl.DataFrame({"system": names.gather(one), "other": names.gather(other)})
+        return frame.hstack(_columns(self._data.differences(one, other)))
 
     def heading(self) -> list[str]:
         """Return one line: the measure, the number of systems, and the size of the sample."""
-        judged = counted(self.means.items, self.unit)
-        return [
-            f"{self.measure}, {counted(len(self.systems), 'system')}:"
-            f" {self.means.human[0]:,} of {judged} judged by people"
-        ]
+        return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
 
 
 def _columns(means: CorrectedMeans) -> pl.DataFrame:
@@ -217,7 +209,7 @@ def _columns(means: CorrectedMeans) -> pl.DataFrame:
 
 
 UNITS = ("topic", "document")
-"""What people judge a sample of: whole topics, or documents of every topic."""
+"""Sampling units: whole topics, or documents of every topic."""
 
 
 def corrected_scores(
@@ -236,11 +228,11 @@ def corrected_scores(
     cut: bool = False,
     **options: Any,
 ) -> CorrectedScores:
-    r"""Estimate mean scores from few judgments of people and the labels of a judge for everything.
+    r"""Estimate mean scores from few judgments of people and a judge's labels of all documents.
 
-    **By topic** people judged some topics, chosen at random, as completely as the judge judged all
-    of them. The score of a run on a topic by people is y, by the judge f, and their means are
-    corrected as :func:`corrected_mean` does. It takes any measure.
+    **By topic** people judged a random sample of topics, as completely as the judge judged all of
+    them. The score of a run on a topic is y by people and f by the judge, and their means are
+    corrected like those of :func:`corrected_mean`. It takes any measure.
 
     **By document** people judged a random sample of the documents of every topic. For a measure
     that is a sum over documents, where a document with label d at its rank adds w(d),
@@ -248,13 +240,13 @@ def corrected_scores(
     .. math:: \hat M_t = \lambda \sum_d w(f_d) + \sum_{d \in S}
         \frac{w(y_d) - \lambda w(f_d)}{\pi_d}
 
-    is right on average over all samples, whatever the judge says; lambda is learned from other
-    topics. Of a measure that is no such sum, as AP and nDCG are not, it would be biased, and that
-    is refused. How documents were sampled, the judgments of people say:
+    is unbiased over all samples, whatever the judge says; lambda is learned from other topics.
+    Measures that are no such sum, such as AP and nDCG, would be biased, and are refused. The
+    columns of people's judgments describe how documents were sampled:
 
-    - with a column `inclusion`, each by itself, with this chance;
-    - with a column `stratum`, a fixed number of each stratum; grades below 0 mark what was not
-      sampled, or there is `inclusion` too;
+    - with a column `inclusion`, independently, with this probability;
+    - with a column `stratum`, a fixed number of each stratum; grades below 0 mark documents that
+      were not sampled, or there is `inclusion` too;
     - with neither, a fixed number of the judge's documents of each topic.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Oosterhuis and others (2024), by topic;
@@ -273,20 +265,19 @@ def corrected_scores(
     unit
         `topic` or `document`.
     lambda_
-        How much of the judge to use, from 0 (people only) to 1 (fully); by default it is learned
-        for each system.
+        Weight of the judge, from 0 (people only) to 1; by default learned for each system.
     folds, seed
-        Of cross-fitting; the seed also deals topics to each other in `scores`.
+        Folds of cross-fitting, and its seed, which also deals topics to each other in `scores`.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics
         By document: whether intervals are for these topics, with the error of the sample of
-        documents alone, and as many degrees of freedom as its variance has equal parts. By default
-        the topics are a sample too, and their spread holds both errors.
+        documents only, and as many degrees of freedom as its variance has equal parts. By default
+        the topics are a sample too, and their spread includes both errors.
     scale, cut
         The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
-        people and judge; and whether a grade off the scale is replaced by the nearer end, rather
-        than an error. With `cut`, the default scale is that of people.
+        people and judge; and whether a grade off the scale is replaced by the nearer end instead of
+        refused. With `cut`, the default scale is that of people.
     options
         As for :func:`cranfield.judge`.
 
@@ -321,119 +312,26 @@ def corrected_scores(
     check_choice("unit", unit, UNITS)
     check_share("alpha", alpha)
     check_whole("folds", folds, 2 if unit == "document" else 1)
-    checked_lambda(lambda_)
-    [wanted] = parse_measures(measure, compat=options.get("compat"))
-    if wanted.info.aggregate == "geometric":
-        raise PolicyError(f"{wanted} is summed up as a geometric mean; means are corrected")
+    check_lambda(lambda_)
+    [chosen] = parse_measures(measure, compat=options.get("compat"))
+    if chosen.info.aggregate == "geometric":
+        raise PolicyError(f"{chosen} is averaged by the geometric mean; only means are corrected")
     if len(judges := read_judges(judge)) > 1:
-        raise PolicyError(f"labels of one judge are used, and there are {len(judges)}")
+        raise PolicyError(f"expected labels of one judge, got {len(judges)}")
     panel = panel_of(human, judges, scale, cut, few=True)
+    fit: dict[str, Any] = {"lambda_": lambda_, "folds": folds, "seed": seed, "alpha": alpha}
+    data: Topics | Documents
     if unit == "topic":
         if fixed_topics:
-            raise PolicyError("by topic, topics are the sample, and not fixed")
-        return _by_topic(runs, panel, wanted, (lambda_, folds, seed, alpha), options)
-    check_sum(wanted)
-    return _by_document(runs, panel, wanted, (lambda_, folds, seed, alpha), fixed_topics, options)
-
-
-Choices = tuple[float | None, int, int, float]
-
-
-def _by_topic(
-    runs: Any, panel: Panel, measure: Measure, choices: Choices, options: Any
-) -> CorrectedScores:
-    lambda_, folds, seed, alpha = choices
-    [of_judge] = panel.judges
-    unknown = sorted(_judged(panel.human) - _judged(of_judge.labels))
-    if unknown:
-        raise InputError("the judge has no label of a topic that people judged", topic=unknown[0])
-    many = read_runs(runs)
-    by_judge = _scored(many, of_judge.labels, measure, panel, options)
-    by_people = _scored(many, panel.human, measure, panel, options)
-    place = {topic: k for k, topic in enumerate(by_judge.topics)}
-    known = np.array([place[topic] for topic in by_people.topics], dtype=np.intp)
-    people = np.full(by_judge.values.shape, np.nan)
-    people[known] = by_people.values
-    data = Topics(people.T, by_judge.values.T, lambda_, folds, seed, alpha)
+            raise PolicyError("fixed_topics requires unit='document': by topic, topics are sampled")
+        data, topics, by_judge = _by_topic(runs, panel, chosen, fit, options)
+        values = data.values()
+        notes = panel.notes
+    else:
+        check_sum(chosen)
+        data, by_judge, notes = _by_document(runs, panel, chosen, fit, fixed_topics, options)
+        topics, values = by_judge.topics, data.values
     means = data.means()
-    return _result(
-        measure,
-        panel,
-        "topic",
-        means,
-        by_judge,
-        data,
-        by_people.topics,
-        data.values(),
-        False,
-        panel.notes,
-    )
-
-
-def _scored(runs: Any, qrels: Qrels, measure: Measure, panel: Panel, options: Any) -> Scores:
-    judged = _on_scale(judge_runs(runs, qrels, **options), panel)
-    scores = score(judged, [measure])[measure]
-    # Judgments may know topics of which none is left.
-    has = _judged(qrels)
-    return scores.select([topic for topic in scores.topics if topic in has]).complete()[0]
-
-
-def _judged(qrels: Qrels) -> set[str]:
-    return {qrels.topics[code] for code in np.unique(qrels.codes)}
-
-
-def _on_scale(judged: JudgedRuns, panel: Panel) -> JudgedRuns:
-    # What depends on the highest grade takes that of the scale, whoever gave it or not.
-    return replace(
-        judged, judgments=replace(judged.judgments, max_grade=panel.scale.high), views={}
-    )
-
-
-def _by_document(
-    runs: Any, panel: Panel, measure: Measure, choices: Choices, fixed: bool, options: Any
-) -> CorrectedScores:
-    lambda_, folds, seed, alpha = choices
-    both = labels_of_both(panel)
-    pool = replace(both.pool, columns={"place": np.arange(len(both.pool))})
-    judged = _on_scale(judge_runs(runs, pool, **options), panel)
-    if judged.policies.unjudged == "condensed":
-        raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
-    worths, sample = worths_of(judged, measure, both)
-    if not fixed and len(judged.topics) < 2:
-        raise PolicyError("one topic has no spread over topics: fixed_topics=True")
-    estimates = estimated(worths, sample, lambda_, folds, seed)
-    learned = folds if lambda_ is None else 0
-    data = Documents(*estimates, sample, len(pool), fixed, learned, seed, alpha)
-    notes = panel.notes
-    if both.unlabelled:
-        notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
-    whole = Scores(worths.whole, judged.topics, judged.systems, definition=measure)
-    return _result(
-        measure,
-        panel,
-        "document",
-        data.means(),
-        whole,
-        data,
-        judged.topics,
-        data.values,
-        fixed,
-        notes,
-    )
-
-
-def _result(
-    measure: Measure,
-    panel: Panel,
-    unit: str,
-    means: CorrectedMeans,
-    by_judge: Scores,
-    data: Topics | Documents,
-    topics: tuple[str, ...],
-    values: Floats,
-    fixed: bool,
-    notes: tuple[str, ...],
-) -> CorrectedScores:
     settings = {
         "corrected by": unit,
         "judged by people": int(means.human[0]),
@@ -445,19 +343,70 @@ def _result(
         values,
         topics,
         by_judge.systems,
-        f"corrected {measure}",
+        f"corrected {chosen}",
         settings=by_judge.settings | settings,
         lower_is_better=by_judge.lower_is_better,
     )
     return CorrectedScores(
-        str(measure),
-        panel.judges[0].name,
+        str(chosen),
+        judges[0].name,
         unit,
         means,
         by_judge.mean(),
         scores,
         len(by_judge.topics),
-        fixed,
+        fixed_topics,
         notes + means.notes,
         data,
     )
+
+
+def _by_topic(
+    runs: Any, panel: Panel, measure: Measure, fit: dict[str, Any], options: dict[str, Any]
+) -> tuple[Topics, tuple[str, ...], Scores]:
+    """Return the scores of all topics, the judged topics, and the scores by the judge."""
+    [judge] = panel.judges
+    unknown = sorted(_judged(panel.human) - _judged(judge.labels))
+    if unknown:
+        raise InputError("the judge has no label of a topic that people judged", topic=unknown[0])
+    many = read_runs(runs)
+
+    def scored(qrels: Qrels) -> Scores:
+        judged = with_highest_grade(judge_runs(many, qrels, **options), panel.scale.high)
+        scores = score(judged, [measure])[measure]
+        # Judgments may name topics without any document.
+        known = _judged(qrels)
+        return scores.select([topic for topic in scores.topics if topic in known]).complete()[0]
+
+    by_judge, by_people = scored(judge.labels), scored(panel.human)
+    people = np.full(by_judge.values.shape, np.nan)
+    people[[by_judge.topics.index(topic) for topic in by_people.topics]] = by_people.values
+    return Topics(people.T, by_judge.values.T, **fit), by_people.topics, by_judge
+
+
+def _judged(qrels: Qrels) -> set[str]:
+    return {qrels.topics[code] for code in np.unique(qrels.codes)}
+
+
+def _by_document(
+    runs: Any,
+    panel: Panel,
+    measure: Measure,
+    fit: dict[str, Any],
+    fixed: bool,
+    options: dict[str, Any],
+) -> tuple[Documents, Scores, tuple[str, ...]]:
+    """Return the estimates of all topics, the scores by the judge, and notes."""
+    both = labels_of_both(panel)
+    pool = replace(both.pool, columns={"place": np.arange(len(both.pool))})
+    judged = with_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    if judged.policies.unjudged == "condensed":
+        raise PolicyError("in condensed lists ranks depend on judgments: unit='topic' takes them")
+    sample = sampled(judged, measure, both)
+    if not fixed and len(judged.topics) < 2:
+        raise PolicyError("one topic has no spread over topics: use fixed_topics=True")
+    data = estimated(sample, len(pool), fixed, **fit)
+    notes = panel.notes
+    if both.unlabelled:
+        notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
+    return data, Scores(sample.whole, judged.topics, judged.systems, definition=measure), notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,15 +18,13 @@ from cranfield.collection.judged.rows import places, ratio
 from cranfield.result import Column, Columns, Result
 
 SAME = 1e-12
-"""Relative error below which values vary by rounding only."""
+"""Relative error of rounding."""
 
 HIGHEST = 100
-"""Grade up to which whole numbers are grades."""
-
-EQUAL = "all values equal"
+"""Highest whole number that counts as a grade."""
 
 FEW = 8
-"""Errors of the judge, or equal parts of a variance, below which that is not estimated well."""
+"""Errors of the judge, or equal parts of a variance, below which its estimate is too rough."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,19 +49,15 @@ class CorrectedMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Its standard error. If the labels do not vary it is 0, which says nothing about the"
-            " other items."
+            "Its standard error; uninformative, 0, if the labels do not vary."
         ),
         "low": Column(
-            "Lower bound of the confidence interval. If the labels do not vary it is that of a"
-            " proportion, or NaN."
+            "Lower confidence bound; of a proportion, or NaN, if the labels do not vary."
         ),
         "high": Column("Upper bound of that interval."),
         "lambda": Column("Weight of the judge, from 0 (humans only) to 1; the mean over folds."),
         "human": Column("Number of human labels."),
-        "freedom": Column(
-            "Degrees of freedom of the t quantile; infinite for the normal quantile.", 1
-        ),
+        "freedom": Column("Degrees of freedom of the t quantile; infinite for the normal one.", 1),
     }
 
     estimate: Floats
@@ -97,15 +92,9 @@ class CorrectedMeans(Result):
         ]
 
 
-FEW_ERRORS = "interval of human labels alone, as too few errors of the judge were seen"
-
-
 @dataclass(frozen=True, eq=False)
-class People:
-    """Variance of the mean of human labels alone, and where to use it.
-
-    few: whether too few errors of the judge were seen to estimate their number.
-    """
+class HumanMean:
+    """Variance of the mean of human labels alone; `few` if it is safer than the corrected one."""
 
     few: Bools
     variance: Floats
@@ -117,17 +106,17 @@ class Proportions:
     r"""Intervals of means of grades from 0, such as binary labels, with any weight of the judge.
 
     high: the highest grade of each mean; NaN where labels are no grades.
-    mean: the judge's mean, as lambda times it is in the estimate.
+    mean: the judge's mean, which the estimate has lambda times.
     variance: that of the mean residual of human labels, by their number.
     rest: the part of the judge's labels of other items in the variance.
     rate: one over the effective number of human labels.
-    freedom: degrees of freedom of the quantile; infinite where labels are independent.
+    freedom: degrees of freedom of the quantile; infinite for independent labels.
 
     The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
     This extension of our own adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1)
     in equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and
     binary labels it is their interval, and with lambda 1 that of paired proportions of Bonett and
-    Price (2012), but for the number that is added.
+    Price (2012), except for the number of added pairs.
     """
 
     high: Floats
@@ -137,7 +126,7 @@ class Proportions:
     rate: Floats
     freedom: Floats
 
-    def limits(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
+    def bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
         z = stdtrit(self.freedom, 1 - alpha / 2)
         added = z**2 * self.rate / (1 + z**2 * self.rate)
         apart = lambda_ * self.mean + self.high * (1 - lambda_) / 2 - estimate
@@ -157,100 +146,110 @@ def highest_grade(y: Floats, f: Floats) -> Floats:
     return np.where(graded, high, np.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Sample sizes and options, the same for all means; `one` for a single mean without axis.
+def with_intervals(
+    estimate: Floats,
+    variance: Floats,
+    lambda_: Floats,
+    freedom: Floats,
+    human: Ints,
+    items: int,
+    *,
+    alpha: float,
+    folds: int,
+    seed: int,
+    alone: HumanMean | None = None,
+    proportions: Proportions | None = None,
+    complete: Any = False,
+    single: bool = False,
+) -> CorrectedMeans:
+    """Add confidence intervals to estimated means.
 
-    complete: whether all items have human labels and are all there are, so that nothing varies.
+    They are t intervals; those of human labels `alone` if too few errors of the judge were seen;
+    and those of `proportions` where labels are grades. Means of `complete` human labels are exact.
     """
+    complete = np.asarray(complete)
+    error = np.sqrt(variance)
+    half = stdtrit(freedom, 1 - alpha / 2) * error
+    notes = []
+    if alone is not None:
+        wider = alone.few & (alone.variance >= variance)
+        half_alone = stdtrit(alone.freedom, 1 - alpha / 2) * np.sqrt(alone.variance)
+        half = np.where(wider, half_alone, half)
+        freedom = np.where(wider, alone.freedom, freedom)
+        reason = "interval of human labels alone, as too few errors of the judge were seen"
+        notes.append((wider & (half_alone > 0), reason))
+    low, high = estimate - half, estimate + half
+    unknown = ~complete & ~(half > SAME * np.abs(estimate))
+    if proportions is not None:
+        graded = ~np.isnan(proportions.high) & ~complete
+        bounds = proportions.bounds(estimate, lambda_, alpha)
+        low, high = np.where(graded, bounds, (low, high))
+        freedom = np.where(graded, proportions.freedom, freedom)
+        notes = [(where & ~graded, note) for where, note in notes]
+        unknown = unknown & ~graded
+    low, high = np.where(unknown, np.nan, (low, high))
+    notes.append((unknown, "all values equal: no interval can be computed"))
 
-    human: Ints
-    items: int
-    alpha: float
-    folds: int
-    seed: int
-    one: bool = False
-    complete: Bools | bool = False
+    def shown(values: Any) -> Any:
+        return values[0] if single else values
 
-    def means(
-        self,
-        estimate: Floats,
-        variance: Floats,
-        lambda_: Floats,
-        freedom: Floats,
-        *,
-        people: People | None = None,
-        proportions: Proportions | None = None,
-    ) -> CorrectedMeans:
-        """Add confidence intervals.
-
-        They are t intervals; those of `people` alone where these saw few errors of the judge; and
-        those of `proportions` where labels are grades.
-        """
-        error = np.sqrt(variance)
-        half = stdtrit(freedom, 1 - self.alpha / 2) * error
-        of_limits = freedom
-        notes = []
-        if people is not None:
-            wider = people.few & (people.variance >= variance)
-            alone = stdtrit(people.freedom, 1 - self.alpha / 2) * np.sqrt(people.variance)
-            half, of_limits = (
-                np.where(wider, one, other)
-                for one, other in ((alone, half), (people.freedom, freedom))
-            )
-            notes.append((wider & (alone > 0), FEW_ERRORS))
-        low, high = estimate - half, estimate + half
-        exact = np.asarray(self.complete) | ~(half > SAME * np.abs(estimate))
-        unknown = exact & ~np.asarray(self.complete)
-        if proportions is not None:
-            graded = ~np.isnan(proportions.high) & ~np.asarray(self.complete)
-            limits = proportions.limits(estimate, lambda_, self.alpha)
-            low, high = (
-                np.where(graded, bound, end) for bound, end in zip(limits, (low, high), strict=True)
-            )
-            of_limits = np.where(graded, proportions.freedom, of_limits)
-            notes = [(where & ~graded, note) for where, note in notes]
-            unknown = unknown & ~graded
-        low, high = (np.where(unknown, np.nan, end) for end in (low, high))
-        notes.append((unknown, f"{EQUAL}: no interval can be computed"))
-        several = self.human.size > 1
-        said = [
-            f"{counted(int(where.sum()), 'mean')}: {note}" if several else note
+    return CorrectedMeans(
+        estimate=shown(estimate),
+        standard_error=shown(error),
+        low=shown(low),
+        high=shown(high),
+        lambda_=shown(lambda_),
+        human=shown(human),
+        items=items,
+        freedom=shown(freedom),
+        alpha=alpha,
+        folds=folds,
+        seed=seed,
+        notes=tuple(
+            f"{counted(int(where.sum()), 'mean')}: {note}" if human.size > 1 else note
             for where, note in notes
             if where.any()
-        ]
-
-        def shown(values: Any) -> Any:
-            return values[0] if self.one else values
-
-        return CorrectedMeans(
-            estimate=shown(estimate),
-            standard_error=shown(error),
-            low=shown(low),
-            high=shown(high),
-            lambda_=shown(lambda_),
-            human=shown(self.human),
-            items=self.items,
-            freedom=shown(of_limits),
-            alpha=self.alpha,
-            folds=self.folds,
-            seed=self.seed,
-            notes=tuple(said),
-        )
+        ),
+    )
 
 
 def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Degrees of freedom of a sum of variances, of so many values each; shape (rows, parts).
-
-    Infinite where nothing is left to chance, as then any number does.
-    """
+    """Degrees of freedom of a sum of variances of `counts` values each; infinite if it is 0."""
     below = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(parts.sum(axis=1) ** 2, below)
     return np.where(freedom > 0, freedom, np.inf)
 
 
+def summed(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
+    """Sum values by cell, an index into an array of the shape."""
+    sums = np.bincount(cell, weights=values, minlength=prod(shape))
+    return sums.reshape(shape).astype(np.float64)
+
+
+def sums_by(values: Any, code: Ints, size: int) -> Floats:
+    """Sum each row by code; shape (rows, size)."""
+    rows = len(values)
+    cell = (np.arange(rows)[:, None] * size + code).ravel()
+    return summed(values.ravel(), cell, (rows, size))
+
+
+def moments_outside(
+    label: Floats, guess: Floats, cell: Ints, fold: Ints, folds: int, shape: tuple[int, ...]
+) -> tuple[Floats, Floats]:
+    """Return covariance and variance of guesses outside of each fold; shape (*shape, folds)."""
+    products = (np.ones(label.size), label, guess, label * guess, guess * guess)
+    sums = [summed(values, cell * folds + fold, (*shape, folds)) for values in products]
+    if folds > 1:
+        sums = [total.sum(axis=-1, keepdims=True) - total for total in sums]
+    n, y, f, yf, ff = sums
+    return (
+        np.where(n > 1, ratio(yf - ratio(y * f, n), n - 1), 0.0),
+        np.where(n > 1, ratio(ff - ratio(f * f, n), n - 1), 0.0),
+    )
+
+
 FOLDS = 5
-"""Parts of the human labels; what the judge is worth in one is learned from the others."""
+"""Parts of the human labels; lambda of one is learned from the others."""
 
 _LARGEST = 1e100
 """Labels whose squares can still be summed."""
@@ -275,10 +274,9 @@ def corrected_mean(
         \lambda = \frac{cov(y, f)}{(1 + n/N)\, var(f)}
 
     with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
-    sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
-    on makes intervals too short, so each of `folds` parts of them has the lambda of the others
-    (cross-fitting). Fewer than two other items have no spread: there lambda is 0, also where it was
-    given.
+    sample; the judge may be wrong in any way. A lambda learned from the labels it is used on makes
+    intervals too short, so each of `folds` parts of them has the lambda of the others
+    (cross-fitting). With fewer than two other items lambda is 0, even if another one is given.
 
     If human labels are grades, which are whole numbers from 0 to 100 such as 0 and 1, the interval
     is our own extension of that of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are
@@ -298,19 +296,18 @@ def corrected_mean(
     judge
         The judge's labels of all items; the same shape, or (items,) for all means.
     lambda_
-        How much of the judge to use: 0 is human labels only, 1 is plain PPI; by default it is
-        learned.
+        Weight of the judge: 0 is human labels only, 1 is plain PPI; learned by default.
     folds
         Parts for cross-fitting, 2 or more; 1 learns one lambda from all labels, and intervals from
         few of them are too short.
     seed
-        Of the random parts.
+        Seed of the random parts.
     alpha
         One minus the confidence level of the interval.
     clusters
-        What each item belongs to, such as its topic, shape (items,): items of one cluster may
-        depend on each other. The clusters are then the sample; for grades, the number of
-        labels is divided by the design effect of clusters.
+        Cluster of each item, such as its topic, shape (items,): items of one cluster may depend on
+        each other. The clusters are then the sample; for grades, the number of labels is divided by
+        the design effect of clusters.
 
     Returns
     -------
@@ -353,15 +350,9 @@ def estimated_mean(
     proportions: bool,
 ) -> CorrectedMeans:
     """Do what :func:`corrected_mean` does; without `proportions`, grades have t intervals."""
-    check_share("alpha", alpha)
-    y, f = checked_labels(human, judge)
-    one = y.ndim == 1
-    y = np.atleast_2d(y)
-    f = np.broadcast_to(np.atleast_2d(f), y.shape)
-    if y.ndim != 2:
-        raise PolicyError(f"human labels have shape (items,) or (means, items), not {y.shape}")
+    y, f, single = checked_labels(human, judge, lambda_, alpha)
     units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
-    fit = fitted(y, f, units, checked_lambda(lambda_), folds, seed)
+    fit = fitted(y, f, units, lambda_, folds, seed)
     count, rest = fit.count, y.shape[1] - fit.count
     # The two parts of the linearised estimate: of each human label, and of each other item.
     other = np.isnan(y)
@@ -376,63 +367,65 @@ def estimated_mean(
         _of_sums(first, second, ~other, units)
         for first, second in ((own, far), (nothing, far), (alone, nothing))
     )
-    # Residuals that are all equal say nothing on how much they vary, whatever the judge's part is.
+    # Equal residuals say nothing on how much they vary, whatever the judge's part is.
     scale = np.abs(np.where(other, f, y)).max(axis=1)
     constant = np.abs(own).max(axis=1) * count <= SAME * scale
     freedom = (fit.units - 1).astype(np.float64)
-    errors = (~other & (y != f)).sum(axis=1)
-    people = People((errors < FEW) & (2 * errors < count) & (fit.lambda_ > 0), of_people, freedom)
     of_labels = np.where(constant, 0.0, np.maximum(variance - of_rest, 0.0))
-    # Labels of one cluster are alike: so many independent ones vary as much.
+    # Labels of one cluster are alike: fewer independent labels vary as much.
     alike = ratio(of_labels, ratio((own**2).sum(axis=1) * count, count - 1.0))
     rate = np.where(constant, 1 / fit.units, np.maximum(alike, 1.0) / count)
-    single = fit.units == count
-    of_labels = np.where(single, of_labels * (count - 1) / count, of_labels)
-    independent = np.where(single, np.inf, freedom)
-    graded = Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, independent)
-    used = 0 if lambda_ is not None else folds
-    drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
-    variance = np.where(constant, 0.0, variance)
-    return drawn.means(
+    independent = fit.units == count
+    of_labels = np.where(independent, of_labels * (count - 1) / count, of_labels)
+    free = np.where(independent, np.inf, freedom)
+    return with_intervals(
         fit.estimate,
-        variance,
+        np.where(constant, 0.0, variance),
         fit.lambda_,
         freedom,
-        people=people,
-        proportions=graded if proportions else None,
+        count,
+        y.shape[1],
+        alpha=alpha,
+        folds=folds if lambda_ is None else 0,
+        seed=seed,
+        alone=HumanMean(few_errors(y, f, count, fit.lambda_), of_people, freedom),
+        proportions=Proportions(highest_grade(y, f), mean, of_labels, of_rest, rate, free)
+        if proportions
+        else None,
+        single=single,
     )
+
+
+def few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
+    """Tell which means rest on too few errors of the judge to estimate their variance."""
+    errors = (~np.isnan(y) & (y != f)).sum(axis=1)
+    return np.asarray((errors < FEW) & (2 * errors < count) & (lambda_ > 0))
 
 
 def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
     """Variance of a sum of independent units, each part with its number of units less one."""
-    if units.size == 0 or (units == np.arange(units.size)).all():
-        sizes = [here.sum(axis=1) for here in (labelled, ~labelled)]
+    parts = ((own, labelled), (far, ~labelled))
+    if (units == np.arange(units.size)).all():
+        sizes = [here.sum(axis=1) for _, here in parts]
         first, second = (
             ratio(size, size - 1) * (part**2).sum(axis=1)
-            for part, size in zip((own, far), sizes, strict=True)
+            for (part, _), size in zip(parts, sizes, strict=True)
         )
         return np.asarray(first + second)
-    rows, size = own.shape[0], int(units.max()) + 1
-    code = (np.arange(rows)[:, None] * size + units).ravel()
-
-    def by_unit(values: Any) -> Floats:
-        sums = np.bincount(code, weights=values.ravel(), minlength=rows * size)
-        return np.asarray(sums.reshape(rows, size), dtype=np.float64)
+    size = int(units.max()) + 1
 
     def grown(part: Floats, here: Bools) -> Floats:
-        many = (by_unit(here) > 0).sum(axis=1)
-        return np.asarray(by_unit(part) * np.sqrt(ratio(many, many - 1))[:, None])
+        many = (sums_by(here, units, size) > 0).sum(axis=1)
+        return np.asarray(sums_by(part, units, size) * np.sqrt(ratio(many, many - 1))[:, None])
 
-    return np.asarray(((grown(own, labelled) + grown(far, ~labelled)) ** 2).sum(axis=1))
+    return np.asarray(((grown(*parts[0]) + grown(*parts[1])) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Corrected means, and what each human label says beyond the judge's.
+    """Corrected means; `row`, `item`, `weight` and `residual` are of each human label.
 
-    row, item: where each human label stands.
-    weight: lambda of each human label.
-    residual: the label less weight times the judge's, which is taken from its mean over all items.
+    weight: lambda of the label; residual: the label less weight times the judge's centred label.
     """
 
     row: Ints
@@ -464,49 +457,41 @@ def fitted(
     rest = items - count
     far_row, far_item = np.nonzero(np.isnan(y))
     far = np.unique(far_row * size + units[far_item]) // size
-    # One unit without people has no spread: its labels by the judge have no interval.
+    # Labels of the judge for one single unit have no variance.
     usable = (np.bincount(far, minlength=rows) > 1)[row]
     if lambda_ is None:
         check_whole("folds", folds, 1)
         enough(many, 3)
         folds = dealt(folds, int(many.max()))
         fold = (places(taken // size) - 1)[of] % folds
-        weight = _learned(row * folds + fold, row, label, guess, folds, rows)
+        covariance, _ = moments_outside(label, guess, row, fold, folds, (rows,))
         spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
         with np.errstate(over="ignore"):
-            wanted = ratio(weight * rest[row], (items * spread)[row])
-        weight = np.where(usable, np.clip(wanted, 0.0, 1.0), 0.0)
+            learned = ratio(covariance[row, fold] * rest[row], (items * spread)[row])
+        weight = np.where(usable, np.clip(learned, 0.0, 1.0), 0.0)
     else:
         enough(many, 2)
         weight = np.where(usable, lambda_, 0.0)
     residual = label - weight * guess
-    mean = ratio(np.bincount(row, weights=residual, minlength=rows), count)
-    lam = ratio(np.bincount(row, weights=weight, minlength=rows), count)
-    known = np.bincount(row, weights=guess, minlength=rows)
-    # All guesses add up to nothing, so that those of the others add up to less what is known.
+    mean = ratio(summed(residual, row, (rows,)), count)
+    lam = ratio(summed(weight, row, (rows,)), count)
+    known = summed(guess, row, (rows,))
+    # All guesses add up to 0, so those of the other items add up to minus the known ones.
     estimate = mean - lam * ratio(known, rest)
     return Fitted(row, item, weight, residual, count, many, mean, lam, estimate)
 
 
-def dealt(folds: int, most: int) -> int:
-    """Return how many folds get any of so many things: further ones are empty."""
-    return min(int(folds), max(2, most))
+def dealt(folds: int, size: int) -> int:
+    """Return the number of folds that get any of `size` things."""
+    return min(int(folds), max(2, size))
 
 
-def _learned(code: Ints, row: Ints, label: Floats, guess: Floats, folds: int, rows: int) -> Floats:
-    """Covariance with the judge of each human label, by the folds that it is not in."""
-    sums = [
-        np.bincount(code, weights=values, minlength=rows * folds).reshape(rows, folds)
-        for values in (np.ones(label.size), label, guess, label * guess)
-    ]
-    if folds > 1:
-        sums = [one.sum(axis=1, keepdims=True) - one for one in sums]
-    n, y, f, both = sums
-    covariance = ratio(both - ratio(y * f, n), n - 1)
-    return np.asarray(np.where(n > 1, covariance, 0.0).ravel()[code])
-
-
-def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:
+def checked_labels(
+    human: Any, judge: Any, lambda_: float | None, alpha: float
+) -> tuple[Floats, Floats, bool]:
+    """Return human and judge's labels, shape (means, items), and whether there is no first axis."""
+    check_share("alpha", alpha)
+    check_lambda(lambda_)
     y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
         raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
@@ -514,15 +499,15 @@ def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:
         raise PolicyError("the judge labels every item with a finite number")
     if np.isinf(y).any():
         raise PolicyError("human labels are finite, or NaN where there is none")
-    if max(np.abs(one).max(initial=0, where=~np.isnan(one)) for one in (y, f)) > _LARGEST:
-        raise PolicyError(f"labels are at most {_LARGEST:g}: of larger ones no variance is known")
-    return y, f
+    if max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f)) > _LARGEST:
+        raise PolicyError(f"labels must be at most {_LARGEST:g}, so that their squares have a sum")
+    table = np.atleast_2d(y)
+    return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
 
 
-def checked_lambda(lambda_: float | None) -> float | None:
+def check_lambda(lambda_: float | None) -> None:
     if lambda_ is not None and not 0 <= float(numbers(lambda_, "lambda_")) <= 1:
-        raise PolicyError(f"lambda_ must lie from 0 to 1, not {lambda_:g}")
-    return lambda_
+        raise PolicyError(f"lambda_ must be a number from 0 to 1, got {lambda_:g}")
 
 
 def cluster_codes(clusters: Any, items: int) -> Ints:

@@ -7,28 +7,30 @@ from typing import Any
 import numpy as np
 
 from cranfield.assess.estimates.means import (
-    FEW,
     FOLDS,
     CorrectedMeans,
-    Drawn,
-    People,
+    HumanMean,
     Proportions,
     checked_labels,
-    checked_lambda,
     cluster_codes,
     dealt,
+    few_errors,
     highest_grade,
+    moments_outside,
     satterthwaite,
+    summed,
+    sums_by,
+    with_intervals,
 )
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import PolicyError, check_share, check_whole, numbers, quoted
+from cranfield.base.errors import PolicyError, check_whole, numbers, quoted
 from cranfield.base.streams import stream
 from cranfield.collection.judged.rows import places, ratio
 
 MOST_ITEMS = 10**15
-"""Of a stratum; larger whole numbers are no floats."""
+"""Maximum size of a stratum; larger integers are not exact as floats."""
 WIDEST = 1e100
-"""A spread that can be multiplied by a size."""
+"""Largest spread that can be multiplied by a size."""
 
 
 def stratified_mean(
@@ -41,7 +43,7 @@ def stratified_mean(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> CorrectedMeans:
-    r"""Estimate the mean of a whole, of each stratum of which humans labelled a random part.
+    r"""Estimate the mean of a population from human labels of a random part of each stratum.
 
     With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
     :math:`e = y - \lambda (f - \bar f_h)`, where the judge's mean is that of the whole stratum,
@@ -49,9 +51,9 @@ def stratified_mean(
     .. math:: \hat\theta = \sum_h \frac{N_h}{N} \bar e_h, \quad \widehat{var} = \sum_h
         \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
 
-    The items are all that there are, not a sample: a stratum that is completely labelled has no
-    error. Without labels of a judge it is the stratified mean. Strata may be topics, or the grades
-    of a judge, which then has said all it can say.
+    The items are the whole population, not a sample: a completely labelled stratum has no error.
+    Without labels of a judge it is the stratified mean. Strata may be topics, or the grades of a
+    judge, which then adds nothing further.
 
     A given lambda leaves the estimate unbiased over all samples. A learned one is cross-fitted: the
     labels of a fold have the lambda of the other folds, and their difference from the judge's mean
@@ -70,7 +72,7 @@ def stratified_mean(
     human
         Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
     strata
-        What each item belongs to; shape (items,).
+        Stratum of each item; shape (items,).
     judge
         The judge's labels of all items; the same shape as `human`, or (items,); or None.
     lambda_, folds, seed, alpha
@@ -95,119 +97,99 @@ def stratified_mean(
     >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
     CorrectedMeans(0.4333 [0.2426, 0.6544], 12 human labels of 100, lambda 0.00)
     """
-    check_share("alpha", alpha)
     check_whole("folds", folds, 1)
-    y, f = checked_labels(human, np.zeros(np.shape(human)[-1:]) if judge is None else judge)
-    one = y.ndim == 1
-    y = np.atleast_2d(y)
-    f = np.broadcast_to(np.atleast_2d(f), y.shape)
+    no_judge = judge is None
+    y, f, single = checked_labels(
+        human, np.zeros(np.shape(human)[-1:]) if no_judge else judge, lambda_, alpha
+    )
     code = cluster_codes(strata, y.shape[1])
     rows, many = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=many).astype(np.float64)
-    of_items = (np.arange(rows)[:, None] * many + code).ravel()
-    mean = _summed(f.ravel(), of_items, (rows, many)) / size
+    mean = sums_by(f, code, many) / size
     row, item = np.nonzero(~np.isnan(y))
     cell = row * many + code[item]
     count = np.bincount(cell, minlength=rows * many).reshape(rows, many)
-    _check_counts(count, size, np.asarray(strata), code)
-    guess = (f - mean[:, code])[row, item]
-    label = y[row, item]
+    short = np.argwhere((count < 2) & (count < size))
+    if short.size:
+        mean_of, stratum = short[0].tolist()
+        raise PolicyError(
+            f"stratum {quoted(np.asarray(strata)[np.argmax(code == stratum)])} has"
+            f" {count[mean_of, stratum]} human labels of {int(size[stratum])} items; it needs 2, or"
+            " all"
+        )
+    guess, label = (f - mean[:, code])[row, item], y[row, item]
     scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
-    weight, correction = np.full(label.size, checked_lambda(lambda_) or 0.0), guess
-    if lambda_ is None and judge is not None:
+    weight, correction = np.full(label.size, lambda_ or 0.0), guess
+    learned = lambda_ is None and not no_judge
+    if learned:
         # Items of each stratum in random order are dealt to the folds, one after the other.
         shuffled = stream(seed).permutation(y.shape[1])[item]
         order = np.lexsort((shuffled, cell))
         fold = np.empty(cell.size, dtype=np.int64)
         filled = dealt(folds, int(count.max()))
         fold[order] = (places(cell[order]) - 1) % filled
-        weight = _learned(label, guess, cell, fold, filled, scale)
+        # Of each fold the lambda with the least variance of the mean by the labels of the others.
+        top, below = (
+            np.einsum("rh,rhk->rk", scale, moment)
+            for moment in moments_outside(label, guess, cell, fold, filled, count.shape)
+        )
+        weight = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[row, fold]
         correction = _from_mean_of_own(guess, cell, fold, filled, np.tile(size, rows))
-    sums = _summed(label - weight * correction, cell, count.shape)
-    estimate = ratio(sums, count) @ size / size.sum()
-    residual = label - weight * guess
-    parts = scale * _variance(residual, cell, count)
+
+    def variances(values: Floats) -> Floats:
+        """Parts of the variance of the mean; shape (means, strata)."""
+        centred = values - ratio(summed(values, cell, count.shape), count).ravel()[cell]
+        return np.asarray(scale * ratio(summed(centred**2, cell, count.shape), count - 1))
+
+    sums = summed(label - weight * correction, cell, count.shape)
+    parts, alone = variances(label - weight * guess), variances(label)
     labels = count.sum(axis=1)
-    used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
-    errors = np.bincount(row, weights=label != f[row, item], minlength=rows)
-    alone = scale * _variance(label, cell, count)
-    few = (errors < FEW) & (2 * errors < labels) & (used > 0)
-    people = People(few, alone.sum(axis=1), satterthwaite(alone, count))
-    variance, never = parts.sum(axis=1), np.full(rows, np.inf)
-    # So many labels of a simple sample would vary as much as those of strata that are alike.
-    rate, none = scale.sum(axis=1), np.zeros(rows)
-    graded = Proportions(highest_grade(y, f), f.mean(axis=1), variance, none, rate, never)
-    learned = folds if lambda_ is None and judge is not None else 0
-    drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one, labels == y.shape[1])
-    freedom = satterthwaite(parts, count)
-    return drawn.means(estimate, variance, used, freedom, people=people, proportions=graded)
-
-
-def _summed(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
-    size = int(np.prod(shape))
-    return np.bincount(cell, weights=values, minlength=size).reshape(shape).astype(np.float64)
-
-
-def _variance(values: Floats, cell: Ints, count: Ints) -> Floats:
-    """Variance of the values in each stratum; shape (means, strata)."""
-    centred = values - ratio(_summed(values, cell, count.shape), count).ravel()[cell]
-    return np.asarray(ratio(_summed(centred**2, cell, count.shape), count - 1))
+    used = ratio(summed(weight, row, (rows,)), labels)
+    variance, rest = parts.sum(axis=1), np.zeros(rows)
+    # The rate of a simple sample that would vary as much, were all strata alike.
+    rate = scale.sum(axis=1)
+    return with_intervals(
+        ratio(sums, count) @ size / size.sum(),
+        variance,
+        used,
+        satterthwaite(parts, count),
+        labels,
+        y.shape[1],
+        alpha=alpha,
+        folds=folds if learned else 0,
+        seed=seed,
+        alone=HumanMean(
+            few_errors(y, f, labels, used), alone.sum(axis=1), satterthwaite(alone, count)
+        ),
+        proportions=Proportions(
+            highest_grade(y, f), f.mean(axis=1), variance, rest, rate, np.full(rows, np.inf)
+        ),
+        complete=labels == y.shape[1],
+        single=single,
+    )
 
 
 def _from_mean_of_own(guess: Floats, cell: Ints, fold: Ints, folds: int, size: Floats) -> Floats:
-    """Return corrections that do not depend on lambda, which is learned from other folds.
+    """Return corrections of which lambda is independent, as it is learned from other folds.
 
-    A fold is a random sample of the items that are not labelled in another fold, so the difference
-    from the mean of those has the expectation 0. Times their share of the stratum it adds up to the
-    difference from the mean of the stratum, if all folds have the same lambda.
-
-    guess: the judge's labels less the mean of their stratum.
+    A fold is a random sample of the items without a label in other folds: the difference from the
+    mean of those has the expectation 0. guess: the judge's labels less the mean of their stratum.
     """
     shape = size.size, folds
-    sums, counts = (_summed(one, cell * folds + fold, shape) for one in (guess, np.ones(cell.size)))
-    others, many = (one.sum(axis=1, keepdims=True) - one for one in (sums, counts))
+    code = cell * folds + fold
+    sums, counts = (summed(values, code, shape) for values in (guess, np.ones(cell.size)))
+    others, many = (total.sum(axis=1, keepdims=True) - total for total in (sums, counts))
     share = 1 - many / size[:, None]
     return np.asarray(guess * share[cell, fold] + (others / size[:, None])[cell, fold])
 
 
-def _learned(
-    label: Floats, guess: Floats, cell: Ints, fold: Ints, folds: int, scale: Floats
-) -> Floats:
-    """Lambda of each label, with the least variance of the mean by the labels of other folds."""
-    shape = (*scale.shape, folds)
-    code = cell * folds + fold
-    products = (np.ones(label.size), label, guess, label * guess, guess * guess)
-    sums = [np.bincount(code, weights=one, minlength=scale.size * folds) for one in products]
-    shaped = [one.reshape(shape) for one in sums]
-    if folds > 1:
-        shaped = [one.sum(axis=2, keepdims=True) - one for one in shaped]
-    n, y, f, both, square = shaped
-    enough = n > 1
-    covariance = np.where(enough, ratio(both - ratio(y * f, n), n - 1), 0.0)
-    variance = np.where(enough, ratio(square - ratio(f * f, n), n - 1), 0.0)
-    top, below = (np.einsum("rh,rhk->rk", scale, one) for one in (covariance, variance))
-    lambdas = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)
-    return np.asarray(lambdas[cell // scale.shape[1], fold])
-
-
-def _check_counts(count: Ints, size: Floats, strata: Any, code: Ints) -> None:
-    short = np.argwhere((count < 2) & (count < size))
-    if short.size:
-        row, stratum = short[0].tolist()
-        name = strata[np.argmax(code == stratum)]
-        raise PolicyError(
-            f"stratum {quoted(name)} has {count[row, stratum]} human labels of"
-            f" {int(size[stratum])} items; it needs 2, or all"
-        )
-
-
 def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints:
-    r"""Share human labels out to strata so that the mean has the least standard error.
+    r"""Allocate human labels to strata so that the mean has the smallest standard error.
 
     .. math:: n_h \propto N_h s_h
 
-    but `least` of each stratum at least, and not more than it has. Labels that a small stratum
-    cannot take go to the others; fractions go to the largest remainders, the first ones of equal.
+    but at least `least` labels of each stratum, and at most its size. Labels that a small stratum
+    cannot take go to the others; fractions go to the largest remainders, the first of equal ones.
 
     Source: Neyman (1934); Cochran (1977), section 5.5.
 
@@ -252,22 +234,20 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     share = size * spread
     if not share.any():
         share = size
-    # The number that all are multiplied by: the sum rises with it, and it is found by halving.
-    wanted = _cut(share, low, size, labels)
-    found = np.floor(wanted + 1e-9)
-    rest = int(labels - found.sum())
-    able = found < size
-    order = np.lexsort((-(wanted - found), ~able))
-    found[order[:rest]] += 1
-    return found.astype(np.int64)
+    exact = _cut(share, low, size, labels)
+    number = np.floor(exact + 1e-9)
+    order = np.lexsort((number - exact, number >= size))
+    number[order[: int(labels - number.sum())]] += 1
+    return number.astype(np.int64)
 
 
 def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
-    """Numbers in proportion to shares within limits, that add up to a total."""
-    # Where all that has a share is full, what is left goes by size.
+    """Return numbers proportional to shares, within bounds, that add up to a total."""
+    # If all strata with a share are full, the remainder goes by size.
     full = np.where(share > 0, high, low)
     if full.sum() < total:
         return _cut(np.where(share > 0, 0.0, high), full, high, total)
+    # The sum rises with the factor of the shares, which bisection finds.
     below, above = 0.0, float((high[share > 0] / share[share > 0]).max())
     for _ in range(200):
         middle = (below + above) / 2

@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import LAWS, freedom, jackknife
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.reading import Scale, beside, panel_of, sampled_only
+from cranfield.assess.judges.reading import Scale, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.shares import wilson
@@ -24,18 +24,18 @@ from cranfield.tabular import Table, between, number
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
-    r"""Return shares of people's grades by the grade of the judge, lower and upper bounds.
+    r"""Return proportions of people's grades by the grade of the judge, lower and upper bounds.
 
     Tables have shape (topics, grades by people, grades by the judge), results (grades by the judge,
     grades by people); NaN for a grade that the judge never gave. Intervals are those of Wilson
-    (1927) for a share p, with pairs divided by the design effect of topics, as pairs of a topic are
-    alike: the variance of p by the jackknife over topics,
+    (1927) for a proportion p, with pairs divided by the design effect of topics, as pairs of a
+    topic are alike: the variance of p by the jackknife over topics,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
-    over p (1 - p) / n, and at least 1; the t quantile has the degrees of freedom that ``freedom``
-    finds in these terms. A share of 0 or 1 has no variance to estimate it from: each topic counts
-    as one pair there.
+    over p (1 - p) / n, and at least 1; the t quantile has the degrees of freedom of these terms by
+    ``freedom``. A proportion of 0 or 1 has no estimate of its variance: there each topic counts as
+    one pair.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
     of_grade = counts.sum(axis=2, keepdims=True)
@@ -43,7 +43,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     topics = (of_grade > 0).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = counts.sum(axis=0) / size
-        # The change of the share without each topic.
+        # The change of the proportion without each topic.
         apart = (counts - share * of_grade) / (size - of_grade)
         variance = (topics - 1) / topics * (apart**2).sum(axis=0)
         effect = np.maximum(1.0, variance / (share * (1 - share) / size))
@@ -51,7 +51,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
     known = np.where(certain, topics - 1, freedom(apart, topics))
     low, high = wilson(share, pairs, stdtrit(np.maximum(known, 1), (1 + confidence) / 2))
-    # One topic says nothing of others.
+    # A single topic has no spread over topics.
     alone = (topics < 2) & ~np.isnan(share)
     return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
 
@@ -70,25 +70,22 @@ COUNTS = {
 }
 """Counts of each judge."""
 
-BESIDES = ("missing", "extra", "unknown", "unparsed", "cut")
-"""Counts that are 0 where a judge labelled what people judged, and nothing else."""
-
 SIDES = ("over", "under")
 
 UNBOUNDED = ("bias",)
-"""Statistics that may be above 1; of the others, intervals end below 1."""
+"""Statistics that can exceed 1; intervals of the others end below 1."""
 
-SHARES = ("agreement", "over", "under")
-"""Statistics that are not below 0."""
+SHARES = ("agreement", *SIDES)
+"""Statistics that are proportions."""
 
 FEW = 3
-"""Judges whose calibration is printed."""
+"""Maximum number of judges whose calibration is printed."""
 
 Statistic = Callable[[Tables], Floats]
 
 
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
-    """Name what is computed of the tables of people (first) and a judge (second)."""
+    """Return the statistics by name, as functions of tables of people (first) and a judge."""
     cuts = [(name, low) for name, low in zip(scale.cuts, scale.grades[1:], strict=False)]
     binary = partial(coefficients.krippendorff_alpha, distance="nominal")
     return {
@@ -97,9 +94,9 @@ def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
         "alpha": partial(coefficients.krippendorff_alpha, distance=level),
         **{f"alpha {name}": _cut(binary, low) for name, low in cuts},
         "agreement": coefficients.observed,
-        "bias": partial(_mean_of, lambda apart: apart),
-        "over": partial(_mean_of, lambda apart: apart > 0),
-        "under": partial(_mean_of, lambda apart: apart < 0),
+        "bias": partial(_mean_of, lambda difference: difference),
+        "over": partial(_mean_of, lambda difference: difference > 0),
+        "under": partial(_mean_of, lambda difference: difference < 0),
     }
 
 
@@ -108,7 +105,7 @@ def _cut(law: Statistic, low: int) -> Statistic:
 
 
 def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
-    """Mean over pairs of something of the grade of the judge minus that of people."""
+    """Mean over pairs of a function of the grade of the judge minus that of people."""
     joint = tables.joint
     assert joint is not None
     weights = np.asarray(what(tables.grades[None, :] - tables.grades[:, None]), dtype=np.float64)
@@ -124,9 +121,9 @@ class JudgeComparison(Result):
     Attributes
     ----------
     judges, topics
-        Their names; topics are those that people judged.
+        Names of the judges, and of the topics that people judged.
     scale
-        The grades that may be given, in ascending order.
+        The possible grades, in ascending order.
     joint
         Pairs by grade of people and grade of the judge; shape (judges, topics, grades, grades).
     counts
@@ -135,11 +132,11 @@ class JudgeComparison(Result):
         Names of the statistics in the table `agreement`.
     values, low, high
         The statistics and their confidence intervals over topics; shape (judges, statistics). NaN
-        where one is not defined, as kappa is when all grades are the same.
+        if undefined, such as kappa of a single grade.
     level, confidence
         Level of measurement of alpha; confidence level of the intervals.
     notes
-        Statistics that are not defined, and how labels were read.
+        Undefined statistics, and how labels were read.
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -147,14 +144,8 @@ class JudgeComparison(Result):
             "judge": Column("Judge.", key=True),
             **COUNTS,
             "kappa": Column("Cohen's kappa of all grades; null where it is not defined."),
-            "alpha": Column(
-                "Krippendorff's alpha of all grades, at the level of measurement that was"
-                " requested; null where it is not defined."
-            ),
-            "*": Column(
-                "Kappa or nominal alpha of grades cut in two, such as `kappa 01|23`; null where"
-                " it is not defined."
-            ),
+            "alpha": Column("Krippendorff's alpha of all grades, by the level; null if undefined."),
+            "*": Column("Kappa or nominal alpha of grades cut in two, as `kappa 01|23`, or null."),
             "agreement": Column("Proportion of pairs with equal grades, from 0 to 1."),
             "bias": Column("Mean of the grade by the judge minus the grade by people."),
             "over": Column("Proportion of pairs that the judge grades higher, from 0 to 1."),
@@ -172,16 +163,8 @@ class JudgeComparison(Result):
             "label": Column("Grade by the judge.", key=True),
             "grade": Column("Grade by people.", key=True),
             "pairs": Column("Number of pairs with these two grades."),
-            "share": Column(
-                "Proportion of the pairs with this label, from 0 to 1; null for a label that the"
-                " judge never gave.",
-                3,
-            ),
-            "low": Column(
-                "Lower bound of its Wilson interval, with pairs divided by the design effect of"
-                " topics.",
-                3,
-            ),
+            "share": Column("Proportion of pairs with this label; null for an unused label.", 3),
+            "low": Column("Lower bound of its Wilson interval, by the design effect of topics.", 3),
             "high": Column("Upper bound of that interval.", 3),
         },
     }
@@ -212,29 +195,29 @@ class JudgeComparison(Result):
     def intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, a row for each judge and statistic."""
         judge, statistic = (index.ravel() for index in np.indices(self.values.shape))
-        numbers = {"estimate": self.values, "low": self.low, "high": self.high}
         return pl.DataFrame(
             {
                 "judge": pl.Series(self.judges).gather(judge),
                 "statistic": pl.Series(self.statistics).gather(statistic),
-                **{name: of.ravel() for name, of in numbers.items()},
+                "estimate": self.values.ravel(),
+                "low": self.low.ravel(),
+                "high": self.high.ravel(),
             }
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
-        found = [calibration(table, self.confidence) for table in self.joint]
-        judge, label, grade = (
-            index.ravel() for index in np.indices((len(self.judges), *self.joint.shape[-2:]))
-        )
-        columns = zip(("share", "low", "high"), zip(*found, strict=True), strict=True)
+        by_judge = [calibration(table, self.confidence) for table in self.joint]
+        share, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
+        grades, shape = np.array(self.scale), (len(self.judges), *self.joint.shape[-2:])
+        judge, label, grade = (index.ravel() for index in np.indices(shape))
         return pl.DataFrame(
             {
                 "judge": pl.Series(self.judges).gather(judge),
-                "label": np.array(self.scale)[label],
-                "grade": np.array(self.scale)[grade],
+                "label": grades[label],
+                "grade": grades[grade],
                 "pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel(),
-                **{name: np.stack(of).ravel() for name, of in columns},
+                **{"share": share, "low": low, "high": high},
             }
         ).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -254,28 +237,28 @@ class JudgeComparison(Result):
         chosen = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
         agreement = readable(frame.select("judge", "pairs", *chosen), title, declared)
         tables = [agreement, self._intervals()]
-        if any(self.counts[name].any() for name in BESIDES):
+        if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels without a counterpart, and answers without a grade"
             counts = readable(frame.select("judge", *COUNTS), title, declared)
             notes = [f"{k}: {one.about[0].lower()}{one.about[1:-1]}" for k, one in COUNTS.items()]
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= FEW:
-            tables += [self._calibration(judge) for judge in self.judges]
+            parts = self.calibration().partition_by("judge", maintain_order=True)
+            tables += [self._calibration(*pair) for pair in zip(self.judges, parts, strict=True)]
         return tables
 
     def _intervals(self) -> Table:
-        chosen = [self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")]
+        wide = [self.statistics.index(name) for name in ("kappa", "alpha", "agreement", "bias")]
+        sides = [self.statistics.index(name) for name in SIDES]
         head = ["judge"]
-        for k in chosen:
+        for k in wide:
             head += [self.statistics[k], "interval"]
         rows = []
-        for judge, values, *limits in zip(
-            self.judges, self.values, self.low, self.high, strict=True
-        ):
+        for j, judge in enumerate(self.judges):
             row = [judge]
-            for k in chosen:
-                row += [number(values[k], 3), between(limits[0][k], limits[1][k], 3)]
-            rows.append([*row, *(number(values[self.statistics.index(k)], 3) for k in SIDES)])
+            for k in wide:
+                row += [number(self.values[j, k], 3), between(self.low[j, k], self.high[j, k], 3)]
+            rows.append([*row, *(number(self.values[j, k], 3) for k in sides)])
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
             "interval: t interval by the jackknife over topics, on the scale of ln(1 - value) for"
@@ -285,18 +268,15 @@ class JudgeComparison(Result):
         )
         return Table(title, [*head, *SIDES], rows, (0,), notes)
 
-    def _calibration(self, judge: str) -> Table:
-        frame = self.calibration().filter(pl.col("judge") == judge)
+    def _calibration(self, judge: str, frame: pl.DataFrame) -> Table:
         title = f"Calibration of {judge}: proportions of people's grades by grade of the judge"
         rows = []
         for (label,), part in frame.group_by(["label"], maintain_order=True):
-            shares = [
-                f"{number(share, 3)} ({number(low, 3)}-{number(high, 3)})"
-                if share is not None
-                else ""
-                for share, low, high in part.select("share", "low", "high").iter_rows()
-            ]
-            rows.append([str(label), f"{part['pairs'].sum():,}", *shares])
+            row = [str(label), f"{part['pairs'].sum():,}"]
+            for bounds in part.select("share", "low", "high").iter_rows():
+                share, low, high = (number(bound, 3) for bound in bounds)
+                row.append(f"{share} ({low}-{high})" if share else "")
+            rows.append(row)
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
             f"in brackets: {100 * self.confidence:g}% Wilson interval, with pairs divided by the"
@@ -329,15 +309,15 @@ def compare_judges(
     judges
         Whatever :func:`read_judges` takes.
     scale
-        The lowest and highest grade that may be given, such as `(0, 3)` or `"0..3"`; by default 0
-        and the highest grade that people gave.
+        The lowest and highest possible grade, such as `(0, 3)` or `"0..3"`; by default 0 and the
+        highest grade that people gave.
     cut
         Whether grades off the scale count as its nearer end; by default they are refused.
     level
         Level of measurement of Krippendorff's alpha with all grades: `ordinal`, `nominal`,
         `interval` or `ratio`. At each cut of the scale it is nominal.
     confidence
-        Of the intervals over topics.
+        Confidence level of the intervals over topics.
 
     Returns
     -------
@@ -347,17 +327,17 @@ def compare_judges(
     Raises
     ------
     InputError
-        Naming the file, the line and the grade, for a grade off the scale; for what cannot be read,
-        and for a judge without any label of what people judged.
+        With file, line and grade, for a grade off the scale; for unreadable input, and for a judge
+        without any label of a pair that people judged.
     PolicyError
-        For an option that does not exist, or a scale of more than 100 grades.
+        For an unknown option, or a scale of more than 101 grades.
 
     Notes
     -----
     Only pairs that both judged are compared; the others are counted. Cohen's kappa and
-    Krippendorff's alpha are those of :mod:`cranfield.assess`, from the table of the two grades.
-    Intervals are t intervals of the jackknife over topics, on the scale of ln(1 - value), of shares
-    on that of log odds; the fewer topics they rest on, the fewer degrees of freedom they have.
+    Krippendorff's alpha are those of :func:`agreement_of`, from the table of the two grades.
+    Intervals are t intervals of the jackknife over topics, on the scale of ln(1 - value), for
+    proportions of log odds; the fewer topics they rest on, the fewer their degrees of freedom.
     Scale and cuts as in Rahmani et al. (2025), LLMJudge.
 
     Examples
@@ -376,62 +356,42 @@ def compare_judges(
     check_share("confidence", confidence)
     panel = panel_of(human, judges, scale, cut)
     panel = replace(panel, human=sampled_only(panel.human))
-    found = [beside(panel, judge) for judge in panel.judges]
-    joint = np.stack([one.tables for one in found])
+    joints, counts = zip(*(matched(panel, judge) for judge in panel.judges), strict=True)
+    joint = np.stack(joints)
     if joint.size > CELLS:
-        sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(found), 'judge')}"
+        sizes = f"{counted(len(panel.scale), 'grade')} and {counted(len(joint), 'judge')}"
         raise PolicyError(f"{sizes} are too many for tables of each topic")
-    # Topics first: what is done to topics is done to all judges at once.
-    tables = of_joint(
-        np.swapaxes(joint, 0, 1).astype(np.float64), np.array(panel.scale.grades, float)
-    )
-    has = np.swapaxes(joint, 0, 1).sum(axis=(-2, -1)) > 0
+    # Topics come first: functions over topics serve all judges at once.
+    by_topic = np.swapaxes(joint, 0, 1).astype(np.float64)
+    tables = of_joint(by_topic, np.array(panel.scale.grades, float))
+    has = by_topic.sum(axis=(-2, -1)) > 0
     computed = statistics(panel.scale, level)
     total, without = tables.total(), tables.without_each()
-    values, low, high = (np.empty((len(computed), len(found))) for _ in range(3))
+    values, low, high = np.empty((3, len(computed), len(joint)))
     for k, (name, law) in enumerate(computed.items()):
         values[k] = law(total)
-        low[k], high[k] = jackknife(
-            values[k],
-            law(without),
-            has,
-            confidence,
-            bounded=name not in UNBOUNDED,
-            shares=name in SHARES,
+        shares = name in SHARES
+        bounds = jackknife(
+            values[k], law(without), has, confidence, bounded=name not in UNBOUNDED, shares=shares
         )
-        if name in SHARES:
-            low[k], high[k] = np.clip((low[k], high[k]), 0.0, 1.0)
-    counts = {
-        "labels": [len(judge.labels) for judge in panel.judges],
-        "pairs": joint.sum(axis=(1, 2, 3)),
-        "missing": [one.missing for one in found],
-        "extra": [one.extra for one in found],
-        "unknown": [one.unknown for one in found],
-        "unparsed": [judge.unparsed for judge in panel.judges],
-        "cut": [judge.cut for judge in panel.judges],
-    }
+        low[k], high[k] = np.clip(bounds, 0.0, 1.0) if shares else bounds
     names = tuple(judge.name for judge in panel.judges)
-    return JudgeComparison(
-        names,
-        panel.human.topics,
-        tuple(panel.scale.grades),
-        joint,
-        {name: np.array(of, dtype=np.int64) for name, of in counts.items()},
-        tuple(computed),
-        values.T,
-        low.T,
-        high.T,
-        level,
-        confidence,
-        (*panel.notes, *_undefined(names, tuple(computed), values)),
-    )
-
-
-def _undefined(judges: tuple[str, ...], names: tuple[str, ...], values: Floats) -> list[str]:
-    """Say which statistics are not defined: of one grade only, there is no agreement by chance."""
-    notes = []
-    for judge, of_judge in zip(judges, values.T, strict=True):
-        lacking = [name for name, value in zip(names, of_judge, strict=True) if np.isnan(value)]
+    notes = [*panel.notes]
+    for name, of_judge in zip(names, values.T, strict=True):
+        lacking = [law for law, value in zip(computed, of_judge, strict=True) if np.isnan(value)]
         if lacking:
-            notes.append(f"{judge}: {', '.join(lacking)} not defined, as all grades are the same")
-    return notes
+            notes.append(f"{name}: {', '.join(lacking)} not defined, as all grades are the same")
+    return JudgeComparison(
+        judges=names,
+        topics=panel.human.topics,
+        scale=tuple(panel.scale.grades),
+        joint=joint,
+        counts={name: np.array([row[name] for row in counts], np.int64) for name in COUNTS},
+        statistics=tuple(computed),
+        values=values.T,
+        low=low.T,
+        high=high.T,
+        level=level,
+        confidence=confidence,
+        notes=tuple(notes),
+    )

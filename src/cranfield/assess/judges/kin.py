@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from cranfield.assess.judges.rankings import by_all, ranks_of, rounded
-from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.assess.judges.rankings import by_all, ranks_of
+from cranfield.base.arrays import Bools, Floats, Ints, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, Result, readable
@@ -36,46 +36,35 @@ _FAMILIES = Schema(
 
 
 def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
-    """Tell which systems share a family with each judge; shape (judges, systems).
-
-    A name without an entry is a family of its own, so that a table may also list the systems of
-    each judge. A system of the judge's own name is no kin, but the judge itself.
-    """
-    known = _read(families)
-    kin = np.array(
-        [[not _of(judge, known).isdisjoint(_of(one, known)) for one in systems] for judge in judges]
+    """Tell which other systems share a family with each judge; shape (judges, systems)."""
+    known = _read_families(families)
+    family = {name: known.get(name, {name}) for name in (*judges, *systems)}
+    return np.array(
+        [
+            [judge != system and not family[judge].isdisjoint(family[system]) for system in systems]
+            for judge in judges
+        ]
     )
-    return np.asarray(kin & ~own_of(judges, systems))
 
 
-def own_of(judges: Sequence[str], systems: Sequence[str]) -> Bools:
-    return np.array([[judge == system for system in systems] for judge in judges])
-
-
-def _of(name: str, known: Mapping[str, set[str]]) -> set[str]:
-    return known.get(name, {name})
-
-
-def _read(families: Any) -> dict[str, set[str]]:
+def _read_families(families: Any) -> dict[str, set[str]]:
+    pairs: list[tuple[Any, Any]] = []
     if isinstance(families, Mapping):
-        pairs: Iterable[tuple[Any, Any]] = (
-            (name, one)
-            for name, some in families.items()
-            for one in ([some] if isinstance(some, str) or not isinstance(some, Iterable) else some)
-        )
+        for name, entry in families.items():
+            several = isinstance(entry, Iterable) and not isinstance(entry, str)
+            pairs += [(name, family) for family in (entry if several else [entry])]
     else:
-        table = read_table(families, _FAMILIES)
-        pairs = table.frame.rows()
+        pairs = read_table(families, _FAMILIES).frame.rows()
     known: dict[str, set[str]] = {}
-    for name, one in pairs:
-        if not isinstance(one, (str, int)):
-            raise PolicyError(f"the family of {quoted(name)} is {quoted(one)}, which is no name")
-        known.setdefault(str(name), set()).add(str(one))
+    for name, family in pairs:
+        if not isinstance(family, (str, int)):
+            raise PolicyError(f"the family of {quoted(name)} is {quoted(family)}, not a name")
+        known.setdefault(str(name), set()).add(str(family))
     return known
 
 
 SAME = 1e-12
-"""Spread of values that differ by rounding only."""
+"""Range of values that differ by rounding only."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,31 +93,17 @@ class KinBias(Result):
         "judge": Column("Judge.", key=True),
         "kin": Column("Number of systems of the judge's family, without the judge itself."),
         "topics": Column("Number of topics on which the judge has labels and all systems scores."),
-        "shift of kin": Column(
-            "Mean over topics and systems of its family of the score by the judge minus the score"
-            " by people."
-        ),
+        "shift of kin": Column("Mean score by the judge minus that by people, of its family."),
         "shift of others": Column("The same for all other systems."),
-        "kin bias": Column(
-            "Difference of the two shifts, above 0 where the judge favours its family; null for a"
-            " judge without kin, or without others."
-        ),
-        "low": Column(
-            "Lower bound of its t interval over topics; null if the bias is the same on all topics."
-        ),
+        "kin bias": Column("Difference of the shifts, above 0 for favoured kin; null without kin."),
+        "low": Column("Lower bound of its t interval over topics; null if all topics are alike."),
         "high": Column("Upper bound of that interval."),
-        "low together": Column(
-            "Lower bound of the simultaneous interval for all judges and one measure, by"
-            " Bonferroni."
-        ),
+        "low together": Column("Lower bound of its simultaneous interval (Bonferroni) for judges."),
         "high together": Column("Upper bound of that interval."),
         "p": Column(
-            "p-value of the two-sided t-test that the bias is 0, uncorrected; null without an"
-            " interval."
+            "p-value of the two-sided t-test that the bias is 0, uncorrected.", pvalue=True
         ),
-        "own rank by people": Column(
-            "Rank by people of the system with the name of the judge; null where there is none."
-        ),
+        "own rank by people": Column("Rank by people of the judge's own system; null without one."),
         "own rank by itself": Column("Rank of that system by the judge itself."),
     }
 
@@ -152,33 +127,18 @@ class KinBias(Result):
 
     def _frame(self) -> pl.DataFrame:
         m, k = (index.ravel() for index in np.indices(self.bias.shape))
-        numbers = {
-            "shift of kin": self.shift_of_kin,
-            "shift of others": self.shift_of_others,
-            "kin bias": self.bias,
-            "low": self.low,
-            "high": self.high,
-            "low together": self.low_together,
-            "high together": self.high_together,
-            "p": self.pvalue,
-        }
-        frame = pl.DataFrame(
-            {
-                "measure": pl.Series(self.measures).gather(m),
-                "judge": pl.Series(self.judges).gather(k),
-                "kin": self.kin[k],
-                "topics": self.topics.ravel(),
-                **{name: values.ravel() for name, values in numbers.items()},
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        names = [pl.Series(self.measures).gather(m), pl.Series(self.judges).gather(k)]
+        counts = (self.kin[k], self.topics)
+        shifts = (self.shift_of_kin, self.shift_of_others, self.bias, self.low, self.high)
+        tests = (self.low_together, self.high_together, self.pvalue)
+        own = (self.rank_by_people, self.rank_by_judge)
+        columns = [values.ravel() for values in (*counts, *shifts, *tests, *own)]
+        frame = pl.DataFrame(dict(zip(self.columns, [*names, *columns], strict=True)))
+        ranks = frame.columns[-2:]
         if not self.rank_by_judge.any():
-            return frame
-        ranks = {
-            "own rank by people": self.rank_by_people,
-            "own rank by itself": self.rank_by_judge,
-        }
+            frame, ranks = frame.drop(ranks), []
         return frame.with_columns(
-            **{name: pl.Series(of.ravel()).replace(0, None) for name, of in ranks.items()}
+            pl.selectors.float().fill_nan(None), pl.col(ranks).replace(0, None)
         )
 
     def tables(self) -> list[Table]:
@@ -192,18 +152,10 @@ class KinBias(Result):
             f"low, high: {level} t interval over topics; together: by Bonferroni for"
             f" {counted(judges, 'judge')}",
         ]
-        parts = self._frame().partition_by("measure", maintain_order=True)
-        tables = []
-        for measure, part in zip(self.measures, parts, strict=True):
-            table = readable(part, f"Self-preference bias: {measure}", self.columns)
-            place = list(table.head).index("p")
-            small = (place, "0.0000")
-            rows = [
-                ["<0.0001" if (k, cell) == small else cell for k, cell in enumerate(row)]
-                for row in table.rows
-            ]
-            tables.append(replace(table, rows=rows, notes=notes))
-        return tables
+        return [
+            replace(readable(part, f"Self-preference bias: {name}", self.columns), notes=notes)
+            for (name,), part in self._frame().group_by(["measure"], maintain_order=True)
+        ]
 
     def heading(self) -> list[str]:
         """Return one line: the number of judges and systems, and the measures."""
@@ -230,14 +182,14 @@ def kin_bias(
             - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
         \Delta_{jst} = M_j(s, t) - M_{people}(s, t)
 
-    with :math:`K_j` the systems of the judge's family. A judge that is generous to all systems
-    alike has no bias; nor has one whose kin are better by people too.
+    with :math:`K_j` the systems of the judge's family. A judge that is equally generous to all
+    systems has no bias; nor has one whose kin are better by people too.
 
     Parameters
     ----------
     runs
         Whatever :func:`cranfield.read_runs` takes; or what :func:`judges_as_runs` makes, so that
-        the judges are systems. A system called like the judge is itself: neither kin nor other.
+        the judges are systems. A system with the name of the judge is neither kin nor other.
     human, judges, scale, cut
         As for :func:`compare_judges`.
     families
@@ -249,7 +201,7 @@ def kin_bias(
     measures
         Measures or their text forms.
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     options
         As for :func:`cranfield.judge`.
 
@@ -261,12 +213,12 @@ def kin_bias(
     Raises
     ------
     InputError, MeasureError, PolicyError
-        For what cannot be read, or does not exist; and when no judge has kin among the systems.
+        For unreadable input and unknown names; and if no judge has kin among the systems.
 
     Notes
     -----
-    Topics are a sample, and systems are not: the interval is about the same systems on other
-    topics. It takes the differences of topics for a sample from a normal distribution.
+    Topics are a sample, and systems are not: the interval is for the same systems on other topics,
+    and assumes that the differences of topics are normally distributed.
 
     Examples
     --------
@@ -280,10 +232,11 @@ def kin_bias(
     """
     check_share("confidence", confidence)
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
-    names = tuple(one.name for one in scored.panel.judges)
-    kin, own = kin_of(names, scored.systems, families), own_of(names, scored.systems)
-    others: Bools = np.logical_not(kin | own)
-    known: Bools = np.asarray(kin.any(axis=1) & others.any(axis=1))
+    names = tuple(judge.name for judge in scored.panel.judges)
+    kin = kin_of(names, scored.systems, families)
+    own = np.array([[name == system for system in scored.systems] for name in names])
+    others = ~(kin | own)
+    known = kin.any(axis=1) & others.any(axis=1)
     if not known.any():
         raise PolicyError("no judge has kin among the systems, and others beside them")
     notes = [*scored.panel.notes]
@@ -291,19 +244,18 @@ def kin_bias(
         left = some_of((names[k] for k in np.flatnonzero(~known)), 5)
         notes.append(f"without kin among the systems, or without others: {left}")
     shape = scored.judges.shape[:2]
-    topics, by_people, by_judge = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-    of_kin, of_others, error = (np.full(shape, np.nan) for _ in range(3))
+    topics, by_people, by_judge = np.zeros((3, *shape), dtype=np.int64)
+    of_kin, of_others, error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
-        people, judge = scored.people[m], scored.judges[m, k]
-        there = ~(np.isnan(people).any(axis=1) | np.isnan(judge).any(axis=1))
-        topics[m, k] = size = int(there.sum())
+        people, judge = scored.complete(m, k)
+        topics[m, k] = size = len(people)
         if own[k].any() and size:
-            place = int(own[k].argmax())
-            of_all = [ranks_of(rounded(one[there].mean(axis=0))) for one in (people, judge)]
-            by_people[m, k], by_judge[m, k] = (ranks[place] for ranks in of_all)
+            by_people[m, k], by_judge[m, k] = (
+                ranks_of(to_order(values.mean(axis=0)))[own[k]][0] for values in (people, judge)
+            )
         if known[k] and size:
-            shift = (judge - people)[there]
-            first, second = (shift[:, which].mean(axis=1) for which in (kin[k], others[k]))
+            shift = judge - people
+            first, second = (shift[:, group].mean(axis=1) for group in (kin[k], others[k]))
             of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1 and np.ptp(first - second) > SAME:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)
@@ -311,32 +263,26 @@ def kin_bias(
     if (same := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
         where = counted(int(same.sum()), "value")
         notes.append(f"{where} of the bias equal in all topics: no interval can be computed")
-    low, high = _limits(bias, error, topics, confidence)
-    together = _limits(bias, error, topics, 1 - (1 - confidence) / int(known.sum()))
+    freedom = np.maximum(topics - 1, 1)
+    half = stdtrit(freedom, (1 + confidence) / 2) * error
+    together = 1 - (1 - confidence) / int(known.sum())
+    half_together = stdtrit(freedom, (1 + together) / 2) * error
     return KinBias(
-        tuple(map(str, scored.measures)),
-        names,
-        scored.systems,
-        kin.sum(axis=1),
-        topics,
-        of_kin,
-        of_others,
-        bias,
-        low,
-        high,
-        *together,
-        _pvalue(bias, error, topics),
-        by_people,
-        by_judge,
-        confidence,
-        tuple(notes),
+        measures=tuple(map(str, scored.measures)),
+        judges=names,
+        systems=scored.systems,
+        kin=kin.sum(axis=1),
+        topics=topics,
+        shift_of_kin=of_kin,
+        shift_of_others=of_others,
+        bias=bias,
+        low=bias - half,
+        high=bias + half,
+        low_together=bias - half_together,
+        high_together=bias + half_together,
+        pvalue=2 * stdtr(freedom, -np.abs(bias) / error),
+        rank_by_people=by_people,
+        rank_by_judge=by_judge,
+        confidence=confidence,
+        notes=tuple(notes),
     )
-
-
-def _limits(bias: Floats, error: Floats, topics: Ints, confidence: float) -> tuple[Floats, Floats]:
-    half = stdtrit(np.maximum(topics - 1, 1), (1 + confidence) / 2) * error
-    return bias - half, bias + half
-
-
-def _pvalue(bias: Floats, error: Floats, topics: Ints) -> Floats:
-    return np.asarray(2 * stdtr(np.maximum(topics - 1, 1), -np.abs(bias) / error))

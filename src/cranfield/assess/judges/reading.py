@@ -19,6 +19,7 @@ from cranfield.collection.files.many_runs import files_of
 from cranfield.collection.files.named_columns import QRELS, Called, called
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
@@ -39,7 +40,7 @@ _IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Judge:
-    """What one judge said of documents; made by :func:`read_judges`.
+    """The labels of one judge; made by :func:`read_judges`.
 
     Attributes
     ----------
@@ -48,9 +49,9 @@ class Judge:
     labels
         Its grades, as judgments.
     unparsed
-        Answers without a grade: `result_status` is 0, or there is no `judgment`.
+        Number of answers without a grade: `result_status` is 0, or there is no `judgment`.
     cut
-        Grades that were off the scale and are now at its nearer end.
+        Number of grades off the scale that were replaced by its nearer end.
     """
 
     name: str
@@ -81,21 +82,21 @@ def read_judges(
         A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, as
         :func:`cranfield.read_qrels` takes them; a mapping `{judge: labels}`; or a list of these.
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
-        JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, a
-        whole number, which is 0 where the answer of the model could not be parsed.
+        JSON lines: the ids of topic and document, `judgment`, and `result_status` as of UMBRELA, an
+        integer, which is 0 for answers of the model that could not be parsed.
     format, encoding, columns, separator, duplicates
         As for :func:`cranfield.read_qrels`. An answer without a grade is counted as unparsed.
 
     Returns
     -------
     tuple of Judge
-        In the order given; those of a folder by name. A judge of a file is called like it.
+        In the order given; those of a folder by name. The stem of a file is the judge's name.
 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason, for labels that cannot be read: a grade that is
-        no whole number, a document with two labels, a file without any label.
+        With file, line and reason, for labels that cannot be read: a grade that is not an integer,
+        a document with two labels, a file without any label.
     PolicyError
         For two judges of one name, an unknown format, or no judge at all.
 
@@ -111,12 +112,14 @@ def read_judges(
     check_choice("format", format, FORMATS)
     check_choice("duplicates", duplicates, DUPLICATES)
     check_encoding(encoding)
-    asked = None if columns is None else called(columns, "qrels", None)
+    names_of = None if columns is None else called(columns, "qrels", None)
     options = {"separator": separator, "duplicates": duplicates}
-    judges = tuple(_read(name, one, format, encoding, asked, options) for name, one in _items(data))
+    judges = tuple(
+        _read(name, labels, format, encoding, names_of, options) for name, labels in _items(data)
+    )
     if not judges:
         raise PolicyError("no judge was given")
-    names = [one.name for one in judges]
+    names = [judge.name for judge in judges]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PolicyError(f"two judges are called {quoted(twice)}; name them, as in NAME=FILE")
@@ -124,52 +127,54 @@ def read_judges(
 
 
 def _items(data: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield the labels of each judge, with the name if there is one."""
     if isinstance(data, (str, PathLike)):
         path = fspath(data)
-        name, sign, file = path.partition("=")
-        # A name stands before the first sign, and is none where it looks like a folder.
-        if sign and name and file and "/" not in name:
+        name, _, file = path.partition("=")
+        # A name stands before the first sign; what looks like a folder is no name.
+        if name and file and "/" not in name:
             yield name, file
         else:
             yield from ((None, file) for file in files_of(path))
     elif isinstance(data, (Judge, Qrels)) or is_frame(data):
         yield None, data
     elif isinstance(data, Mapping):
-        if _is_labels(data):
+        # `{topic: {document: grade}}`, or `{judge: labels}`.
+        inner = next(iter(data.values()), None)
+        if isinstance(inner, Mapping) and not any(
+            isinstance(value, (Mapping, Qrels)) or is_frame(value) for value in inner.values()
+        ):
             yield None, data
         else:
-            yield from ((str(name), one) for name, one in data.items())
+            yield from ((str(name), labels) for name, labels in data.items())
     elif isinstance(data, Iterable):
-        listed = list(data)
-        if listed and _is_row(listed[0]):
-            yield None, listed
+        items = list(data)
+        if items and _is_row(items[0]):
+            yield None, items
         else:
-            for one in listed:
-                yield from _items(one)
+            for item in items:
+                yield from _items(item)
     else:
         raise InputError(f"{type(data).__name__} cannot be read as labels of judges")
 
 
-def _is_labels(data: Mapping[Any, Any]) -> bool:
-    """Tell `{topic: {document: grade}}` from `{judge: labels}`."""
-    inner = next(iter(data.values()), None)
-    return isinstance(inner, Mapping) and not any(
-        isinstance(one, (Mapping, Qrels)) or is_frame(one) for one in inner.values()
-    )
-
-
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
-        # Else a mapping of judges to labels.
+        # Otherwise a mapping of judges to labels.
         return not _IDS.isdisjoint(map(spelt, item))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
 def _read(
-    name: str | None, data: Any, form: str, encoding: str, asked: Called | None, options: Any
+    name: str | None,
+    data: Any,
+    format: str,
+    encoding: str,
+    names_of: Called | None,
+    options: dict[str, Any],
 ) -> Judge:
     if isinstance(data, (Judge, Qrels)):
-        if asked is not None or encoding != "utf-8":
+        if names_of is not None or encoding != "utf-8":
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding are for labels not read yet, got {kind}")
         judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
@@ -177,17 +182,17 @@ def _read(
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         name = name or source.stem
-        named = form if form != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
-        if named not in NAMED or source.path.startswith("irds:"):
-            given: Any = {"format": form, "encoding": encoding, "columns": asked}
-            return Judge(name, read_qrels(source.path, subtopics=False, **given, **options))
-        columns = columns_of_file(source.in_encoding(encoding, named), _LABELS, named)
+        form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
+        if form not in NAMED or source.path.startswith("irds:"):
+            reading: Any = {"format": format, "encoding": encoding, "columns": names_of}
+            return Judge(name, read_qrels(source.path, subtopics=False, **reading, **options))
+        columns = columns_of_file(source.in_encoding(encoding, form), _LABELS, form)
     elif encoding != "utf-8":
         raise PolicyError(f"encoding is for files of text, got {type(data).__name__}")
     else:
         columns = read_columns(data, _LABELS)
-    called = {} if asked is None else asked.of(columns.names)
-    table = fitted(columns.matched(_LABELS, called), _LABELS, columns.source, columns.lines)
+    own_names = {} if names_of is None else names_of.of(columns.names)
+    table = fitted(columns.matched(_LABELS, own_names), _LABELS, columns.source, columns.lines)
     parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(parsed.arg_true()).to_series().to_numpy()
     answers = table.frame.height
@@ -200,12 +205,12 @@ def _read(
 
 
 GRADES = 101
-"""Grades that a scale may have, which is from 0 to 100: each topic has a table of two of them."""
+"""Maximum number of grades of a scale: each topic has a table of pairs of grades."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The grades that may be given, from `low` to `high`."""
+    """The possible grades, from `low` to `high`."""
 
     low: int
     high: int
@@ -222,7 +227,7 @@ class Scale:
 
     @property
     def cuts(self) -> list[str]:
-        """The ways to cut the scale in two, such as `01|23`; none for a scale of two grades."""
+        """Names of the cuts of the scale in two, such as `01|23`; none of a scale of two grades."""
         names = [str(grade) for grade in self.grades]
         if len(names) < 3:
             return []
@@ -233,32 +238,32 @@ class Scale:
 
 def read_scale(scale: Any) -> Scale:
     """Take `(0, 3)`, a range, or the text `0..3`."""
-    wrong = f"a scale is its lowest and highest grade, such as 0..3, not {quoted(scale)}"
+    wrong = f"expected the lowest and highest grade of a scale, such as 0..3, got {quoted(scale)}"
     if isinstance(scale, Scale):
         return scale
+    ends: Any = None
     if isinstance(scale, str):
-        found = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", scale.strip(), re.ASCII)
-        ends: Any = found and [int(one) for one in found.groups()]
-    else:
-        ends = [scale[0], scale[-1]] if isinstance(scale, (tuple, list, range)) and scale else None
+        form = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", scale.strip(), re.ASCII)
+        ends = form and tuple(map(int, form.groups()))
+    elif isinstance(scale, (tuple, list, range)) and scale:
+        ends = scale[0], scale[-1]
     if ends is None:
         raise PolicyError(wrong)
-    for one in ends:
-        check_whole("a grade of a scale", one, 0)
-    low, high = map(int, ends)
-    if not low <= high:
+    for end in ends:
+        check_whole("a grade of a scale", end, 0)
+    if ends[0] > ends[1]:
         raise PolicyError(wrong)
-    return Scale(low, high)
+    return Scale(int(ends[0]), int(ends[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
     """People and judges on one scale.
 
-    human: the judgments of people; a grade below 0, which is judged and not relevant, is kept.
+    human: the judgments of people, with grades below 0 for judged and not relevant.
     judges: their labels.
-    scale: the grades of all.
-    notes: what was done to grades.
+    scale: the possible grades.
+    notes: on grades that were replaced.
     """
 
     human: Qrels
@@ -268,42 +273,40 @@ class Panel:
 
 
 def sampled_only(people: Qrels) -> Qrels:
-    """Return the judged documents; in strata of a sample a grade below 0 is an unsampled one."""
+    """Return the judged documents: in strata of a sample a grade below 0 marks unsampled ones."""
     return people.restricted(people.grades >= 0) if "stratum" in people.columns else people
 
 
 def panel_of(
     human: Any, judges: Any, scale: Any = None, cut: bool = False, *, few: bool = False
 ) -> Panel:
-    """Read people and judges, and refuse a grade off the scale, or cut it.
+    """Read people and judges, and refuse grades off the scale, or cut them.
 
-    The scale goes by default from 0 to the highest grade that people gave; with `few` human
-    judgments, and unless grades are cut, to the highest grade of people and judges.
+    The default scale ends at the highest grade that people gave; with `few` human judgments, and
+    unless grades are cut, at the highest grade of people and judges.
     """
-    wanted = None if scale is None else read_scale(scale)
+    declared = None if scale is None else read_scale(scale)
     people = read_qrels(human, subtopics=False).flat()
-    given = read_judges(judges)
+    machines = read_judges(judges)
     highest = [people.max_grade, 0]
     if few and not cut:
-        highest += [one.labels.max_grade for one in given]
-    known = Scale(0, max(highest)) if wanted is None else wanted
+        highest += [judge.labels.max_grade for judge in machines]
+    known = Scale(0, max(highest)) if declared is None else declared
     if len(known) > GRADES:
-        raise PolicyError(
-            f"the scale {known} has {len(known):,} grades; at most {GRADES} are taken"
-        )
-    whose = "of the human judgments" if wanted is None else "that was declared"
+        raise PolicyError(f"the scale {known} has {len(known):,} grades; at most {GRADES} fit")
+    whose = "of the human judgments" if declared is None else "that was declared"
     of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
-    read = tuple(_on_scale(one, known, cut, whose) for one in given)
+    of_judges = tuple(_on_scale(judge, known, cut, whose) for judge in machines)
     below = int((sampled_only(people).grades < 0).sum())
     notes = [f"{counted(below, 'human grade')} below 0: counted as {known.low}"] if below else []
-    for one in (of_people, *read):
-        if one.cut:
-            notes.append(f"{one.name}: {counted(one.cut, 'grade')} off the scale {known} cut")
-    return Panel(of_people.labels, read, known, tuple(notes))
+    for judge in (of_people, *of_judges):
+        if judge.cut:
+            notes.append(f"{judge.name}: {counted(judge.cut, 'grade')} off the scale {known} cut")
+    return Panel(of_people.labels, of_judges, known, tuple(notes))
 
 
 def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = False) -> Judge:
-    """Refuse, or cut, what is off the scale; with `below`, a grade below 0 is not."""
+    """Refuse, or cut, grades off the scale; with `below`, grades below 0 are allowed."""
     labels = judge.labels
     off = (labels.grades < scale.low) | (labels.grades > scale.high)
     if below:
@@ -324,41 +327,33 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
     return replace(judge, labels=replace(labels, grades=within), cut=judge.cut + int(off.sum()))
 
 
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """The labels of one judge for what people judged, and how many fit nothing.
-
-    tables: pairs by topic, grade of the people and grade of the judge; shape (topics, grades,
-        grades).
-    missing: pairs that people judged and the judge did not.
-    extra: labels for other documents of topics that people judged.
-    unknown: labels for other topics.
-    """
-
-    tables: Ints
-    missing: int
-    extra: int
-    unknown: int
+def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
+    """Return judged runs of which measures take this highest grade, whether given or not."""
+    return replace(judged, judgments=replace(judged.judgments, max_grade=highest), views={})
 
 
-def beside(panel: Panel, judge: Judge) -> Beside:
-    """Match a judge's labels with those of people."""
+def matched(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
+    """Return pairs by topic, grade by people and grade by the judge, and counts of labels."""
     people, labels = panel.human, judge.labels
-    given, found = people.find(labels)
-    if not found.size:
+    rows, human_rows = people.find(labels)
+    if not human_rows.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",
             source=labels.origin.name,
         )
-    known = people.codes_of(labels.topics)[labels.codes] >= 0
+    known = int((people.codes_of(labels.topics)[labels.codes] >= 0).sum())
     topics, size, low = len(people.topics), len(panel.scale), panel.scale.low
     # Grades below 0, which only people have here, count as the lowest one.
-    first = np.maximum(people.grades[found], low).astype(np.int64) - low
-    second = labels.grades[given].astype(np.int64) - low
-    cell = (people.codes[found].astype(np.int64) * size + first) * size + second
-    return Beside(
-        np.bincount(cell, minlength=topics * size * size).reshape(topics, size, size),
-        missing=len(people) - found.size,
-        extra=int(known.sum()) - found.size,
-        unknown=int((~known).sum()),
-    )
+    first = np.maximum(people.grades[human_rows], low).astype(np.int64) - low
+    second = labels.grades[rows].astype(np.int64) - low
+    cell = (people.codes[human_rows].astype(np.int64) * size + first) * size + second
+    pairs = human_rows.size
+    return np.bincount(cell, minlength=topics * size * size).reshape(topics, size, size), {
+        "labels": len(labels),
+        "pairs": pairs,
+        "missing": len(people) - pairs,
+        "extra": known - pairs,
+        "unknown": len(labels) - known,
+        "unparsed": judge.unparsed,
+        "cut": judge.cut,
+    }

@@ -1,4 +1,4 @@
-"""One judgment per pair from several labels, or the next label to ask for."""
+"""Consensus: one judgment per pair from several labels, and when to stop collecting labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.labels.table import Labels, refuse_large
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
@@ -22,11 +22,11 @@ from cranfield.sources.chunks import Origin
 TIES = {
     "low": "the lowest of the tied grades",
     "high": "the highest of the tied grades",
-    "median": "the lowest grade up to which half of the chances, or of the labels, lie",
+    "median": "the lowest grade with half of the probability, or of the labels, up to it",
     "drop": "the pair has no judgment",
     "random": "one of the tied grades, by the seed",
 }
-"""What becomes of a pair whose most likely grades tie."""
+"""How ties of the most likely grades are resolved."""
 
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "half-up": lambda grade: np.floor(grade + 0.5),
@@ -35,10 +35,10 @@ ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "down": np.floor,
     "up": np.ceil,
 }
-"""How an expected grade becomes a whole number."""
+"""How expected grades are rounded."""
 
 _NEAR = 1e-9
-"""Chances that are nearer than this tie: the order in which labels are read decides nothing."""
+"""Probabilities nearer than this tie, so that the order of labels decides nothing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,26 +55,26 @@ class Consensus(Result):
         Probability of each grade of `labels.grades`, by pair; shape (pairs, grades), rows sum to 1.
         Of a majority, the proportion of the (weighted) labels.
     quality
-        How good each worker is by the method, which says what that means; shape (workers,).
+        Quality of each worker, as the method defines it; shape (workers,).
     prior
-        Share of each grade among pairs, as the method took or estimated it; shape (grades,).
+        Proportion of each grade among pairs, given or estimated; shape (grades,).
     objective
-        What is maximised, at every step: the log-likelihood, with the log density of priors where
+        The maximised objective at every step: the log-likelihood, plus the log density of priors if
         the method has some. Empty for a majority.
     converged
         Whether the steps ended because the objective no longer rose.
     tie, seed
-        How ties are broken, and the seed of all random steps.
+        How ties are resolved, and the seed of all random steps.
     gold
-        Whether a pair's grade was given; shape (pairs,).
+        Whether the grade of a pair was given; shape (pairs,).
     settings
         The method's options.
     parameters
-        What else the method estimated, by name.
+        Other estimates of the method, by name.
     notes
-        What was counted on the way, a sentence each.
+        Counts of gold grades and the like, a sentence each.
     evidence, parts
-        What the choice is made of: the sum, and each label's share; for :meth:`workers`.
+        What the choice rests on: the sum, and the part of each label; for :meth:`workers`.
     """
 
     name: ClassVar[str] = "judgments"
@@ -108,14 +108,14 @@ class Consensus(Result):
 
     @property
     def iterations(self) -> int:
-        """How many steps were made."""
+        """Number of steps."""
         return self.objective.size
 
     @property
     def log_likelihood(self) -> float:
         """Log-likelihood at the end, without priors of parameters; NaN for a majority.
 
-        Of variational MACE it is that of the weights which stand for the parameters.
+        Of variational MACE it is that of the weights that stand for the parameters.
         """
         if not self.objective.size:
             return float("nan")
@@ -140,7 +140,15 @@ class Consensus(Result):
             half = np.cumsum(self.posterior[rows], axis=1) >= 0.5 - _NEAR
             level[rows] = half.argmax(axis=1)
         elif self.tie == "random" and rows.size:
-            level[rows] = _drawn(best[rows], self.labels, rows, self.seed)
+            # A stream per topic, documents in order of their ids.
+            codes = self.labels.topic_of[rows]
+            place = self.labels.docs.gather(rows).arg_sort().to_numpy()
+            for code in np.unique(codes):
+                of_topic = place[codes[place] == code]
+                draws = stream_of(self.seed, self.labels.topics[code]).random(of_topic.size)
+                tied = best[rows[of_topic]]
+                rank = np.floor(draws * tied.sum(axis=1)).astype(np.int64)
+                level[rows[of_topic]] = (np.cumsum(tied, axis=1) > rank[:, None]).argmax(axis=1)
         return level
 
     @cached_property
@@ -150,7 +158,7 @@ class Consensus(Result):
         Raises
         ------
         CranfieldError
-            Where no pair is left, since all tie and are dropped.
+            If all pairs tie and are dropped.
         """
         return self._judgments(self.level >= 0, self.labels.grades[self.level])
 
@@ -159,13 +167,13 @@ class Consensus(Result):
         return np.asarray(self.posterior @ self.labels.grades)
 
     def expected_qrels(self, rounding: str) -> Qrels:
-        """Return the expected grades as judgments, which are whole numbers.
+        """Return the expected grades as judgments, rounded to integers.
 
         Parameters
         ----------
         rounding
-            `half-up`, `half-down`, `half-even`, `down` or `up`. Grades within 1e-9 of a half, or of
-            a whole number, are taken as that.
+            `half-up`, `half-down`, `half-even`, `down` or `up`. Grades within 1e-9 of a half or an
+            integer count as that.
         """
         check_choice("rounding", rounding, ROUNDINGS)
         grade = self.expected()
@@ -186,47 +194,48 @@ class Consensus(Result):
 
     @cached_property
     def confusion(self) -> Floats:
-        r"""How each worker labels pairs of each grade; shape (workers, grades, grades).
+        r"""Confusion matrix of each worker; shape (workers, grades, grades).
 
         .. math:: \pi^w_{kl} = \frac{\sum_i T_{ik} n^w_{il}}{\sum_l \sum_i T_{ik} n^w_{il}}
 
-        with the chances T of `posterior`: the share of label l where the grade is k. NaN where a
-        worker met no pair of that grade. For Dawid-Skene these are its estimates.
+        with the probabilities T of `posterior`: the proportion of label l among pairs of grade k.
+        NaN if a worker met no pair of that grade. For Dawid-Skene these are its estimates.
 
         Source: Dawid and Skene (1979), equation 2.3.
         """
-        seen = Tally(self.labels).of(self.posterior).transpose(0, 2, 1)
-        total = seen.sum(axis=2, keepdims=True)
-        return np.asarray(np.divide(seen, total, out=np.full(seen.shape, np.nan), where=total > 0))
+        tallies = Tally(self.labels).of(self.posterior).transpose(0, 2, 1)
+        return _divided(tallies, tallies.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
-        """Return a row a worker: how many labels, how good by the method, how often it agrees.
+        """Return a row per worker: number of labels, quality by the method, and agreement.
 
-        `agreement` is the share of a worker's labels that are the pair's grade, over pairs that
-        have one. `without` is the same where the worker's own labels of a pair are left out of what
-        decides it, over pairs that others labelled too; where grades then tie, each of them counts
-        in part. Weights and confusion matrices stay those that all labels gave.
+        `agreement` is the proportion of a worker's labels that equal the aggregated grade, over
+        pairs that have one. `without` is the same if the worker's own labels of a pair are
+        excluded from the decision, over pairs that others labelled too; if grades then tie, each
+        counts in part. Weights and confusion matrices stay those of all labels.
         """
-        labels, workers = self.labels, len(self.labels.workers)
+        labels, many = self.labels, len(self.labels.workers)
         decided = self.level[labels.pair] >= 0
         same = labels.level == self.level[labels.pair]
-        cells, cell = np.unique(
-            labels.pair * np.int64(workers) + labels.worker, return_inverse=True
-        )
+        cells, cell = np.unique(labels.cell, return_inverse=True)
         own = np.zeros((cells.size, labels.grades.size))
         np.add.at(own, cell, self.parts())
         others = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
-        others = others - np.bincount(cell)[cell]
+        shared = others > np.bincount(cell)[cell]
         best = _best(self.evidence[labels.pair] - own[cell])
         share = best[np.arange(len(labels)), labels.level] / best.sum(axis=1)
-        alone = others == 0
+
+        def mean(values: Any, rows: Bools) -> Floats:
+            total = np.bincount(labels.worker[rows], weights=values[rows], minlength=many)
+            return _divided(total, np.bincount(labels.worker[rows], minlength=many))
+
         return pl.DataFrame(
             {
                 "worker": pl.Series(labels.workers, dtype=pl.String),
-                "labels": np.bincount(labels.worker, minlength=workers),
+                "labels": np.bincount(labels.worker, minlength=many),
                 "quality": self.quality,
-                "agreement": _mean_by(labels.worker, same, decided, workers),
-                "without": _mean_by(labels.worker, share, ~alone, workers),
+                "agreement": mean(same, decided),
+                "without": mean(share, shared),
             }
         ).with_columns(pl.col("quality", "agreement", "without").fill_nan(None))
 
@@ -259,16 +268,29 @@ class Tally:
         self._by_pair = self._by_worker.T.tocsr()
 
     def of(self, posterior: Floats) -> Floats:
-        """Return how often workers gave grades to each true grade; (workers, given, true)."""
+        """Return expected counts of labels by true grade; (workers, given, true)."""
         return np.asarray(self._by_worker @ posterior).reshape(*self.shape, -1)
 
     def evidence(self, table: Floats) -> Floats:
-        """Add up, by pair, what labels say by a table (workers, given, true); (pairs, true)."""
+        """Sum the entries of a table (workers, given, true) over labels; (pairs, true)."""
         return np.asarray(self._by_pair @ table.reshape(-1, table.shape[2]))
 
     def parts(self, table: Floats) -> Floats:
-        """Return what each label says by such a table; (labels, true)."""
+        """Return the entries of such a table for each label; (labels, true)."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
+
+
+def at_level(labels: Labels, values: Any) -> Floats:
+    """Return the value of each label in the column of its grade; shape (labels, grades)."""
+    table = np.zeros((len(labels), labels.grades.size))
+    table[np.arange(len(labels)), labels.level] = values
+    return table
+
+
+def check_amount(name: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value < np.inf:
+        raise PolicyError(f"{name} must be a finite number from 0, not {value!r}")
 
 
 def _best(values: Floats) -> Bools:
@@ -276,45 +298,39 @@ def _best(values: Floats) -> Bools:
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _NEAR)
 
 
-def _drawn(best: Bools, labels: Labels, rows: Indices, seed: int) -> Ints:
-    """Draw one of the tied grades, a stream a topic, documents in order of their ids."""
-    level = np.empty(rows.size, dtype=np.int64)
-    codes = labels.topic_of[rows]
-    place = labels.docs.gather(rows).arg_sort().to_numpy()
-    for code in np.unique(codes):
-        of_topic = place[codes[place] == code]
-        draws = stream_of(seed, labels.topics[code]).random(of_topic.size)
-        some = best[of_topic]
-        wanted = np.floor(draws * some.sum(axis=1)).astype(np.int64)
-        level[of_topic] = (np.cumsum(some, axis=1) > wanted[:, None]).argmax(axis=1)
-    return level
+def _divided(part: Any, total: Any) -> Floats:
+    """Divide; NaN for a total of 0."""
+    return np.asarray(np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0))
 
 
-def _mean_by(codes: Ints, values: Any, kept: Bools, size: int) -> Floats:
-    number = np.bincount(codes[kept], minlength=size)
-    total = np.bincount(codes[kept], weights=values[kept], minlength=size)
-    return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))
+def _weights(labels: Labels, weights: Any) -> Floats:
+    """Return the weight of each worker, 1 by default."""
+    many = len(labels.workers)
+    weight = np.ones(many) if weights is None else numbers(weights, "weights")
+    if weight.shape != (many,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise PolicyError(f"weights are {counted(many, 'finite number')} from 0, one per worker")
+    return weight
 
 
 def majority(labels: Labels, *, weights: Any = None, tie: str = "low", seed: int = 0) -> Consensus:
-    """Take the grade that most labels of a pair give.
+    """Take the most frequent grade of each pair.
 
     Parameters
     ----------
     labels
         From :func:`read_labels`.
     weights
-        What a label of each worker counts, from 0 on; shape (workers,). By default 1.
+        Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
     tie
-        What becomes of ties: `low`, `high`, `median` (of the pair's labels), `drop`, `random`. A
-        pair whose labels all weigh nothing ties in all grades.
+        How to resolve ties: `low`, `high`, `median` (of the pair's labels), `drop`, `random`. A
+        pair whose labels all weigh 0 ties in all grades.
     seed
-        Of random ties.
+        Seed of random ties.
 
     Returns
     -------
     Consensus
-        Its chances are shares of labels; a worker's quality is the weight.
+        Its probabilities are proportions of labels; a worker's quality is the weight.
 
     Examples
     --------
@@ -325,20 +341,14 @@ def majority(labels: Labels, *, weights: Any = None, tie: str = "low", seed: int
     >>> majority(labels, tie="high").qrels.grades.tolist()
     [1, 0]
     """
-    plain = np.ones(len(labels.workers))
-    weight = plain if weights is None else numbers(weights, "weights")
-    if weight.shape != plain.shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise PolicyError(
-            f"weights are {counted(plain.size, 'finite number')} from 0, one a worker"
-        )
-    return _weighted(labels, weight, "majority", tie, seed, {"weights": weights})
+    return _weighted(labels, _weights(labels, weights), "majority", tie, seed, {"weights": weights})
 
 
 def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     """Take the majority, then weigh each worker by the agreement with it, and take it again.
 
-    Worker Agreement With Aggregate. The weight, which is the worker's quality, is the share of its
-    labels that agree with the plain majority, whose ties are broken by the same policy.
+    Worker Agreement With Aggregate. The weight, which is the worker's quality, is the proportion of
+    its labels that agree with the plain majority, whose ties are resolved by the same policy.
 
     Examples
     --------
@@ -348,7 +358,7 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     [0.5, 1.0]
     """
     agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
-    # Of a worker whose pairs all tied and were dropped nothing is known: it counts as the others.
+    # A worker whose pairs all tied and were dropped counts like the mean of the others.
     known = agreement.fill_null(strategy="mean").fill_null(1.0)
     return _weighted(labels, known.to_numpy(), "wawa", tie, seed, {})
 
@@ -364,12 +374,6 @@ def _weighted(
     votes = np.asarray(total, dtype=np.float64).reshape(shape)
     total = votes.sum(axis=1, keepdims=True)
     share = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
-
-    def parts() -> Floats:
-        said = np.zeros((len(labels), shape[1]))
-        said[np.arange(len(labels)), labels.level] = of_label
-        return said
-
     return Consensus(
         labels=labels,
         method=method,
@@ -382,7 +386,7 @@ def _weighted(
         seed=seed,
         gold=np.zeros(shape[0], dtype=bool),
         evidence=votes,
-        parts=parts,
+        parts=lambda: at_level(labels, of_label),
         settings=settings,
     )
 
@@ -396,16 +400,16 @@ class LeadRule:
 
     .. math:: V_1 - V_2 \ge C \sqrt{n} - \varepsilon n
 
-    with V the votes for the first and the second grade of n labels. Where labels weigh w, V are
-    sums of weights, \(\sqrt n\) is \(\sqrt{\sum w^2}\) and n is \(\sum w\). It can be asked after
-    any number of labels, and holds nothing that it was asked.
+    with V the votes for the first and the second grade of n labels. For labels of weight w, V are
+    sums of weights, \(\sqrt n\) is \(\sqrt{\sum w^2}\) and n is \(\sum w\). The rule has no state,
+    and can be applied after any number of labels.
 
     Parameters
     ----------
     c
         C, above 0: the larger, the more labels.
     epsilon
-        From 0 on: how much of a lead is worth waiting for.
+        0 or more: the smallest lead per label worth waiting for.
 
     Notes
     -----
@@ -423,14 +427,13 @@ class LeadRule:
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, least in (("c", "above 0"), ("epsilon", "from 0")):
-            value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not 0 <= value < np.inf or (name == "c" and value == 0):
-                raise PolicyError(f"{name} must be a finite number {least}, not {value!r}")
+        check_amount("c", self.c)
+        check_amount("epsilon", self.epsilon)
+        if self.c == 0:
+            raise PolicyError(f"c must be a finite number above 0, not {self.c!r}")
 
     def stops(self, votes: Any, squares: Any = None) -> Bools:
-        """Tell for each pair whether its labels are enough.
+        """Return for each pair whether its labels are enough.
 
         Parameters
         ----------
@@ -442,7 +445,7 @@ class LeadRule:
         """
         votes = numbers(votes, "votes")
         if not votes.ndim or not votes.shape[-1]:
-            raise PolicyError("votes are of the grades of pairs, in rows")
+            raise PolicyError("votes must have a row for each pair, with a column for each grade")
         with np.errstate(over="ignore", invalid="ignore"):
             total = votes.sum(axis=-1)
         squares = total if squares is None else numbers(squares, "squares")
@@ -450,39 +453,37 @@ class LeadRule:
             raise PolicyError("votes and squares are finite, and so are their sums")
         if (squares < 0).any():
             raise PolicyError("sums of squares are not below 0, nor are sums of votes")
-        ordered = np.sort(
-            np.concatenate([np.zeros((*votes.shape[:-1], 1)), votes], axis=-1), axis=-1
-        )
+        zero = np.zeros((*votes.shape[:-1], 1))
+        ordered = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
         lead = ordered[..., -1] - ordered[..., -2]
-        # Sums of weights are rounded, and nobody asked is not enough, whatever the lead.
-        wanted = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
-        return np.asarray((lead >= wanted) & (total > 0))
+        # Sums of weights are rounded; without any label no lead is enough.
+        bound = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
+        return np.asarray((lead >= bound) & (total > 0))
 
     def replay(self, labels: Labels, weights: Any = None) -> Stopped:
-        """Go through labels in the order in which they were given, and stop where the rule says so.
+        """Go through labels in the order in which they were given, and stop by the rule.
 
         Parameters
         ----------
         labels
             From :func:`read_labels`; by `order` within a pair, else in the order of the rows.
         weights
-            What a label of each worker counts, such as its quality; shape (workers,).
+            Weight of the labels of each worker, such as its quality; shape (workers,).
         """
-        worth = np.ones(len(labels.workers)) if weights is None else numbers(weights, "weights")
-        fits = worth.shape == (len(labels.workers),)
-        if not fits or not (np.isfinite(worth).all() and (worth >= 0).all()):
-            raise PolicyError(
-                f"weights are {counted(len(labels.workers), 'finite number')} from 0, one a worker"
-            )
+        weight = _weights(labels, weights)
         refuse_large({"label": len(labels), "grade": labels.grades.size})
         when = np.arange(len(labels)) if labels.order is None else labels.order
         rows = np.lexsort((when, labels.pair))
         pair = labels.pair[rows]
         first = np.searchsorted(pair, np.arange(len(labels.docs)))
-        said = np.zeros((rows.size, labels.grades.size))
-        said[np.arange(rows.size), labels.level[rows]] = worth[labels.worker[rows]]
-        squares = _running((said.sum(axis=1) ** 2)[:, None], first, pair)[:, 0]
-        enough = self.stops(_running(said, first, pair), squares)
+
+        def so_far(values: Floats) -> Floats:
+            sums = np.cumsum(values, axis=0)
+            before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[first]
+            return np.asarray(sums - before[pair])
+
+        votes = at_level(labels, weight[labels.worker])[rows]
+        enough = self.stops(so_far(votes), so_far(votes.sum(axis=1) ** 2))
         place = np.arange(rows.size)
         end = np.full(first.size, rows.size)
         np.minimum.at(end, pair[enough], place[enough])
@@ -493,7 +494,7 @@ class LeadRule:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stopped(Result):
-    """Labels that a rule used before it stopped.
+    """Labels used before a rule stopped; made by :meth:`LeadRule.replay`.
 
     Attributes
     ----------
@@ -502,17 +503,17 @@ class Stopped(Result):
     given
         All labels.
     used
-        Whether a label came before the rule said to stop; shape (labels,).
+        Whether a label came before the rule stopped; shape (labels,).
     decided
-        Whether the rule ever said so, by pair; shape (pairs,).
+        Whether the rule stopped, by pair; shape (pairs,).
     """
 
     columns: ClassVar[Columns] = {
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
         "given": Column("Number of labels of the pair."),
-        "used": Column("Number of them that came before the rule said to stop."),
-        "decided": Column("Whether the rule ever said to stop."),
+        "used": Column("Number of them before the rule stopped."),
+        "decided": Column("Whether the rule stopped."),
     }
 
     rule: LeadRule
@@ -543,10 +544,3 @@ class Stopped(Result):
         return self.given.pairs.with_columns(
             given=pl.Series(given), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
         )
-
-
-def _running(values: Floats, first: Ints, pair: Ints) -> Floats:
-    """Sum up the rows of each pair so far."""
-    sums = np.cumsum(values, axis=0)
-    before = np.concatenate([np.zeros((1, values.shape[1])), sums])[first]
-    return np.asarray(sums - before[pair])

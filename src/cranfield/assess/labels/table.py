@@ -1,4 +1,4 @@
-"""Labels: which grade each worker gave to which document of which topic."""
+"""Labels: the grades that workers gave to documents of topics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 DENSE = 1 << 28
-"""Numbers that a table may hold at the most, where it is mostly gaps."""
+"""Maximum count of numbers in a table, most of which may be gaps."""
 
 
 def refuse_large(sizes: Mapping[str, int]) -> None:
-    """Refuse a table that would not fit into memory; say what it is of."""
+    """Refuse a table that would not fit into memory."""
     if prod(sizes.values()) > DENSE:
         shape = " by ".join(counted(size, what) for what, size in sizes.items())
         raise PolicyError(f"a table of {shape} is too large")
@@ -39,7 +39,7 @@ def refuse_large(sizes: Mapping[str, int]) -> None:
 class Labels(Result):
     """Labels of workers, crowds or machines; made by :func:`read_labels`.
 
-    A pair is a document of a topic that somebody labelled. All arrays are read-only.
+    A pair is a labelled document of a topic. All arrays are read-only.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class Labels(Result):
         The scale: the different grades, ascending; shape (grades,).
     pair, worker, level
         Pair, worker and grade of each label, as indices into `docs`, `workers` and `grades`; each
-        of shape (labels,), in the order they were read.
+        of shape (labels,), in the order of reading.
     order
-        When each label was given, any numbers that rise; None where that is not known.
+        When each label was given, in ascending numbers; None if unknown.
     origin
-        Where the labels came from, for messages.
+        Source of the labels, for messages.
     notes
-        What was done to them on the way, a sentence each.
+        What was changed or excluded in reading, a sentence each.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Labels(Result):
         "doc": Column("Document that was labelled.", key=True),
         "worker": Column("Worker who gave the label.", key=True),
         "grade": Column("Grade."),
-        "order": Column("When the label was given, a number that rises; absent if not known."),
+        "order": Column("When the label was given, in ascending numbers; absent if unknown."),
     }
 
     topics: tuple[str, ...]
@@ -125,15 +125,19 @@ class Labels(Result):
         names = pl.Series(self.topics, dtype=pl.String)
         return pl.DataFrame({"topic": names.gather(self.topic_of), "doc": self.docs})
 
+    @property
+    def cell(self) -> Ints:
+        """Pair and worker of each label as one number, pair * workers + worker."""
+        return self.pair * np.int64(len(self.workers)) + self.worker
+
     @cached_property
     def repeats(self) -> int:
-        """How many labels are of a worker that labelled the pair before."""
-        cells = self.pair * np.int64(len(self.workers)) + self.worker
-        return int(cells.size - np.unique(cells).size)
+        """Number of labels of a worker that labelled the pair before."""
+        return len(self) - np.unique(self.cell).size
 
     @cached_property
     def counts(self) -> csr_array:
-        """How often each pair was given each grade; a sparse array, shape (pairs, grades)."""
+        """Number of labels of each grade, by pair; a sparse array, shape (pairs, grades)."""
         from scipy.sparse import csr_array
 
         shape = (len(self.docs), self.grades.size)
@@ -143,12 +147,12 @@ class Labels(Result):
     def ratings(self) -> Floats:
         """Return the grade that each worker gave to each pair; shape (pairs, workers).
 
-        NaN is no label.
+        NaN stands for no label.
 
         Raises
         ------
         PolicyError
-            Where a worker labelled a pair twice, or the table would not fit into memory.
+            If a worker labelled a pair twice, or the table would not fit into memory.
         """
         shape = (len(self.docs), len(self.workers))
         if self.repeats:
@@ -157,14 +161,14 @@ class Labels(Result):
                 " of ratings has one each (repeats='last' keeps the last)"
             )
         refuse_large({"pair": shape[0], "worker": shape[1]})
-        made = np.full(shape, np.nan)
-        made[self.pair, self.worker] = self.grade
-        return made
+        ratings = np.full(shape, np.nan)
+        ratings[self.pair, self.worker] = self.grade
+        return ratings
 
     def restricted(self, kept: Bools) -> Labels:
-        """Return some of the labels only.
+        """Return a subset of the labels.
 
-        Topics, workers and grades stay, also those without a label left; pairs without one go.
+        All topics, workers and grades stay; pairs without a label are removed.
 
         Parameters
         ----------
@@ -174,7 +178,7 @@ class Labels(Result):
         Raises
         ------
         InputError
-            When no label is left.
+            If no label is left.
         PolicyError
             For an array of another shape or type.
 
@@ -188,13 +192,12 @@ class Labels(Result):
         rows = kept_rows(kept, len(self))
         if not rows.size:
             raise InputError("no label is left", source=self.origin.name)
-        left = np.zeros(len(self.docs), dtype=bool)
-        left[self.pair[rows]] = True
+        pairs, pair = np.unique(self.pair[rows], return_inverse=True)
         return replace(
             self,
-            topic_of=self.topic_of[left],
-            docs=self.docs.filter(pl.Series(left)),
-            pair=(np.cumsum(left) - 1)[self.pair[rows]],
+            topic_of=self.topic_of[pairs],
+            docs=self.docs.gather(pairs),
+            pair=pair,
             worker=self.worker[rows],
             level=self.level[rows],
             order=None if self.order is None else self.order[rows],
@@ -202,35 +205,20 @@ class Labels(Result):
         )
 
     def _frame(self) -> pl.DataFrame:
-        columns: dict[str, Any] = {
-            "worker": pl.Series(self.workers, dtype=pl.String).gather(self.worker),
-            "grade": self.grade,
-        }
-        if self.order is not None:
-            columns["order"] = self.order
-        return self.pairs[self.pair].with_columns(**columns)
+        workers = pl.Series(self.workers, dtype=pl.String).gather(self.worker)
+        order = {} if self.order is None else {"order": pl.Series(self.order)}
+        return self.pairs[self.pair].with_columns(
+            worker=workers, grade=pl.Series(self.grade), **order
+        )
 
 
 MANY = 10
-"""Labels of one grade from which it is an anomaly that a worker gave no other."""
+"""Labels of a worker from which a single grade is an anomaly."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overview(Result):
-    """Summary of labels: their grades, and what to look at before they are aggregated.
-
-    >>> from cranfield.assess import read_labels
-    >>> rows = [("q", "d", "ann", 1), ("q", "d", "bob", 0), ("q", "e", "ann", 1)]
-    >>> print(Overview(read_labels(rows)))
-    3 labels of 2 pairs by 2 workers, grades 0, 1
-    labels per pair: 1 to 2, median 1.5; labels per worker: 1 to 2, median 1.5
-    1 of 2 pairs with one label
-    1 of 2 workers with one label
-    <BLANKLINE>
-    grade  labels   share
-        0       1  0.3333
-        1       2  0.6667
-    """
+    """Summary of labels: their grades, and anomalies to check before they are aggregated."""
 
     name: ClassVar[str] = "grades"
     columns: ClassVar[Columns] = {
@@ -243,54 +231,45 @@ class Overview(Result):
 
     @property
     def of_pair(self) -> Ints:
-        """How many labels each pair has."""
+        """Number of labels of each pair."""
         return np.bincount(self.labels.pair, minlength=len(self.labels.docs))
 
     @property
     def of_worker(self) -> Ints:
-        """How many labels each worker gave."""
+        """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
     def odd(self) -> list[str]:
-        """Return anomalies to look at before labels are aggregated, a line each."""
+        """Return anomalies to check before labels are aggregated, a line each."""
         labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
         q, workers = labels.grades.size, len(labels.workers)
-        given = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
-        one_grade = (given.reshape(workers, q) > 0).sum(axis=1) == 1
-        alone = np.ones(workers, dtype=bool)
+        number = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
+        given = number.reshape(workers, q) > 0
+        one_grade = (given.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
         # A repeated label of a pair that nobody else labelled is no second opinion.
-        cells = np.unique(labels.pair * np.int64(workers) + labels.worker)
-        pair, worker = np.divmod(cells, workers)
-        shared = np.bincount(pair, minlength=of_pair.size)[pair] > 1
-        alone[worker[shared]] = False
-        unused = labels.grades[~(given.reshape(workers, q).sum(axis=0) > 0)]
+        pair, worker = np.divmod(np.unique(labels.cell), workers)
+        alone = (of_worker > 0) & (workers > 1)
+        alone[worker[np.bincount(pair, minlength=of_pair.size)[pair] > 1]] = False
+        levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
+        cell, number = np.unique(levels[:, 0], return_counts=True)
+        contradicted = np.unique(cell[number > 1] // workers).size
+        anomalies = (
+            ((of_pair == 1).sum(), "pair", "with one label"),
+            ((of_worker == 1).sum(), "worker", "with one label"),
+            (one_grade.sum(), "worker", f"with {MANY} labels or more, all of the same grade"),
+            (alone.sum(), "worker", "without a pair that another worker labelled"),
+            (contradicted, "pair", "with different grades by one worker"),
+        )
+        sizes = {"pair": of_pair.size, "worker": workers}
         lines = [
-            _of((of_pair == 1).sum(), of_pair.size, "pair", "with one label"),
-            _of((of_worker == 1).sum(), workers, "worker", "with one label"),
-            _of(
-                (one_grade & (of_worker >= MANY)).sum() if q > 1 else 0,
-                workers,
-                "worker",
-                f"with {MANY} labels or more, all of the same grade",
-            ),
-            _of(
-                (alone & (of_worker > 0)).sum() if workers > 1 else 0,
-                workers,
-                "worker",
-                "without a pair that another worker labelled",
-            ),
-            _of(self._contradicted(), of_pair.size, "pair", "with different grades by one worker"),
+            f"{size:,} of {counted(sizes[noun], noun)} {what}"
+            for size, noun, what in anomalies
+            if size
         ]
+        unused = labels.grades[~given.any(axis=0)]
         if unused.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused))}")
-        return [line for line in lines if line]
-
-    def _contradicted(self) -> int:
-        labels = self.labels
-        cells = labels.pair * np.int64(len(labels.workers)) + labels.worker
-        levels = np.unique(np.column_stack([cells, labels.level]), axis=0)
-        cell, number = np.unique(levels[:, 0], return_counts=True)
-        return np.unique(cell[number > 1] // len(labels.workers)).size
+        return lines
 
     def _frame(self) -> pl.DataFrame:
         levels = np.bincount(self.labels.level, minlength=self.labels.grades.size)
@@ -300,13 +279,11 @@ class Overview(Result):
 
     def heading(self) -> list[str]:
         """Return lines on sizes, on how labels were read, and on anomalies."""
-        sizes = (("pair", self.of_pair), ("worker", self.of_worker))
-        spread = "; ".join(f"labels per {name}: {_spread(size)}" for name, size in sizes)
+        spread = "; ".join(
+            f"labels per {name}: {_spread(sizes)}"
+            for name, sizes in (("pair", self.of_pair), ("worker", self.of_worker))
+        )
         return [*self.labels.heading(), spread, *self.labels.notes, *self.odd()]
-
-
-def _of(number: int, whole: int, noun: str, what: str) -> str:
-    return f"{number:,} of {counted(whole, noun)} {what}" if number else ""
 
 
 def _spread(sizes: Ints) -> str:

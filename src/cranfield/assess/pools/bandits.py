@@ -1,4 +1,4 @@
-"""Bandits: each next document comes from the run whose documents were worth most so far."""
+"""Bandits: the next document comes from the run with the best judgments so far."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cranfield.base.spec import choice, number, parameter
 from cranfield.base.streams import stream_of
 
 _WINDOW = 16
-"""Places of a ranking that are looked at together for the next document."""
+"""Ranks searched at a time for the next document of a ranking."""
 
 
 class Bandit(Method):
-    """A method that plays runs: it has a value for each, and plays one with the highest."""
+    """A method that plays a run with the highest value."""
 
     learns = True
     reward: str = parameter(
@@ -28,12 +28,12 @@ class Bandit(Method):
         return RunsAsked(self, pool, seed)
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        """Value of each run for each of the topics; shape (topics, systems)."""
+        """Return the value of each run for each of the topics; shape (topics, systems)."""
         raise NotImplementedError
 
 
 class RunsAsked(Asking):
-    """What is known of each run: its judged and relevant documents, and how many are left."""
+    """Numbers of judged, relevant and remaining documents of each run."""
 
     def __init__(self, method: Bandit, pool: Pool, seed: int) -> None:
         super().__init__(pool)
@@ -47,15 +47,16 @@ class RunsAsked(Asking):
         self._next = pool.lists[:-1].copy()
         self._from = np.full(len(pool), -1, dtype=np.int64)
         self._cells = pool.cell[pool.by_document]
-        # A window may look beyond the last ranking; there everything is free.
+        # A window may extend beyond the last ranking; there all is free.
         self._ranked = np.r_[pool.ranked, np.full(_WINDOW, len(pool), dtype=np.int32)]
         self._free = np.ones(len(pool) + 1, dtype=bool)
         self.free = self._free[:-1]
 
     def choose(self, groups: Indices) -> Indices:
-        values = self.method.values(self, groups)
-        values = np.where(self.left[groups] > 0, values, -np.inf)
-        cells = groups * values.shape[1] + self._best(values, groups)
+        values = np.where(self.left[groups] > 0, self.method.values(self, groups), -np.inf)
+        best = values >= values.max(axis=1, keepdims=True) - NEARLY
+        run = best.argmax(axis=1) if self.method.ties == "name" else self.one_of(best, groups)
+        cells = groups * values.shape[1] + run
         docs = self._first_free(cells)
         self._from[docs] = cells
         self.free[docs] = False
@@ -77,42 +78,43 @@ class RunsAsked(Asking):
         """Draw a number from 0 to 1 from the stream of each topic."""
         return np.array([self.streams[topic].random() for topic in topics.tolist()])
 
-    def _best(self, values: Floats, topics: Indices) -> Indices:
-        best = values >= values.max(axis=1, keepdims=True) - NEARLY
-        if self.method.ties == "name":
-            return np.asarray(best.argmax(axis=1))
-        return one_of(best, self.random(topics))
+    def one_of(self, candidates: Bools, topics: Indices) -> Indices:
+        """Draw one of the candidate runs of each topic."""
+        rank = (self.random(topics) * candidates.sum(axis=1)).astype(np.int64)
+        return np.asarray((candidates.cumsum(axis=1) > rank[:, None]).argmax(axis=1))
+
+    def any_run(self, topics: Indices) -> Floats:
+        """Return values in which a random run with documents left is the highest."""
+        values = np.zeros((topics.size, self.left.shape[1]))
+        values[np.arange(topics.size), self.one_of(self.left[topics] > 0, topics)] = 2.0
+        return values
+
+    def mean(self, topics: Indices) -> Floats:
+        """Return the proportion of relevant documents of each run, 0 without any judged."""
+        return self.relevant[topics] / np.maximum(self.judged[topics], 1)
 
     def _first_free(self, cells: Indices) -> Indices:
-        """Find the first document of each ranking that nobody was asked for; there is one."""
-        found = np.empty(cells.size, dtype=np.intp)
-        open_ = np.arange(cells.size)
-        while open_.size:
-            at = self._next[cells[open_]][:, None] + np.arange(_WINDOW)
-            docs = self._ranked[at]
-            free = self._free[docs]
-            place = free.argmax(axis=1)
-            rows = np.arange(open_.size)
-            there = free[rows, place]
-            found[open_] = docs[rows, place]
-            self._next[cells[open_]] += np.where(there, place, _WINDOW)
-            open_ = open_[~there]
-        return found
+        """Return the first unchosen document of each ranking; there is one."""
+        docs = np.empty(cells.size, dtype=np.intp)
+        left = np.arange(cells.size)
+        while left.size:
+            window = self._ranked[self._next[cells[left]][:, None] + np.arange(_WINDOW)]
+            free = self._free[window]
+            place, rows = free.argmax(axis=1), np.arange(left.size)
+            hit = free[rows, place]
+            docs[left] = window[rows, place]
+            self._next[cells[left]] += np.where(hit, place, _WINDOW)
+            left = left[~hit]
+        return docs
 
     def _holders(self, docs: Indices) -> tuple[Ints, Ints]:
-        """Rankings that have the documents, and how many each document has."""
+        """Return the rankings that have the documents, and their number for each document."""
         counts = self.pool.holders[docs]
         return self._cells[spread(self.pool.held[docs], counts)], counts
 
 
-def one_of(among: Bools, random: Floats) -> Indices:
-    """Choose one of the true places in each row by a random number from 0 to 1."""
-    wanted = (random * among.sum(axis=1)).astype(np.int64)
-    return np.asarray((among.cumsum(axis=1) > wanted[:, None]).argmax(axis=1))
-
-
 class Random(Bandit):
-    """A run at random, of those that have documents left, gives its next document."""
+    """The next document of a random run that has documents left."""
 
     name = "random"
     source = "Losada, Parapar and Barreiro 2016"
@@ -120,20 +122,13 @@ class Random(Bandit):
     reward: str = "holders"
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        return _at_random(state, topics)
-
-
-def _at_random(state: RunsAsked, topics: Indices) -> Floats:
-    some = state.left[topics] > 0
-    values = np.zeros(some.shape)
-    values[np.arange(topics.size), one_of(some, state.random(topics))] = 2.0
-    return values
+        return state.any_run(topics)
 
 
 class EpsilonGreedy(Bandit):
-    """A run at random with chance min(1, c S / (d^2 t)), else that with most relevant documents.
+    """A random run with probability min(1, c S / (d^2 t)), else that with most relevant documents.
 
-    Of S runs, before judgment t of the topic; by share of relevant documents, 0 before any.
+    Of S runs, before judgment t of the topic; by proportion of relevant documents, at first 0.
     """
 
     name = "epsilon-greedy"
@@ -147,18 +142,17 @@ class EpsilonGreedy(Bandit):
         # Divided twice: the square of a small d is 0.
         chance = self.c * state.left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
         explores = state.random(topics) < chance
-        # Drawn for each topic, so that the numbers of one do not depend on others.
-        random = _at_random(state, topics)
-        return np.where(explores[:, None], random, share(state, topics))
+        # Drawn for every topic, so that the draws of a topic do not depend on others.
+        return np.where(explores[:, None], state.any_run(topics), state.mean(topics))
 
 
 class UcbTuned(Bandit):
-    r"""The run with the highest upper bound of its share of relevant documents.
+    r"""The run with the highest upper bound of its proportion of relevant documents.
 
     .. math:: \mu + \sqrt{\frac{\ln N}{n} \min(1/4, \mu (1 - \mu) + \sqrt{2 \ln N / n})}
 
-    with N documents judged for the topic, and n of the run, of which a share mu is relevant. Runs
-    without a judged document come first.
+    with N documents judged for the topic, and n of the run, of which a proportion mu is relevant.
+    Runs without a judged document come first.
     """
 
     name = "UCB1-tuned"
@@ -166,27 +160,23 @@ class UcbTuned(Bandit):
     ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        judged, mean = state.judged[topics], share(state, topics)
+        judged, mean = state.judged[topics], state.mean(topics)
         log = np.log(np.maximum(state.steps[topics], 1))[:, None] / np.maximum(judged, 1)
         bound = mean + np.sqrt(log * np.minimum(0.25, mean * (1 - mean) + np.sqrt(2 * log)))
-        # A bound is at most 1 + sqrt(log / 4); runs that were never judged are above all.
+        # A bound is at most 1 + sqrt(log / 4); unjudged runs are above that.
         return np.where(judged > 0, bound, 1e6)
-
-
-def share(state: RunsAsked, topics: Indices) -> Floats:
-    return state.relevant[topics] / np.maximum(state.judged[topics], 1)
 
 
 class Thompson(Bandit):
     """The run with the highest draw from Beta(1 + R, 1 + N - R), of N judged and R relevant.
 
-    A judgment of a run makes all that was counted for it before worth `rate` times as much.
+    Each judgment of a run multiplies its earlier counts by `rate`.
     """
 
     name = "Thompson"
     source = "Losada, Parapar and Barreiro 2016, 2017"
     draws = True
-    rate: float = parameter(1.0, number(0, 1), "what earlier judgments are still worth")
+    rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         hits = state.relevant[topics] + 1
@@ -200,12 +190,12 @@ class Thompson(Bandit):
 class MaxMean(Bandit):
     """The run with the highest (1 + R)/(2 + N), of N judged documents and R relevant ones.
 
-    A judgment of a run makes all that was counted for it before worth `rate` times as much.
+    Each judgment of a run multiplies its earlier counts by `rate`.
     """
 
     name = "MaxMean"
     source = "Losada, Parapar and Barreiro 2016, 2017"
-    rate: float = parameter(1.0, number(0, 1), "what earlier judgments are still worth")
+    rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
     ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:

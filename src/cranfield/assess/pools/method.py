@@ -1,9 +1,9 @@
-"""What a pooling method is: an order in which the documents of a pool are judged."""
+"""Pooling methods: orders in which the documents of a pool are judged."""
 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,15 +15,11 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.spec import Registry, Spec, name_of, parameters_of, summary_of
 
 NEARLY = 1e-12
-"""Values that differ by less, of numbers about 1, are taken for equal: rounding breaks no tie."""
+"""Difference of values about 1 up to which they tie, so that rounding breaks no tie."""
 
 
 class Asking:
-    """What a method that learns knows in the midst of its work.
-
-    Topics are worked on in step, and a topic does not know of others. Where one queue goes over
-    all topics there is one `group` of documents, else one a topic.
-    """
+    """State of a method that learns: a group of documents per topic, or one for a single queue."""
 
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
@@ -35,14 +31,11 @@ class Asking:
         raise NotImplementedError
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        """Hear whether documents are relevant, chosen before and each of another group."""
+        """Take the relevance of documents chosen before, each of another group."""
         raise NotImplementedError
 
     def whole(self, relevant: Bools, known: Bools, batch: int) -> Indices:
-        """Ask for all documents, each group's one after the other, and answer at once.
-
-        What is not known is not answered. With a batch above 1, answers come after so many.
-        """
+        """Choose all documents, and learn the known ones after every batch of each group."""
         sizes = np.diff(self.starts)
         longest_first = np.argsort(-sizes, kind="stable")
         ends = sizes[longest_first]
@@ -54,15 +47,15 @@ class Asking:
             out[self.starts[groups] + step] = docs
             pending.append(docs)
             if len(pending) == batch:
-                for one in pending:
-                    heard = one[known[one]]
-                    self.learn(heard, relevant[heard])
+                for chosen in pending:
+                    judged = chosen[known[chosen]]
+                    self.learn(judged, relevant[judged])
                 pending = []
         return out
 
 
 def spread(starts: Ints, counts: Ints) -> Ints:
-    """Return `start, start + 1, ...` of each segment, one segment after the other."""
+    """Return the concatenated ranges of `counts` numbers from each start."""
     before = np.cumsum(counts) - counts
     return np.repeat(starts - before, counts) + np.arange(counts.sum())
 
@@ -70,8 +63,8 @@ def spread(starts: Ints, counts: Ints) -> Ints:
 class Method(Spec):
     """An order in which to judge the documents of a pool.
 
-    Its text form is its identity, as that of a measure: :func:`parse_method` reads it back. Names
-    are read whatever their case, blanks, hyphens and underscores.
+    Its text form is its identity, as for measures: :func:`parse_method` reads it back. Case,
+    blanks, hyphens and underscores of names do not matter.
 
     Examples
     --------
@@ -83,11 +76,11 @@ class Method(Spec):
     error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """Where the definition stands."""
+    """Source of the definition."""
     learns: ClassVar[bool] = False
     """Whether the next document depends on the judgments so far."""
     draws: ClassVar[bool] = False
-    """Whether it draws random numbers, whatever its ties."""
+    """Whether it draws random numbers, apart from ties."""
 
     @property
     def random(self) -> bool:
@@ -103,18 +96,12 @@ class Method(Spec):
         raise NotImplementedError
 
     def asking(self, pool: Pool, seed: int) -> Asking:
-        """Start to ask for documents, of a method that learns."""
+        """Return the initial state of a method that learns."""
         raise NotImplementedError
 
 
-M = TypeVar("M", bound=type[Method])
-
-
 def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
-    """Order the documents of each topic by value, highest first; equal ones by id, ascending.
-
-    Values may be whole numbers of any size, in an array of objects.
-    """
+    """Order the documents of each topic by value, highest first; equal ones by id, ascending."""
     if values.dtype != object:
         return np.lexsort((-values, pool.topic))
     order: list[int] = []
@@ -142,12 +129,12 @@ METHODS: Registry[type[Method]] = Registry(
 
 
 def parse_method(text: str | Method) -> Method:
-    """Read a method of judging from its text form.
+    """Read a pooling method from its text form.
 
     Raises
     ------
     PolicyError
-        For a wrong name, parameter or value; naming the nearest right ones.
+        For an unknown name, parameter or value, with the nearest known ones.
 
     Examples
     --------
@@ -163,7 +150,7 @@ def parse_method(text: str | Method) -> Method:
 
 
 def methods() -> pl.DataFrame:
-    """List the methods of judging: name, whether it learns, parameters, what it does, source.
+    """List the pooling methods: name, whether it learns, parameters, summary, source.
 
     Examples
     --------

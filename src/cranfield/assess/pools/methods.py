@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from math import lcm
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,14 +40,14 @@ class ReciprocalRankFusion(Method):
 
     name = "RRF"
     source = "Cormack, Clarke and Büttcher 2009"
-    k: int = parameter(60, integer(0), "what is added to ranks")
+    k: int = parameter(60, integer(0), "constant added to ranks")
 
     def ranking(self, pool: Pool) -> Indices:
         return _by_sums(pool, methods.ReciprocalRankFusion(k=self.k))
 
 
 class Borda(Method):
-    """By points: of n pooled documents rank r gets n - r, unranked ones share what is left."""
+    """By points: of n pooled documents rank r gets n - r, unranked ones share the remainder."""
 
     name = "Borda"
     source = "Aslam and Montague 2001"
@@ -61,7 +61,7 @@ class Borda(Method):
 class Condorcet(Method):
     """By the number of documents that it beats: more runs have it above the other than below.
 
-    Ranked documents are above unranked ones; a run that has neither does not vote.
+    Ranked documents are above unranked ones; a run without either does not vote.
     """
 
     name = "Condorcet"
@@ -77,23 +77,20 @@ class RankBiasedSum(Method):
 
     name = "RBP-A"
     source = "Moffat, Webber and Zobel 2007"
-    p: float = parameter(0.8, TRUE_SHARE, "chance to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
 
     def ranking(self, pool: Pool) -> Indices:
         return _by_sums(pool, methods.RankBiasedCentroid(p=self.p))
 
 
 def _by_sums(pool: Pool, method: methods.RankSum) -> Indices:
-    """Order by the sum over runs of a weight a rank.
-
-    Whole numbers over a common denominator: sums that are equal are found to be equal.
-    """
+    """Order by exact sums over runs of weights of ranks, integers over a common denominator."""
     if not len(pool):
         return np.zeros(0, dtype=np.intp)
     weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
-    common = lcm(*(one.denominator for one in weights))
-    of_rank = np.array([int(one * common) for one in weights], dtype=object)
-    # What is added up here are references to the same few numbers.
+    common = lcm(*(weight.denominator for weight in weights))
+    # References to the same few integers are summed.
+    of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
     each = of_rank[pool.rank[pool.by_document] - 1]
     return best_first(pool, np.add.reduceat(each, pool.held[:-1]))
 
@@ -103,8 +100,8 @@ class Combination(Method):
 
     .. math:: x = (s - \min s) / (\max s - \min s)
 
-    A run whose scores are all equal gives 1 to each of its documents. A document has 0 from a run
-    that does not rank it; a run without any document for the topic has no part in it.
+    A run whose scores are all equal gives 1 to each of its documents. Unranked documents get 0; a
+    run without any document for the topic does not count.
     """
 
     source = "Fox and Shaw 1994"
@@ -119,53 +116,28 @@ class Combination(Method):
         return best_first(pool, method.combined(values, starts, pool.holders, above, runs))
 
 
-class CombSum(Combination):
-    """By the sum of the scaled scores."""
-
-    name = "CombSUM"
+def _combination(name: str, summary: str) -> Any:
+    return type(name, (Combination,), {"name": name, "__doc__": summary, "__module__": __name__})
 
 
-class CombMnz(Combination):
-    """By the sum of the scaled scores, times the number of those above 0."""
-
-    name = "CombMNZ"
-
-
-class CombMax(Combination):
-    """By the largest scaled score."""
-
-    name = "CombMAX"
-
-
-class CombMed(Combination):
-    """By the median of the scaled scores, with the zeros of runs that do not rank it."""
-
-    name = "CombMED"
-
-
-class CombAnz(Combination):
-    """By the mean of the scaled scores above 0."""
-
-    name = "CombANZ"
-
-
-class CombMin(Combination):
-    """By the smallest scaled score, 0 of a document that some run does not rank."""
-
-    name = "CombMIN"
+CombSUM = _combination("CombSUM", "By the sum of the scaled scores.")
+CombMNZ = _combination("CombMNZ", "By the sum of the scaled scores, times the number above 0.")
+CombMAX = _combination("CombMAX", "By the largest scaled score.")
+CombMED = _combination("CombMED", "By the median of the scaled scores, unranked ones being 0.")
+CombANZ = _combination("CombANZ", "By the mean of the scaled scores above 0.")
+CombMIN = _combination("CombMIN", "By the smallest scaled score, unranked ones being 0.")
 
 
 _LARGEST = np.finfo(np.float64).max
 
 _TOGETHER = 32
-"""Steps after which documents that are judged are taken out of the sums."""
+"""Steps after which judged documents are removed from the sums."""
 
 
 class Weighing(Asking):
-    """The next document has the largest sum of `value of the rank` times `weight of the run`.
+    """The next document has the largest sum over runs of `value of the rank` * `weight of the run`.
 
-    The sum goes over the runs that have it. All numbers are 0 or more, so that sums keep their
-    digits however small they are.
+    All numbers are 0 or more, so that sums keep their digits however small they are.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -173,16 +145,19 @@ class Weighing(Asking):
         rows = pool.by_document
         self.cells = pool.cell[rows]
         self.ranks = pool.rank[rows].astype(np.int64)
-        self.values: Floats = np.zeros(rows.size)
         self.left = np.diff(pool.lists)
-        self._pack(np.arange(len(pool)))
+
+    def start(self, values: Floats) -> None:
+        """Set the value of each document in each run, in the order of the pool's documents."""
+        self.values = values
+        self._pack(np.arange(len(self.pool)))
 
     def weights(self) -> Floats:
-        """Weight of each run; shape (topics * systems,)."""
+        """Return the weight of each run; shape (topics * systems,)."""
         raise NotImplementedError
 
-    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        """Learn from judgments; `rows` are those that the documents have, `counts` of each."""
+    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+        """Learn from judgments of documents, each of which has `counts` of the rows."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
@@ -193,22 +168,22 @@ class Weighing(Asking):
         sums[~self.free[self._docs]] = -1.0
         highest = np.maximum.reduceat(sums, self._first)
         bar = np.repeat(highest * (1 - NEARLY), self._sizes)
-        # Documents are in order of id, and the first of equal ones is taken.
+        # Documents are in order of id, and the first of equal ones is chosen.
         best = np.flatnonzero(sums >= bar)
-        topics, at = np.unique(self._topics[best], return_index=True)
-        found = self._docs[best[at[np.searchsorted(topics, groups)]]]
-        self.free[found] = False
-        self.left[self.cells[self._rows_of(found)]] -= 1
-        return found
+        topics, first = np.unique(self._topics[best], return_index=True)
+        docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
+        self.free[docs] = False
+        self.left[self.cells[self._rows_of(docs)]] -= 1
+        return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        self.hear(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
+        self.update(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
 
     def _rows_of(self, docs: Indices) -> Ints:
         return spread(self.pool.held[docs], self.pool.holders[docs])
 
     def _pack(self, docs: Indices) -> None:
-        """Keep the rows of some documents only."""
+        """Restrict the sums to some documents."""
         self._steps = 0
         self._docs = docs
         counts = self.pool.holders[docs]
@@ -221,19 +196,19 @@ class Weighing(Asking):
 
 
 class RankBiased(Method):
-    """By the sum of (1 - p) p^(rank - 1) times what may still come in the run, its residual."""
+    """By the sum of (1 - p) p^(rank - 1) times the residual of the run, its unjudged weight."""
 
     name = "RBP-B"
     source = "Moffat, Webber and Zobel 2007"
     learns = True
-    p: float = parameter(0.8, TRUE_SHARE, "chance to go on to the next rank")
+    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
 
     def asking(self, pool: Pool, seed: int) -> Asking:
         return Residuals(pool, self.p, of_base=False)
 
 
 class RankBiasedWithBase(RankBiased):
-    """By the same times (base + residual/2)^3, with the base that is known of the run's RBP."""
+    """By the same times (base + residual/2)^3, with the RBP of the run's judged documents."""
 
     name = "RBP-C"
 
@@ -242,15 +217,13 @@ class RankBiasedWithBase(RankBiased):
 
 
 class Residuals(Weighing):
-    """What is known of the RBP of each run: its base, and the residual of unjudged documents."""
+    """RBP of the judged documents of each run, its base, and the residual of unjudged ones."""
 
     def __init__(self, pool: Pool, p: float, *, of_base: bool) -> None:
         super().__init__(pool)
-        self.values = np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64)
-        self._pack(self._docs)
+        self.start(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
         self._of_base = of_base
         self._open = (1 - p) * p ** (pool.rank - 1.0)
-        self._places = pool.by_document
         self._behind = p ** np.diff(pool.lists).astype(np.float64)
         self._base = np.zeros(pool.lists.size - 1)
         self._residual = np.ones(pool.lists.size - 1)
@@ -260,15 +233,15 @@ class Residuals(Weighing):
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
-    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         cells = self.cells[rows]
         self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
-        # What is left is added up anew: taken off, it would keep few digits at the end.
-        self._open[self._places[rows]] = 0
+        # Residuals are summed anew: by subtraction they would lose digits.
+        self._open[self.pool.by_document[rows]] = 0
         start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
         begin = np.cumsum(length) - length
-        still = np.add.reduceat(self._open[spread(start, length)], begin)
-        self._residual[cells] = still + self._behind[cells]
+        unjudged = np.add.reduceat(self._open[spread(start, length)], begin)
+        self._residual[cells] = unjudged + self._behind[cells]
 
 
 class Hedge(Method):
@@ -276,18 +249,18 @@ class Hedge(Method):
 
     .. math:: \sum_s \beta^{L_s} \ell_s(d), \quad \ell_s(d) = \ln(n / r_s(d))
 
-    of n pooled documents; a document that a run lacks has its mean over the ranks behind the run's
-    end. Judging adds half of it to the run's loss L, or takes it off when the document is relevant.
+    of n pooled documents; a document that a run lacks has the mean over the ranks behind the run's
+    end. A judgment adds half of it to the run's loss L, or subtracts it for a relevant document.
 
-    What all documents share in the sum is left out, so that small weights keep their digits. Plain
-    sums in floats lose them there, and go by the order of additions: they are for comparison with
-    other programs.
+    Stable sums exclude the part that all documents share, so that small weights keep their digits.
+    Plain sums lose digits, and depend on the order of additions: they are for comparison with other
+    programs.
     """
 
     name = "Hedge"
     source = "Aslam, Pavlu and Savell 2003"
     learns = True
-    beta: float = parameter(0.1, TRUE_SHARE, "what the weight of a run falls to by a loss of 1")
+    beta: float = parameter(0.1, TRUE_SHARE, "factor of the weight of a run for a loss of 1")
     sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
 
     def asking(self, pool: Pool, seed: int) -> Asking:
@@ -295,7 +268,7 @@ class Hedge(Method):
 
 
 class Losses(Weighing):
-    """The loss of each run so far."""
+    """Losses of the runs, for stable sums."""
 
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
@@ -307,18 +280,17 @@ class Losses(Weighing):
         mean = log_size - (logs[of_cell] - logs[length]) / np.maximum(behind, 1)
         self._lacking = np.where(behind > 0, mean, 0.0).reshape(-1, systems)
         own = log_size[self.cells] - np.log(self.ranks)
-        self.values = own - self._lacking.ravel()[self.cells]
-        self._pack(self._docs)
+        self.start(own - self._lacking.ravel()[self.cells])
         self._log = np.log(beta)
         self._loss = np.zeros(self._lacking.shape)
 
     def weights(self) -> Floats:
-        # Only the ratios of weights matter: the largest is 1, of the runs that have something left.
+        # Only ratios of weights matter: the largest is 1, of the runs with documents left.
         loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
         return np.asarray(np.exp(self._log * (loss - least)).ravel())
 
-    def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
+    def update(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         half = np.where(relevant, -0.5, 0.5)
         topics = self.pool.topic[docs]
         self._loss[topics] += half[:, None] * self._lacking[topics]
@@ -326,7 +298,7 @@ class Losses(Weighing):
 
 
 class PlainLosses(Asking):
-    """The same by the formula as it stands, a product of a matrix and weights for each topic."""
+    """Losses by the plain formula, a product of a matrix and weights for each topic."""
 
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
@@ -347,13 +319,13 @@ class PlainLosses(Asking):
         least = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
         weights = self._beta ** (self._lost - least)
         weights /= weights.sum(axis=1, keepdims=True)
-        found = np.empty(groups.size, dtype=np.intp)
+        docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):
             start, stop = self.pool.starts[topic : topic + 2]
             sums = np.where(self.free[start:stop], self._losses[topic] @ weights[topic], -np.inf)
-            found[k] = start + sums.argmax()
-        self.free[found] = False
-        return found
+            docs[k] = start + sums.argmax()
+        self.free[docs] = False
+        return docs
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
         for doc, hit in zip(docs.tolist(), relevant.tolist(), strict=True):
@@ -365,18 +337,20 @@ class PlainLosses(Asking):
 class MoveToFront(Method):
     """The run of highest priority goes on as long as its documents are relevant.
 
-    Priorities start at 0. A relevant document sets that of its run to 0 and the run goes on; any
-    other lowers it by 1 and a run is chosen again. A document that was judged before, when its turn
-    came in another run, counts in the same way, or is skipped. In global scope there is one queue
-    for the runs of all topics.
+    Priorities start at 0. A relevant document sets that of its run to 0, and the run goes on; any
+    other lowers it by 1, and a run is chosen again. A document that was judged before in another
+    run counts in the same way, or is skipped. In global scope there is one queue for the runs of
+    all topics.
     """
 
     name = "MTF"
     source = "Cormack, Palmer and Clarke 1998, section 6"
     learns = True
-    scope: str = parameter("local", choice("local", "global"), "a queue a topic, or one for all")
+    scope: str = parameter(
+        "local", choice("local", "global"), "one queue per topic, or one for all"
+    )
     seen: str = parameter(
-        "counts", choice("counts", "skip"), "documents that were judged before in another run"
+        "counts", choice("counts", "skip"), "documents judged before in another run"
     )
 
     def asking(self, pool: Pool, seed: int) -> Asking:
@@ -386,11 +360,7 @@ class MoveToFront(Method):
 
 
 class Queues(Asking):
-    """A queue of rankings for each group, the one of highest priority in front.
-
-    One document changes the queue before the next, so this goes document by document, on plain
-    numbers. Of rankings with equal priority the first is taken: of the first topic, and name.
-    """
+    """A heap of rankings for each group, by priority, topic and name; on plain numbers."""
 
     def __init__(self, pool: Pool, starts: Ints, *, counts: bool) -> None:
         super().__init__(pool, starts)
@@ -403,7 +373,7 @@ class Queues(Asking):
         self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
         self._from = np.full(len(pool), -1, dtype=np.int64).data
         self._answers = np.zeros(len(pool), dtype=np.int8).data
-        # Priorities are 0 or below: their negatives, and keys of (that, ranking) as one number.
+        # Negative priorities, and heaps of keys (that, ranking) as one number.
         self._below = [0] * self._cells
         self._queues = [[*range(i * self._each, (i + 1) * self._each)] for i in range(groups)]
         self._in_front = [-1] * groups
@@ -420,12 +390,11 @@ class Queues(Asking):
             return super().whole(relevant, known, batch)
         out = []
         good, answered = relevant.tolist(), known.tolist()
-        for group, size in enumerate(np.diff(self.starts).tolist()):
-            for _ in range(size):
-                doc = self._choose(group)
-                out.append(doc)
-                if answered[doc]:
-                    self._learn(doc, good[doc])
+        for group in np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)).tolist():
+            doc = self._choose(group)
+            out.append(doc)
+            if answered[doc]:
+                self._learn(doc, good[doc])
         return np.array(out, dtype=np.intp)
 
     def _choose(self, group: int) -> int:

@@ -1,4 +1,4 @@
-"""The order in which a method has a pool judged."""
+"""Orders of judging: the whole pool, or the next documents."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
 
 DEPTH = 100
-"""Ranks of each ranking that are pooled where nobody says how many."""
+"""Default depth of a pool."""
 
 OF_UNJUDGED = {
-    "nonrelevant": "a method hears that they are not relevant",
-    "unknown": "a method hears nothing of them",
+    "nonrelevant": "a method learns that they are not relevant",
+    "unknown": "a method learns nothing about them",
 }
-"""What becomes of documents that nobody judged."""
+"""How to treat unjudged documents."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,21 +40,21 @@ class Order(Result):
     pool
         The pool.
     method
-        The method; its text form says all but the seed.
+        The method; its text form has all parameters.
     seed
-        Of the random numbers, for methods that draw some.
+        Seed of the random numbers of methods that draw some.
     documents
         The documents of each topic in order, one topic after the other: those of topic t are
         `documents[pool.starts[t]:pool.starts[t + 1]]`; shape (documents,).
     sequence
-        The same over all topics: of a method with one queue for all topics as it goes, of any other
-        the first document of each topic, then the second of each; shape (documents,).
+        The same over all topics: of a method with one queue for all topics in its order, of any
+        other the first document of each topic, then the second of each; shape (documents,).
     grades
         Grade of each document of the pool, or `UNJUDGED`; shape (documents,).
     rel
         Lowest grade that counts as relevant.
     unjudged, batch
-        How unjudged documents are treated, and how many are judged before the method hears of it.
+        Treatment of unjudged documents, and number of judgments before the method learns of them.
 
     Examples
     --------
@@ -100,14 +100,14 @@ class Order(Result):
         return np.asarray(self.grades >= self.rel)
 
     def first(self, budget: int, *, overall: bool = False) -> Bools:
-        """Tell which documents are judged within a budget; shape (documents,).
+        """Return whether each document is judged within a budget; shape (documents,).
 
         Parameters
         ----------
         budget
             Judgments of each topic, from 0; a topic with fewer documents has them all.
         overall
-            Whether the budget is of all topics together, and goes along `sequence`.
+            Whether the budget is for all topics together, in the order of `sequence`.
         """
         check_whole("budget", budget, 0)
         if not overall:
@@ -121,31 +121,29 @@ class Order(Result):
 
         Budgets are judgments of each topic.
         """
-        check_several("budgets", budgets)
         return np.asarray(self.found_by_topic(budgets).sum(axis=0))
 
     def found_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents among the first of each topic; shape (topics, budgets)."""
         check_several("budgets", budgets)
-        wanted = list(budgets)
-        for one in wanted:
-            check_whole("budget", one, 0)
+        sizes = []
+        for budget in budgets:
+            check_whole("budget", budget, 0)
+            sizes.append(min(budget, len(self.pool)))
         hits = np.r_[0, np.cumsum(self.relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
-        most = [min(one, len(self.pool)) for one in wanted]
-        upto = np.minimum(start + np.array(most, dtype=np.int64), stop)
-        return np.asarray(hits[upto] - hits[start])
+        end = np.minimum(start + np.array(sizes, dtype=np.int64), stop)
+        return np.asarray(hits[end] - hits[start])
 
     def budget(self, budget: int, *, overall: bool = False) -> Qrels:
-        """Return the judgments that a budget buys, as :meth:`first` counts it.
+        """Return the judgments within a budget, counted as in :meth:`first`, in order of judging.
 
-        Documents that nobody judged have a place and no judgment. Documents stand in the order in
-        which they are asked for.
+        Unjudged documents take their place in the budget, but have no judgment.
 
         Raises
         ------
         InputError
-            When there is no judgment among them.
+            If there is no judgment among them.
         """
         chosen = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[chosen[self.sequence]]
@@ -187,7 +185,7 @@ def order(
     negative: str = "judged",
     batch: int = 1,
 ) -> Order:
-    """Order the whole pool as a method has it judged, so that the first of it are a budget.
+    """Order the whole pool by a method, so that its first documents are those of a budget.
 
     Parameters
     ----------
@@ -197,34 +195,34 @@ def order(
         A method or its text form, such as `depth`, `RRF(k=60)`, `MaxMean(rate=0.9)`; see
         :func:`methods`.
     qrels
-        Whatever :func:`cranfield.read_qrels` takes: the answers to methods that learn.
+        Whatever :func:`cranfield.read_qrels` takes: the judgments that methods learn from.
     depth
-        Ranks of each ranking that are pooled; 100 by default, or all of the pool.
+        Pooled ranks of each ranking; 100 by default, or all of the pool.
     seed
-        Of random numbers. They go by topic: a topic's order does not depend on other topics.
+        Seed of random numbers. Each topic has its own: its order does not depend on other topics.
     rel
         Lowest grade that counts as relevant, 1 or more.
     unjudged
-        What becomes of documents without judgment: `nonrelevant` (default), what a method hears of
-        them, or `unknown`, it hears nothing.
+        How to treat documents without judgment: `nonrelevant` (default), or `unknown`, of which a
+        method learns nothing.
     negative
-        What a grade below 0 means: `judged` (default), and not relevant, or `unjudged`.
+        How to treat grades below 0: `judged` (default), and not relevant, or `unjudged`.
     batch
-        Documents of each topic that are judged before a method hears of the answers.
+        Documents of each topic that are judged before a method learns from them.
 
     Raises
     ------
     PolicyError
-        For a method or an option that there is not, and for a method that learns without judgments.
+        For an unknown method or option, and for a method that learns without judgments.
     InputError
-        When runs or judgments cannot be read.
+        If runs or judgments cannot be read.
 
     Notes
     -----
-    Equal documents go by id, ascending by bytes, and equal runs by name; so nothing depends on the
-    order of runs or lines. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are exact. Those of
-    `Comb...` are added from the smallest number, so equal numbers have equal sums. Values of
-    methods that learn are taken for equal where they differ by less than 1e-12, relative or of 1.
+    Equal documents are ordered by id, ascending by bytes, and equal runs by name, so nothing
+    depends on the order of runs or lines. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are
+    exact. Those of `Comb...` are added from the smallest number, so equal numbers have equal sums.
+    Values of methods that learn tie if they differ by less than 1e-12, relative or of 1.
 
     Examples
     --------
@@ -238,30 +236,29 @@ def order(
     check_whole("rel", rel, 1)
     check_whole("batch", batch, 1)
     check_choice("unjudged", unjudged, OF_UNJUDGED)
-    made = pooled(runs, depth)
+    documents = pooled(runs, depth)
     if qrels is None and chosen.learns:
         raise PolicyError(f"{chosen.name} learns from judgments, and there are none")
-    grades = made.graded(qrels, negative=negative)
+    grades = documents.graded(qrels, negative=negative)
+    in_step = True
     if chosen.learns:
-        known = np.ones(len(made), dtype=bool)
-        if unjudged == "unknown":
-            known = np.asarray(grades != UNJUDGED)
-        asking = chosen.asking(made, int(seed))
+        known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
+        asking = chosen.asking(documents, int(seed))
         sequence = asking.whole(grades >= rel, known, int(batch))
-        in_step = np.array_equal(asking.starts, made.starts)
+        in_step = np.array_equal(asking.starts, documents.starts)
     else:
-        sequence, in_step = chosen.ranking(made), True
-    documents = sequence[np.argsort(made.topic[sequence], kind="stable")]
+        sequence = chosen.ranking(documents)
+    by_topic = sequence[np.argsort(documents.topic[sequence], kind="stable")]
     if in_step:
-        place = np.arange(len(made)) - made.starts[made.topic[documents]]
-        sequence = documents[np.argsort(place, kind="stable")]
+        place = np.arange(len(documents)) - documents.starts[documents.topic[by_topic]]
+        sequence = by_topic[np.argsort(place, kind="stable")]
     return Order(
-        made, chosen, int(seed), documents, sequence, grades, int(rel), unjudged, int(batch)
+        documents, chosen, int(seed), by_topic, sequence, grades, int(rel), unjudged, int(batch)
     )
 
 
 def pooled(runs: Any, depth: int | None) -> Pool:
-    """Return a pool as it is, or cut; make one of runs."""
+    """Return a pool, cut to the depth, or pool runs."""
     if isinstance(runs, Pool) and depth is None:
         return runs
     return pool(runs, DEPTH if depth is None else depth)
@@ -276,17 +273,17 @@ class NextDocuments(Result):
     pool, method, seed, batch
         The pool, the method, the seed of random numbers, and the documents of a batch.
     documents
-        Indices of documents of the pool, in the order to judge them, topic by topic; of a method
-        with one queue for all topics as it goes.
+        Indices of documents of the pool, in order of judging, topic by topic; of a method with one
+        queue for all topics in its order.
     judged
-        Judgments of documents of the pool so far.
+        Number of judged documents of the pool.
     ahead
-        Those among them that the method has not come to: it hears of them when it does.
+        Number of them that the method has not reached yet: it learns from them when it does.
     outside
-        Judgments of documents, or topics, that are not in the pool; they play no part.
+        Number of judgments of documents or topics that are not in the pool; they are ignored.
     negative
-        Judgments of documents of the pool with a grade below 0: not relevant, or, where that was
-        asked for, none at all.
+        Number of judgments of pooled documents with a grade below 0, which are not relevant, or
+        unjudged on request.
     """
 
     name: ClassVar[str] = "documents"
@@ -308,12 +305,10 @@ class NextDocuments(Result):
     def heading(self) -> list[str]:
         """Return one line: the method, and the number of documents and judgments."""
         size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
-        said = {
-            "ahead of the method": self.ahead,
-            "outside the pool": self.outside,
-            "below 0": self.negative,
-        }
-        more = "".join(f", {count:,} {what}" for what, count in said.items() if count)
+        counts = (self.ahead, "ahead of the method"), (self.outside, "outside the pool")
+        more = "".join(
+            f", {count:,} {what}" for count, what in (*counts, (self.negative, "below 0")) if count
+        )
         return [f"{self.method}: {size}{more}"]
 
     def _frame(self) -> pl.DataFrame:
@@ -347,20 +342,18 @@ def next_documents(
     Raises
     ------
     PolicyError, InputError
-        As :func:`order`.
+        As for :func:`order`.
 
     Notes
     -----
-    There is no state besides the judgments. The method starts anew at each call and asks; whatever
-    is judged is answered at once, whoever judged it and when, and in whatever order the judgments
-    stand. What it asks for first that nobody judged is what is to be judged next. So a process
-    that is killed and started again asks for the same documents as one that was not, which are
-    those of :func:`order` with `batch=n`.
+    There is no state besides the judgments. Each call runs the method from the start, and answers
+    from the judgments, in whatever order they were made; the first documents without a judgment are
+    the next ones. A process that is killed and started again thus returns the same documents, those
+    of :func:`order` with `batch=n`.
 
-    A method that learns hears nothing within a batch. A batch is finished before the next: while
-    some of its documents are unjudged only these are returned, fewer than `n` then. A method that
-    does not learn just goes on, `n` documents at a time. Nothing is returned for a topic whose
-    pool is judged.
+    A method that learns does so after each batch. A batch is finished before the next: while some
+    of its documents are unjudged only these are returned, which may be fewer than `n`. A method
+    that does not learn returns the next `n` documents. Topics whose pool is judged have none.
 
     Examples
     --------
@@ -378,62 +371,56 @@ def next_documents(
     check_whole("n", n, 1, DEEPEST)
     check_whole("seed", seed, 0)
     check_whole("rel", rel, 1)
-    made = pooled(runs, depth)
-    judgments = judgments_so_far(judged)
-    grades = made.graded(judgments)
-    outside = 0 if judgments is None else len(judgments) - int((grades != UNJUDGED).sum())
-    below = (grades < 0) & (grades != UNJUDGED)
     check_choice("negative", negative, NEGATIVE)
-    known = (grades != UNJUDGED) & ~(below & (negative == "unjudged"))
+    documents = pooled(runs, depth)
+    judgments = judgments_so_far(judged)
+    grades = documents.graded(judgments)
+    graded = grades != UNJUDGED
+    below = (grades < 0) & graded
+    known = graded & ~(below & (negative == "unjudged"))
+    ahead = 0
     if chosen.learns:
-        asking = chosen.asking(made, int(seed))
-        documents = _to_judge(asking, known, grades >= rel, int(n))
+        asking = chosen.asking(documents, int(seed))
+        chosen_next = _next_batch(asking, known, grades >= rel, int(n))
         ahead = int((known & asking.free).sum())
     else:
-        documents = _first_open(made, chosen.ranking(made), known, int(n))
-        ahead = 0
+        ranking = chosen.ranking(documents)
+        unknown = ranking[~known[ranking]]
+        topics = documents.topic[unknown]
+        chosen_next = unknown[np.arange(unknown.size) - np.searchsorted(topics, topics) < n]
     return NextDocuments(
-        made,
-        chosen,
-        int(seed),
-        int(n),
-        documents,
-        int(known.sum()),
-        ahead,
-        outside,
-        int(below.sum()),
+        pool=documents,
+        method=chosen,
+        seed=int(seed),
+        batch=int(n),
+        documents=chosen_next,
+        judged=int(known.sum()),
+        ahead=ahead,
+        outside=0 if judgments is None else len(judgments) - int(graded.sum()),
+        negative=int(below.sum()),
     )
 
 
-def _to_judge(asking: Asking, known: Bools, relevant: Bools, n: int) -> Indices:
-    """Ask in batches, answering what is known, until each group has a batch that is not."""
+def _next_batch(asking: Asking, known: Bools, relevant: Bools, n: int) -> Indices:
+    """Choose in batches, learning from known ones, until each group has one with unknown ones."""
     left = np.diff(asking.starts)
     going = np.flatnonzero(left)
-    wanted: list[Indices] = []
+    unknown = [np.zeros(0, dtype=np.intp)]
     while going.size:
         batch = []
-        for i in range(n):
+        for i in range(min(n, int(left[going].max()))):
             groups = going[left[going] > i]
-            if not groups.size:
-                break
             batch.append((groups, asking.choose(groups)))
         stuck = np.zeros(left.size, dtype=bool)
         for groups, docs in batch:
             stuck[groups[~known[docs]]] = True
         for groups, docs in batch:
-            wanted.append(docs[stuck[groups] & ~known[docs]])
-            heard = docs[~stuck[groups]]
-            asking.learn(heard, relevant[heard])
+            unknown.append(docs[stuck[groups] & ~known[docs]])
+            judged = docs[~stuck[groups]]
+            asking.learn(judged, relevant[judged])
         left[going] -= n
         going = going[~stuck[going] & (left[going] > 0)]
-    docs = np.concatenate([*wanted, np.zeros(0, dtype=np.intp)])
+    docs = np.concatenate(unknown)
     if asking.starts.size == 2:
         return docs
     return docs[np.argsort(asking.pool.topic[docs], kind="stable")]
-
-
-def _first_open(pool: Pool, ranking: Indices, known: Bools, n: int) -> Indices:
-    docs = ranking[~known[ranking]]
-    topics = pool.topic[docs]
-    place = np.arange(docs.size) - np.searchsorted(topics, topics)
-    return docs[place < n]

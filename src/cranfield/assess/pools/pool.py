@@ -32,7 +32,7 @@ from cranfield.fusion.rankings import Rankings, all_topics, among, top_of
 from cranfield.result import Column, Columns, Result
 
 UNJUDGED = -(2**31)
-"""What stands for the grade of a document that nobody judged."""
+"""Grade that marks an unjudged document."""
 
 NEGATIVE = ("judged", "unjudged")
 
@@ -41,7 +41,7 @@ NEGATIVE = ("judged", "unjudged")
 class Pool(Result, Rankings):
     """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
 
-    It does not depend on the order of runs, nor on that of their lines (but for the policies for
+    It depends neither on the order of runs nor on that of their lines (except by the policies for
     ties that say so).
 
     Attributes
@@ -53,20 +53,20 @@ class Pool(Result, Rankings):
     depth
         Ranks of each ranking that count.
     docs
-        Document ids, a polars string column; within a topic in order of their bytes. Whatever is
-        said of documents elsewhere goes by their index here.
+        Document ids, a polars string column; within a topic in order of their bytes. Other arrays
+        of documents are in this order, or hold indices into it.
     starts
-        Where the documents of each topic begin: those of topic t are `starts[t]:starts[t + 1]`;
-        shape (topics + 1,).
+        Start of the documents of each topic: those of topic t are `starts[t]:starts[t + 1]`; shape
+        (topics + 1,).
     ranked
         All rankings, one after the other: the document, an index into `docs`, at each rank.
         In order of topic, system and rank; shape (rows,).
     lists
-        Where each ranking begins: `ranked[lists[i]:lists[i + 1]]` with
+        Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
         `i = topic * len(systems) + system` is that of a system for a topic, the best document
         first; shape (topics * systems + 1,).
     scores
-        The score of each row of `ranked`, as the run gives it; shape (rows,).
+        The score of each row of `ranked`; shape (rows,).
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Pool(Result, Rankings):
         check_whole("depth", depth, 1, self.depth)
         if depth == self.depth:
             return self
-        return self._of(self.rank <= depth, self.systems, int(depth))
+        return self._of(self.rank <= depth, np.ones(len(self.systems), dtype=bool), int(depth))
 
     def of_systems(self, names: Iterable[str]) -> Pool:
         """Return the smaller pool of some of the systems; topics stay, and may become empty.
@@ -108,30 +108,31 @@ class Pool(Result, Rankings):
             For a name that is no system of the pool, and where no name is given.
         """
         check_several("names", names)
-        kept = _chosen(names, self.systems)
-        systems = tuple(name for name, stays in zip(self.systems, kept, strict=True) if stays)
-        return self._of(kept[self.system], systems, self.depth)
+        chosen = [str(name) for name in names]
+        for name in chosen:
+            if name not in self.systems:
+                raise PolicyError(f"there is no system {quoted(name)} to contribute")
+        if not chosen:
+            raise PolicyError("no run contributes to the pool")
+        stays = np.array([name in chosen for name in self.systems])
+        return self._of(stays[self.system], stays, self.depth)
 
-    def _of(self, rows: Bools, systems: tuple[str, ...], depth: int) -> Pool:
-        """Keep some rows, and the documents in them."""
+    def _of(self, rows: Bools, stays: Bools, depth: int) -> Pool:
+        """Restrict the pool to some rows, with their documents, and to some systems."""
+        systems = tuple(name for name, own in zip(self.systems, stays, strict=True) if own)
         ranked = self.ranked[rows]
-        stays = np.zeros(len(self.docs), dtype=bool)
-        stays[ranked] = True
-        number = np.cumsum(stays) - 1
-        place = {name: i for i, name in enumerate(systems)}
-        new = np.array([place.get(name, -1) for name in self.systems], dtype=np.int64)
-        topic = self.topic[ranked].astype(np.int64)
-        sizes = np.bincount(
-            topic * len(systems) + new[self.system[rows]],
-            minlength=len(self.topics) * len(systems),
-        )
+        pooled = np.zeros(len(self.docs), dtype=bool)
+        pooled[ranked] = True
+        system = (np.cumsum(stays) - 1)[self.system[rows]]
+        cell = self.topic[ranked].astype(np.int64) * len(systems) + system
+        sizes = np.bincount(cell, minlength=len(self.topics) * len(systems))
         return Pool(
             self.topics,
             systems,
             depth,
-            self.docs.filter(pl.Series(stays)),
-            np.r_[0, np.cumsum(stays)][self.starts],
-            number[ranked].astype(np.int32),
+            self.docs.filter(pl.Series(pooled)),
+            np.r_[0, np.cumsum(pooled)][self.starts],
+            (np.cumsum(pooled) - 1)[ranked].astype(np.int32),
             np.r_[0, np.cumsum(sizes)],
             self.scores[rows],
         )
@@ -145,12 +146,12 @@ class Pool(Result, Rankings):
             Whatever :func:`cranfield.read_qrels` takes; over subtopics, the highest grade counts.
             None before the first judgment.
         negative
-            What a grade below 0 means: `judged` (default), kept as it is, or `unjudged`.
+            How to treat grades below 0: `judged` (default), unchanged, or `unjudged`.
 
         Returns
         -------
         array of int32, shape (documents,)
-            The grade, or `UNJUDGED`, the smallest number there is.
+            The grade, or `UNJUDGED`, the smallest number of the type.
 
         Examples
         --------
@@ -162,8 +163,8 @@ class Pool(Result, Rankings):
         judgments = judgments_so_far(qrels)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         if judgments is not None:
-            asked, found = judgments.find(self)
-            grades[asked] = judgments.grades[found]
+            docs, rows = judgments.find(self)
+            grades[docs] = judgments.grades[rows]
         if negative == "unjudged":
             grades[grades < 0] = UNJUDGED
         return grades
@@ -212,7 +213,7 @@ class Unjudged(Result):
     pool
         The pool.
     missing
-        Which of its documents have no judgment; shape (documents,).
+        Whether a document has no judgment; shape (documents,).
     """
 
     columns: ClassVar[dict[str, Columns]] = {
@@ -251,32 +252,30 @@ class Unjudged(Result):
 
     def by_topic(self) -> pl.DataFrame:
         """Return the table `topics`."""
-        made, topics = self.pool, len(self.pool.topics)
+        pool, topics = self.pool, len(self.pool.topics)
         return pl.DataFrame(
             {
-                "topic": pl.Series(made.topics, dtype=pl.String),
-                "pooled": np.diff(made.starts),
-                "unjudged": np.bincount(made.topic[self.missing], minlength=topics),
+                "topic": pl.Series(pool.topics, dtype=pl.String),
+                "pooled": np.diff(pool.starts),
+                "unjudged": np.bincount(pool.topic[self.missing], minlength=topics),
             }
         )
 
     def by_system(self) -> pl.DataFrame:
         """Return the table `systems`."""
-        made, systems = self.pool, len(self.pool.systems)
-        missing = self.missing[made.ranked]
-        alone = missing & (made.holders[made.ranked] == 1)
-        return pl.DataFrame(
-            {
-                "system": pl.Series(made.systems, dtype=pl.String),
-                "pooled": np.bincount(made.system, minlength=systems),
-                "unjudged": np.bincount(made.system[missing], minlength=systems),
-                "alone": np.bincount(made.system[alone], minlength=systems),
-            }
-        )
+        pool = self.pool
+        missing = self.missing[pool.ranked]
+        alone = missing & (pool.holders[pool.ranked] == 1)
+        rows = {"pooled": slice(None), "unjudged": missing, "alone": alone}
+        counts = {
+            name: np.bincount(pool.system[some], minlength=len(pool.systems))
+            for name, some in rows.items()
+        }
+        return pl.DataFrame({"system": pl.Series(pool.systems, dtype=pl.String), **counts})
 
 
 def judgments_so_far(judged: Any, read: Callable[[Any], Qrels] | None = None) -> Qrels | None:
-    """Read judgments; None before the first, and of a sheet without any grade, with a note."""
+    """Read judgments; None before the first, and for a sheet without any grade, with a warning."""
     if judged is None:
         return None
     try:
@@ -284,19 +283,6 @@ def judgments_so_far(judged: Any, read: Callable[[Any], Qrels] | None = None) ->
     except UngradedError as error:
         warn(f"{error}: nothing is judged yet", stacklevel=3)
         return None
-
-
-def _chosen(names: Iterable[str], systems: Iterable[str]) -> Bools:
-    """Tell which systems are among the names."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise PolicyError(f"contributors are names of systems, not {quoted(names)}")
-    known, wanted = list(systems), [str(name) for name in names]
-    for name in wanted:
-        if name not in known:
-            raise PolicyError(f"there is no system {quoted(name)} to contribute")
-    if not wanted:
-        raise PolicyError("no run contributes to the pool")
-    return np.isin(np.array(known, dtype=object), np.array(wanted, dtype=object))
 
 
 def pool(
@@ -308,35 +294,33 @@ def pool(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Pool:
-    """Put the first documents of the rankings of some runs together.
+    """Pool the first documents of the rankings of runs.
 
     Parameters
     ----------
     runs
         Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
-        first ranks are kept; or a pool, which is cut.
+        first ranks are kept. Or a pool, which is cut.
     depth
         Ranks of each ranking that count, from 1.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
         scores, whatever the rank column says.
     contributors
-        Names of the systems whose runs make the pool; all by default.
+        Names of the pooled systems; all by default.
     jobs, progress
         As for :func:`cranfield.judge`.
 
     Raises
     ------
     InputError
-        When a run cannot be read, when there is none, and when two have the same name.
+        If a run cannot be read, without runs, and for two runs of the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, unknown ties, and contributors that are not
-        there.
+        For a depth below 1 or above 1,000,000,000, unknown ties, and unknown contributors.
 
     Notes
     -----
-    Spärck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
-    contributes or not.
+    Spärck Jones and van Rijsbergen (1975). Topics are those of all runs, pooled or not.
 
     Examples
     --------
@@ -345,18 +329,18 @@ def pool(
     """
     check_several("contributors", contributors)
     if isinstance(runs, Pool):
-        made = runs.to_depth(depth)
-        return made if contributors is None else made.of_systems(contributors)
-    check_whole("depth", depth, 1, DEEPEST)
-    check_choice("ties", ties, TIES)
-    many = read_runs(runs)
-    if not len(many):
-        raise InputError("no runs were given")
-    top = partial(top_of, depth=depth, ties=ties)
-    tops = list(of_each(many, top, progress, jobs=jobs))
-    names = distinct_names([one.name for one in tops], [one.stem for one in tops])
-    by_name = sorted(range(len(tops)), key=names.__getitem__)
-    topics = all_topics(tops)
-    ordered, text = among([tops[i] for i in by_name], topics)
-    made = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), text)
-    return made if contributors is None else made.of_systems(contributors)
+        pooled = runs.to_depth(depth)
+    else:
+        check_whole("depth", depth, 1, DEEPEST)
+        check_choice("ties", ties, TIES)
+        many = read_runs(runs)
+        if not len(many):
+            raise InputError("no runs were given")
+        top = partial(top_of, depth=depth, ties=ties)
+        tops = list(of_each(many, top, progress, jobs=jobs))
+        names = distinct_names([run.name for run in tops], [run.stem for run in tops])
+        by_name = sorted(range(len(tops)), key=names.__getitem__)
+        topics = all_topics(tops)
+        ordered, text = among([tops[i] for i in by_name], topics)
+        pooled = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth), text)
+    return pooled if contributors is None else pooled.of_systems(contributors)

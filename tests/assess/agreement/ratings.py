@@ -1,0 +1,22 @@
+"""Tables of ratings in arrays, by the way that agreement_of goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.assess.agreement.tables import Tables, labelled, of_joint
+
+
+def many_assessors(ratings: Any, *, topics: Any = None) -> Tables:
+    """Ratings have shape (units, assessors); the tables have shape (topics, ...)."""
+    tables = labelled(np.asarray(ratings, dtype=float), axis=1, topics=topics).together()
+    return Tables(tables.grades, tables.pairs[:, 0], tables.units[:, 0], tables.shares[:, 0])
+
+
+def two_assessors(first: Any, second: Any, *, topics: Any = None, grades: Any = None) -> Tables:
+    ratings = np.column_stack([first, second]).astype(float)
+    _, tables = labelled(ratings, axis=1, topics=topics, grades=grades).by_pair(None)
+    assert tables.joint is not None
+    return of_joint(tables.joint[:, 0], tables.grades)

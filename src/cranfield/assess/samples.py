@@ -116,8 +116,8 @@ def estimated_relevant(
     """Estimate numbers of relevant documents from the drawn and the relevant ones."""
     many = cells.size.size
     sampled = np.bincount(cells.of_doc[drawn], minlength=many)
-    found = np.bincount(cells.of_doc[drawn & relevant], minlength=many)
-    of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), found.astype(np.float64))
+    hits = np.bincount(cells.of_doc[drawn & relevant], minlength=many)
+    of_cell = VARIANCES[variance](cells, sampled.astype(np.float64), hits.astype(np.float64))
 
     def by_topic(values: Floats | Ints) -> Floats:
         return np.bincount(cells.topic, weights=values, minlength=len(topics)).astype(np.float64)
@@ -131,8 +131,8 @@ def estimated_relevant(
         variance=variance,
         pooled=by_topic(cells.size).astype(np.int64),
         sampled=by_topic(sampled).astype(np.int64),
-        found=by_topic(found).astype(np.int64),
-        estimate=by_topic(found / cells.chance),
+        found=by_topic(hits).astype(np.int64),
+        estimate=by_topic(hits / cells.chance),
         error=np.sqrt(np.where(square < 0, np.nan, square)),
     )
 
@@ -404,15 +404,9 @@ class Sample(Result):
         ]
 
     def _frame(self) -> pl.DataFrame:
-        rows = np.flatnonzero(self.drawn)
-        return pl.DataFrame(
-            {
-                "topic": pl.Series(self.pool.topics, dtype=pl.String).gather(self.pool.topic[rows]),
-                "doc": self.pool.docs.gather(rows),
-                "stratum": self.stratum[rows],
-                "inclusion": self.inclusion[rows],
-            }
-        )
+        columns = {"stratum": self.stratum, "inclusion": self.inclusion}
+        frame = self.pool.to_polars().select("topic", "doc", **columns)
+        return frame.filter(pl.Series(self.drawn))
 
 
 def sample(
@@ -467,9 +461,9 @@ def sample(
     [('statAP', 0.5), ('xinfAP', 0.50000...)]
     """
     design = DESIGNS.find(design)
-    wanted, drawing = check_design(design, size, strata)
+    sizes, drawing = check_design(design, size, strata)
     check_whole("seed", seed, 0)
-    cells = DESIGNS[design].cells(pool, wanted)
+    cells = DESIGNS[design].cells(pool, sizes)
     return Sample(pool, design, drawing, int(seed), _drawn(pool, cells, seed), cells)
 
 

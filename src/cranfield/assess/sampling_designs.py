@@ -181,12 +181,12 @@ def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
             f" {ends[-1]}: end it at {pool.depth}, or pool to depth {ends[-1]}"
         )
     (topic, label), of_doc, size = _cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
-    wanted = list(strata.values())
+    draws = list(strata.values())
     # At least one document of a stratum: without any, nothing is known of it.
     number = [
-        min(int(wanted[k - 1]), n)
-        if isinstance(wanted[k - 1], (int, np.integer))
-        else max(1, int(np.floor(wanted[k - 1] * n + 0.5)))
+        min(int(draws[k - 1]), n)
+        if isinstance(draws[k - 1], (int, np.integer))
+        else max(1, int(np.floor(draws[k - 1] * n + 0.5)))
         for k, n in zip(label.tolist(), size.tolist(), strict=True)
     ]
     return fixed_numbers(of_doc, topic, label, size, np.array(number, dtype=np.int64))

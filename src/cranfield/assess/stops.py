@@ -209,10 +209,10 @@ class Budget(Rule):
     share: float = parameter(0.75, number(0, 1), "share of the pool at which it stops anyway")
 
     def looks(self, seen: Seen, after: Ints) -> Looks:
-        found = seen.found[after]
+        relevant = seen.found[after]
         enough = np.full(after.size, np.inf)
-        bent = (_bend(seen, after) >= self.bend) & (found > 0)
-        enough[bent] = self.draws * seen.total / found[bent]
+        bent = (_bend(seen, after) >= self.bend) & (relevant > 0)
+        enough[bent] = self.draws * seen.total / relevant[bent]
         value = after.astype(np.float64)
         bound = np.minimum(enough, self.share * seen.total)
         return value, bound, value >= bound
@@ -242,11 +242,11 @@ class RecallTest(Rule):
         # Of urns with equal relevant documents before them the longest has the least p: it begins
         # with the first document, or after a relevant one.
         begin = np.r_[0, seen.places]
-        wanted = fraction_of(self.recall)
+        recall = fraction_of(self.recall)
         for some in row_slices(after.size, begin.size, AT_A_TIME):
             s = after[some]
             r = seen.found[s]
-            missing = r * wanted.denominator // wanted.numerator + 1 - r
+            missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(begin < s[:, None])
             p = _at_most(r[row] - urn, missing[row], s[row] - begin[urn], seen.total - s[row])
             np.minimum.at(value[some], row, p)
@@ -434,10 +434,11 @@ def stopping(
 
     Examples
     --------
-    >>> asked = stopping([1, 1, 0, 1] + 16 * [0], ["RecallTest(confidence=0.8)", "knee"], total=22)
-    >>> asked
+    >>> labels = [1, 1, 0, 1] + 16 * [0]
+    >>> decisions = stopping(labels, ["RecallTest(confidence=0.8)", "knee"], total=22)
+    >>> decisions
     Stopping(20 judgments of 22: RecallTest(confidence=0.8) after 19, Knee not yet)
-    >>> [round(verdict.value, 4) for verdict in asked.verdicts()]
+    >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
     [0.1111, 12.0]
     """
     parsed = _parsed(rules)
@@ -489,8 +490,8 @@ def stopping_by_topic(
     Examples
     --------
     >>> import cranfield as cf
-    >>> made = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0}, "r": {"x": 1.0}}}, 2)
-    >>> cf.assess.stopping_by_topic(made, {"q": {"x": 1, "y": 0}}, "Budget")
+    >>> pool = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0}, "r": {"x": 1.0}}}, 2)
+    >>> cf.assess.stopping_by_topic(pool, {"q": {"x": 1, "y": 0}}, "Budget")
     {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
     """
     parsed = _parsed(rules)

@@ -150,14 +150,14 @@ class Agreement(Result):
         >>> rng = np.random.default_rng(1)
         >>> human, noise = rng.integers(0, 3, 400), rng.integers(0, 3, (2, 400))
         >>> one, other = np.where(rng.random((2, 400)) < [[0.7], [0.4]], human, noise)
-        >>> found = agreement_of(
+        >>> pairs = agreement_of(
         ...     np.column_stack([human, one, other]),
         ...     "kappa",
         ...     topics=np.repeat(range(20), 20),
         ...     names=["human", "one", "other"],
         ...     against="human",
         ... )
-        >>> print(found.pick("human", "one").minus(found.pick("human", "other")))
+        >>> print(pairs.pick("human", "one").minus(pairs.pick("human", "other")))
         difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
         <BLANKLINE>
         assessors                      units  topics   kappa          interval

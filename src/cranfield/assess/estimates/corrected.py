@@ -303,10 +303,10 @@ def corrected_scores(
     >>> covid = cf.bundled.trec_covid()
     >>> people = covid.qrels.restricted(covid.qrels.codes < 20)
     >>> judge = covid.qrels.to_polars().with_columns(grade=(pl.col("grade") + 2) // 2)
-    >>> found = cf.assess.corrected_scores(covid.runs[:3], people, judge, "nDCG@10")
-    >>> found
+    >>> corrected = cf.assess.corrected_scores(covid.runs[:3], people, judge, "nDCG@10")
+    >>> corrected
     CorrectedScores(nDCG@10, 3 systems: 20 of 50 topics judged by people)
-    >>> found.to_polars().select("system", "low", "high", "by judge").row(0)
+    >>> corrected.to_polars().select("system", "low", "high", "by judge").row(0)
     ('UPrrf93-wt-r5', 0.821..., 0.955..., 0.925...)
     """
     check_choice("unit", unit, UNITS)

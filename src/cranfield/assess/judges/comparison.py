@@ -344,12 +344,12 @@ def compare_judges(
     --------
     >>> people = {"q1": {"a": 0, "b": 1, "c": 2}, "q2": {"a": 2, "d": 0, "e": 1}}
     >>> machine = {"q1": {"a": 0, "b": 2, "c": 2}, "q2": {"a": 2, "d": 1}}
-    >>> found = compare_judges(people, {"llm": machine})
-    >>> found
+    >>> comparison = compare_judges(people, {"llm": machine})
+    >>> comparison
     JudgeComparison(1 judge, 2 topics, grades 0 to 2)
-    >>> found.to_polars().select("judge", "pairs", "missing", "agreement", "bias").rows()
+    >>> comparison.to_polars().select("judge", "pairs", "missing", "agreement", "bias").rows()
     [('llm', 5, 1, 0.6, 0.4)]
-    >>> found.confusion("llm").rows()
+    >>> comparison.confusion("llm").rows()
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_choice("level", level, LEVELS)

@@ -226,8 +226,8 @@ def kin_bias(
     >>> machine = {"q1": {"x": 0, "y": 1}, "q2": {"x": 1, "y": 1}, "q3": {"x": 0, "y": 1}}
     >>> topics = ("q1", "q2", "q3")
     >>> runs = {"plain": {t: {"x": 1} for t in topics}, "rag": {t: {"y": 1} for t in topics}}
-    >>> found = kin_bias(runs, people, {"llm": machine}, {"llm": ["rag"]}, "P@1")
-    >>> found.to_polars().select("judge", "kin", "kin bias").rows()
+    >>> bias = kin_bias(runs, people, {"llm": machine}, {"llm": ["rag"]}, "P@1")
+    >>> bias.to_polars().select("judge", "kin", "kin bias").rows()
     [('llm', 1, 1.0)]
     """
     check_share("confidence", confidence)

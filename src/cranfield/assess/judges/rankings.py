@@ -328,8 +328,8 @@ def judge_rankings(
     ... }
     >>> people = {"q1": {"x": 1, "y": 0, "z": 0}, "q2": {"x": 1, "y": 0}}
     >>> machine = {"q1": {"x": 0, "y": 1, "z": 1}, "q2": {"x": 0, "y": 1}}
-    >>> found = judge_rankings(runs, people, {"llm": machine}, "RR")
-    >>> found.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
+    >>> rankings = judge_rankings(runs, people, {"llm": machine}, "RR")
+    >>> rankings.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
     check_share("p", p)

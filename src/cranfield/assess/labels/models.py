@@ -218,8 +218,8 @@ def dawid_skene(
     Examples
     --------
     >>> from cranfield.assess import dawid_skene, read_labels
-    >>> said = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
-    >>> rows = [("q", f"d{i}", w, g) for w, grades in said.items() for i, g in enumerate(grades)]
+    >>> answers = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
+    >>> rows = [("q", f"d{i}", w, g) for w, grades in answers.items() for i, g in enumerate(grades)]
     >>> dawid_skene(read_labels(rows)).qrels.grades.tolist()
     [1, 0, 1]
     """
@@ -283,8 +283,8 @@ def one_coin(
     Examples
     --------
     >>> from cranfield.assess import one_coin, read_labels
-    >>> said = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
-    >>> rows = [("q", f"d{i}", w, g) for w, grades in said.items() for i, g in enumerate(grades)]
+    >>> answers = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
+    >>> rows = [("q", f"d{i}", w, g) for w, grades in answers.items() for i, g in enumerate(grades)]
     >>> one_coin(read_labels(rows)).quality.round(4).tolist()
     [1.0, 1.0, 0.3333]
     """
@@ -364,8 +364,8 @@ def glad(
     Examples
     --------
     >>> from cranfield.assess import glad, read_labels
-    >>> said = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
-    >>> rows = [("q", f"d{i}", w, g) for w, grades in said.items() for i, g in enumerate(grades)]
+    >>> answers = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
+    >>> rows = [("q", f"d{i}", w, g) for w, grades in answers.items() for i, g in enumerate(grades)]
     >>> glad(read_labels(rows)).qrels.grades.tolist()
     [1, 0, 1]
     """
@@ -476,8 +476,8 @@ def mace(
     Examples
     --------
     >>> from cranfield.assess import mace, read_labels
-    >>> said = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
-    >>> rows = [("q", f"d{i}", w, g) for w, grades in said.items() for i, g in enumerate(grades)]
+    >>> answers = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
+    >>> rows = [("q", f"d{i}", w, g) for w, grades in answers.items() for i, g in enumerate(grades)]
     >>> mace(read_labels(rows), seed=1).qrels.grades.tolist()
     [1, 0, 1]
     """

@@ -244,8 +244,8 @@ class Overview(Result):
         labels, of_pair, of_worker = self.labels, self.of_pair, self.of_worker
         q, workers = labels.grades.size, len(labels.workers)
         number = np.bincount(labels.worker * q + labels.level, minlength=workers * q)
-        given = number.reshape(workers, q) > 0
-        one_grade = (given.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
+        used = number.reshape(workers, q) > 0
+        one_grade = (used.sum(axis=1) == 1) & (of_worker >= MANY) & (q > 1)
         # A repeated label of a pair that nobody else labelled is no second opinion.
         pair, worker = np.divmod(np.unique(labels.cell), workers)
         alone = (of_worker > 0) & (workers > 1)
@@ -266,7 +266,7 @@ class Overview(Result):
             for size, noun, what in anomalies
             if size
         ]
-        unused = labels.grades[~given.any(axis=0)]
+        unused = labels.grades[~used.any(axis=0)]
         if unused.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused))}")
         return lines

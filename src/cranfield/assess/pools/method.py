@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import lcm
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
@@ -12,10 +13,17 @@ from numpy.typing import NDArray
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.spec import Registry, Spec, name_of, parameters_of, summary_of
-
-NEARLY = 1e-12
-"""Difference of values about 1 up to which they tie, so that rounding breaks no tie."""
+from cranfield.base.spec import (
+    TRUE_SHARE,
+    Registry,
+    Spec,
+    integer,
+    name_of,
+    parameter,
+    parameters_of,
+    summary_of,
+)
+from cranfield.fusion import methods as fusion
 
 
 class Asking:
@@ -54,12 +62,6 @@ class Asking:
         return out
 
 
-def spread(starts: Ints, counts: Ints) -> Ints:
-    """Return the concatenated ranges of `counts` numbers from each start."""
-    before = np.cumsum(counts) - counts
-    return np.repeat(starts - before, counts) + np.arange(counts.sum())
-
-
 class Method(Spec):
     """An order in which to judge the documents of a pool.
 
@@ -93,6 +95,10 @@ class Method(Spec):
 
     def ranking(self, pool: Pool) -> Indices:
         """Order the documents of each topic, one topic after the other."""
+        return best_first(pool, self.scores(pool)) if len(pool) else np.zeros(0, dtype=np.intp)
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        """Return the score of each document, of a method that does not learn."""
         raise NotImplementedError
 
     def asking(self, pool: Pool, seed: int) -> Asking:
@@ -111,16 +117,121 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
     return np.array(order, dtype=np.intp)
 
 
+class Depth(Method):
+    """By best rank in any run: the pool of depth 1, what depth 2 adds, and so on."""
+
+    name = "depth"
+    source = "Spärck Jones and van Rijsbergen 1975; Zobel 1998"
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return -pool.best_rank
+
+
+class Count(Method):
+    """By the number of runs that have the document."""
+
+    name = "count"
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return pool.holders
+
+
+class ReciprocalRankFusion(Method):
+    """By the sum of 1/(k + rank) over the runs that have the document."""
+
+    name = "RRF"
+    source = "Cormack, Clarke and Büttcher 2009"
+    k: int = parameter(60, integer(0), "constant added to ranks")
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return _sums(pool, fusion.ReciprocalRankFusion(k=self.k))
+
+
+class Borda(Method):
+    """By points: of n pooled documents rank r gets n - r, unranked ones share the remainder."""
+
+    name = "Borda"
+    source = "Aslam and Montague 2001"
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        total = np.zeros(len(pool), dtype=np.int64)
+        np.add.at(total, pool.ranked, fusion.borda_points(pool))
+        return total
+
+
+class Condorcet(Method):
+    """By the number of documents that it beats: more runs have it above the other than below.
+
+    Ranked documents are above unranked ones; a run without either does not vote.
+    """
+
+    name = "Condorcet"
+    source = "Montague and Aslam 2002"
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return np.concatenate([fusion.wins_of(pool, t) for t in range(len(pool.topics))])
+
+
+class RankBiasedSum(Method):
+    """By the sum of (1 - p) p^(rank - 1) over the runs that have the document."""
+
+    name = "RBP-A"
+    source = "Moffat, Webber and Zobel 2007"
+    p: float = parameter(0.8, TRUE_SHARE, "probability to go on to the next rank")
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        return _sums(pool, fusion.RankBiasedCentroid(p=self.p))
+
+
+def _sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
+    """Return exact sums over runs of weights of ranks, as integers of a common denominator."""
+    weights = method.of_ranks(int(np.diff(pool.lists).max(initial=1)))
+    common = lcm(*(weight.denominator for weight in weights))
+    # References to the same few integers are summed.
+    of_rank = np.array([int(weight * common) for weight in weights], dtype=object)
+    each = of_rank[pool.rank[pool.by_document] - 1]
+    return np.asarray(np.add.reduceat(each, pool.held[:-1]))
+
+
+class Combination(Method):
+    r"""Scores of a run are scaled for each topic so that its pooled ranks go from 0 to 1.
+
+    .. math:: x = (s - \min s) / (\max s - \min s)
+
+    A run whose scores are all equal gives 1 to each of its documents. Unranked documents get 0; a
+    run without any document for the topic does not count.
+    """
+
+    source = "Fox and Shaw 1994"
+
+    def scores(self, pool: Pool) -> NDArray[Any]:
+        values, starts = pool.ascending(fusion.min_max(pool)), pool.held[:-1]
+        above = np.add.reduceat(values > 0, starts, dtype=np.int64)
+        runs = pool.runs_of_topic[pool.topic]
+        method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
+        return method.combined(values, starts, pool.holders, above, runs)
+
+
+def _combination(name: str, summary: str) -> Any:
+    return type(name, (Combination,), {"name": name, "__doc__": summary, "__module__": __name__})
+
+
+CombSUM = _combination("CombSUM", "By the sum of the scaled scores.")
+CombMNZ = _combination("CombMNZ", "By the sum of the scaled scores, times the number above 0.")
+CombMAX = _combination("CombMAX", "By the largest scaled score.")
+CombMED = _combination("CombMED", "By the median of the scaled scores, unranked ones being 0.")
+CombANZ = _combination("CombANZ", "By the mean of the scaled scores above 0.")
+CombMIN = _combination("CombMIN", "By the smallest scaled score, unranked ones being 0.")
+
+
 METHODS: Registry[type[Method]] = Registry(
     "pooling method",
     """
-    methods: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
+    method: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
       Condorcet=Copeland
-    methods: CombSUM CombMNZ CombMAX CombMED CombANZ CombMIN
-    methods: RBP-A=RBP
-    methods: RBP-B RBP-C Hedge
-    methods: MTF=move-to-front
-    bandits: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
+    method: CombSUM CombMNZ CombMAX CombMED CombANZ CombMIN RBP-A=RBP
+    learning: RBP-B RBP-C Hedge MTF=move-to-front
+    learning: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
       Thompson=Thompson-sampling=TS=BLA MaxMean=MM=max-mean
     """,
     package="cranfield.assess.pools",

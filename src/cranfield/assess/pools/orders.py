@@ -60,12 +60,12 @@ class Order(Result):
     --------
     >>> import cranfield as cf
     >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0}}, "b": {"q": {"z": 2.0, "y": 1.0}}}
-    >>> made = cf.assess.order(runs, "RRF", {"q": {"y": 1, "z": 0}})
-    >>> made
+    >>> order = cf.assess.order(runs, "RRF", {"q": {"y": 1, "z": 0}})
+    >>> order
     Order(RRF: 3 documents of 1 topic, 1 relevant, 1 unjudged)
-    >>> made.to_polars().select("doc", "place", "grade").rows()
+    >>> order.to_polars().select("doc", "place", "grade").rows()
     [('y', 1, 1), ('x', 2, None), ('z', 3, 0)]
-    >>> made.found([0, 1, 2]).tolist()
+    >>> order.found([0, 1, 2]).tolist()
     [0, 1, 1]
     """
 
@@ -227,8 +227,8 @@ def order(
     Examples
     --------
     >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0}}, "b": {"q": {"z": 2.0, "y": 1.0}}}
-    >>> made = order(runs, "MaxMean", {"q": {"x": 0, "z": 1}})
-    >>> made.to_polars()["doc"].to_list()
+    >>> judged = order(runs, "MaxMean", {"q": {"x": 0, "z": 1}})
+    >>> judged.to_polars()["doc"].to_list()
     ['x', 'z', 'y']
     """
     chosen = parse_method(method)
@@ -361,10 +361,10 @@ def next_documents(
     >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0}}, "b": {"q": {"z": 2.0, "y": 1.0}}}
     >>> cf.assess.next_documents(runs, None, "MaxMean").to_polars()["doc"].to_list()
     ['x']
-    >>> found = cf.assess.next_documents(runs, {"q": {"x": 0, "other": 1}}, "MaxMean")
-    >>> found.to_polars()["doc"].to_list()
+    >>> documents = cf.assess.next_documents(runs, {"q": {"x": 0, "other": 1}}, "MaxMean")
+    >>> documents.to_polars()["doc"].to_list()
     ['z']
-    >>> found
+    >>> documents
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
     chosen = parse_method(method)

@@ -72,10 +72,10 @@ class Pool(Result, Rankings):
     --------
     >>> import cranfield as cf
     >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}, "b": {"q": {"y": 9.0, "w": 8.0}}}
-    >>> made = cf.assess.pool(runs, 2)
-    >>> made
+    >>> pool = cf.assess.pool(runs, 2)
+    >>> pool
     Pool(1 topic, 2 systems, depth 2: 3 documents)
-    >>> made.to_polars().rows()
+    >>> pool.to_polars().rows()
     [('q', 'w', 2, 1), ('q', 'x', 1, 1), ('q', 'y', 1, 2)]
     """
 

@@ -291,7 +291,7 @@ def representative(name: str) -> Measure | None:
     kind = REGISTRY[name]
     if kind.kind == KINDS[0]:
         given = {key: value for key, value in COMPLETED.items() if key in kind.parameters}
-        made = kind(**given)
+        made: Measure = kind(**given)
         return made if kind.info.at_wanted != "required" else made @ _EXAMPLE_AT[kind.info.at]
     for text in (FORMS.get(name), *(f"{name}({one})" for one in INSIDE)):
         if text is None:

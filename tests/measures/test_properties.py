@@ -114,7 +114,7 @@ class _Planted(Measure):
     info = Info("Planted", range=(0.0, 1.0))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        first = REGISTRY["RR"]().values(judged)
+        first: Floats = REGISTRY["RR"]().values(judged)
         return 0.5 - first
 
 

@@ -461,6 +461,7 @@ def sample(
     >>> cf.evaluate(runs, judged, ["statAP", "xinfAP"]).means().rows()
     [('statAP', 0.5), ('xinfAP', 0.50000...)]
     """
+    design = DESIGNS.find(design)
     sizes, drawing = check_design(design, size, strata)
     check_whole("seed", seed, 0)
     cells = DESIGNS[design].cells(pool, sizes)

@@ -18,7 +18,8 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, check_choice, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.spec import Registry
 from cranfield.collection.judged.rows import places, ratio, scan
 from cranfield.collection.policies import DEEPEST
 
@@ -208,17 +209,20 @@ def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
     return np.divmod(codes, many), of_doc, size
 
 
-DESIGNS = {
-    "uniform": Design(lambda pool, size: _strata(pool, {pool.depth: size})),
-    "strata": Design(_strata, strata=True),
-    "stat": Design(_stat, columns=("inclusion",)),
-}
+DESIGNS = Registry(
+    "sampling design",
+    things={
+        "uniform": Design(lambda pool, size: _strata(pool, {pool.depth: size})),
+        "strata": Design(_strata, strata=True),
+        "stat": Design(_stat, columns=("inclusion",)),
+    },
+)
 """Designs by name."""
 
 
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     """Return the size or the strata of a design, and the text form of both."""
-    check_choice("design", name, DESIGNS)
+    name = DESIGNS.find(name)
     options, needed = {"size": size, "strata": strata}, "strata" if DESIGNS[name].strata else "size"
     for option, value in options.items():
         if (value is None) == (option == needed):

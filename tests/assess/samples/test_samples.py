@@ -275,7 +275,7 @@ def test_all_of_a_pool_is_ap(tmp_path: Any) -> None:
 def test_what_cannot_be_is_refused() -> None:
     pool = cf.assess.pool(runs_of("abcdefgh"), 8)
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("bad", {}, "design 'bad' is none of uniform, strata, stat"),
+        ("bad", {}, "unknown sampling design 'bad'; expected one of: uniform, strata, stat"),
         ("stat", {}, "design 'stat' needs size"),
         ("stat", {"size": 2, "strata": {8: 1}}, "design 'stat' takes no strata"),
         ("strata", {"size": 2}, "design 'strata' takes no size"),

@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Bools, Floats, Ints, row_slices
 from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 
@@ -178,18 +179,21 @@ class Law:
     least: float = -1.0
 
 
-COEFFICIENTS: dict[str, Law] = {
-    "observed": Law(observed, least=0.0),
-    "positive": Law(positive, binary=True, least=0.0),
-    "negative": Law(negative, binary=True, least=0.0),
-    "overlap": Law(overlap, binary=True, least=0.0),
-    "kappa": Law(cohen_kappa, "nominal", two_assessors=True),
-    "fleiss": Law(fleiss_kappa, "nominal"),
-    "alpha": Law(krippendorff_alpha, "ordinal"),
-    "AC1": Law(gwet_ac),
-    # Agreement by chance comes near 1 where most grades are near each other.
-    "AC2": Law(gwet_ac, "quadratic", least=-math.inf),
-}
+COEFFICIENTS = Registry(
+    "measure of agreement",
+    things={
+        "observed": Law(observed, least=0.0),
+        "positive": Law(positive, binary=True, least=0.0),
+        "negative": Law(negative, binary=True, least=0.0),
+        "overlap": Law(overlap, binary=True, least=0.0),
+        "kappa": Law(cohen_kappa, "nominal", two_assessors=True),
+        "fleiss": Law(fleiss_kappa, "nominal"),
+        "alpha": Law(krippendorff_alpha, "ordinal"),
+        "AC1": Law(gwet_ac),
+        # Agreement by chance comes near 1 where most grades are near each other.
+        "AC2": Law(gwet_ac, "quadratic", least=-math.inf),
+    },
+)
 """Coefficients by name."""
 
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
@@ -231,12 +235,11 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     if isinstance(text, Coefficient):
         return text
     form = _FORM.fullmatch(str(text).strip())
-    name = form.group(1) if form else ""
-    if not form or name not in COEFFICIENTS:
-        expected = ", ".join(COEFFICIENTS)
+    if not form:
         raise PolicyError(
-            f"unknown measure of agreement {quoted(text)}; expected one of: {expected}"
+            f"{quoted(text)} is not a measure of agreement; the form is name(distance)"
         )
+    name = COEFFICIENTS.find(form.group(1))
     law = COEFFICIENTS[name]
     distance = law.distance
     for part in map(str.strip, form.group(2).split(",") if form.group(2) else []):

@@ -99,7 +99,7 @@ def measure_of(
         )
     if name == "CM":
         options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
-    made = REGISTRY[called](**options)
+    made: Measure = REGISTRY[called](**options)
     made.require_complete()
     if len(str(made)) > LONGEST:
         raise MeasureError(f"{called} to rank {ranks} is too long a measure; give a cutoff")

@@ -122,7 +122,7 @@ def test_samples(campaign: Path) -> None:
         ("--budget 3 --method maxmean", "--budget of a method that learns needs --judged"),
         ("--sample stat", "design 'stat' needs size"),
         ("--sample stat --size 10%", "size must be a whole number from 1"),
-        ("--sample bad --size 1", "unknown sampling design 'bad'; expected one of: uniform, strata, stat"),
+        ("--sample bad --size 1", "unknown sampling design 'bad'; expected one of: uniform"),
         ("--sample uniform --size x", "--size 'x' is no whole number and no share"),
         ("--sample uniform --size 0", "size must be a whole number from 1 or a share"),
         ("--sample uniform --size 0.5", "--size '0.5' is no whole number and no share such as 10%"),

@@ -19,20 +19,18 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.online.log.cells import OF_DATABASES, SCHEMAS, refuse_lazy_counts
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
 
-NAMES = ("pages", "results", "clicks")
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
-"""Columns without which a table is none."""
-
+"""Required columns by table, in order."""
 
 LONGEST = 1e9
-"""Seconds of dwell; what is longer, or not above 0, is not known."""
+"""Longest dwell in seconds; longer ones, and those not above 0, are unknown."""
 
 
 @dataclass(frozen=True)
 class LogTables:
-    """Pages, results and clicks, by `page`; what is not known is None.
+    """Pages, results and clicks, by `page`; unknown tables are None.
 
-    Clicks have an `order`, which is that of time where it is known.
+    Clicks have an `order`: that of time where it is known.
     """
 
     tables: Mapping[str, nw.LazyFrame[Any] | None]
@@ -40,14 +38,14 @@ class LogTables:
 
     @cached_property
     def columns(self) -> dict[str, frozenset[str]]:
-        """Columns of each table; none of one that is not known."""
+        """Columns of each table; none of an unknown one."""
         return {
             name: frozenset(() if table is None else table.collect_schema().names())
             for name, table in self.tables.items()
         }
 
     def lacks(self, needs: Iterable[tuple[str, str]]) -> str:
-        """Say what is not there of columns that are needed; nothing where all are."""
+        """Name the first required column that is missing; empty if none is."""
         for table, column in sorted(needs):
             if self.tables[table] is None:
                 return NOT_TOLD[table]
@@ -99,28 +97,27 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         return log
     if isinstance(log, QueryLog):
         pages = log.pages if "page" in log.pages.columns else _numbered(log.pages, "page")
-        given: Mapping[str, Any] = {
-            "pages": pages.lazy(),
-            "results": log.results.lazy() if log.results.height else None,
-            "clicks": _numbered(log.clicks, "order").lazy() if log.tells_clicks else None,
-        }
+        clicks = _numbered(log.clicks, "order") if log.tells_clicks else None
+        results = log.results if log.results.height else None
+        frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": clicks}
         source = log.source
     elif isinstance(log, Mapping):
-        given, source = log, "tables"
+        frames, source = log, "tables"
     else:
         raise InputError(f"{type(log).__name__} is no log, and no mapping to its tables")
-    if odd := [name for name in given if name not in NAMES]:
+    if unknown := [name for name in frames if name not in NEEDED]:
         raise InputError(
-            f"no table of a log is called {quoted(odd[0])}; there are pages, results and clicks",
+            f"no table of a log is called {quoted(unknown[0])}; there are pages, results and"
+            " clicks",
             source=source,
         )
-    tables = {name: _lazy(given.get(name), name, source) for name in NAMES}
+    tables = {name: _lazy(frames.get(name), name, source) for name in NEEDED}
     if tables["pages"] is None:
         raise InputError("a log has pages", source=source)
     if isinstance(log, Mapping):
         _check(tables, source)
-    if (clicks := tables["clicks"]) is not None:
-        tables["clicks"] = _complete(clicks)
+    if (lazy_clicks := tables["clicks"]) is not None:
+        tables["clicks"] = _complete(lazy_clicks)
     return LogTables(tables, source)
 
 
@@ -135,32 +132,31 @@ def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
         lazy: nw.LazyFrame[Any] = nw.from_native(table).lazy()
     except TypeError:
         raise InputError(f"{name}: {type(table).__name__} is no table", source=source) from None
-    have = lazy.collect_schema().names()
+    columns = lazy.collect_schema().names()
     for column in NEEDED[name]:
-        if column not in have:
+        if column not in columns:
             raise InputError(f"{name} have no column {column}", source=source)
     return lazy
 
 
 def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
-    """Refuse columns of a wrong type, keys that cannot meet, and ranks below 1."""
-    of_pages: Any = None
+    """Refuse columns of a wrong type, keys that cannot be joined, and ranks below 1."""
+    key_of_pages: Any = None
     for name, table in tables.items():
         if table is None:
             continue
         types = table.collect_schema()
         refuse_lazy_counts(table, SCHEMAS[name], source)
         for column in ("rank", "time", "dwell", "censored"):
-            what, fits = OF_DATABASES[column]
+            expected, fits = OF_DATABASES[column]
             if column in types and not fits(types[column]):
-                reason = f"the {column} of {name} is {what}, not {types[column]}"
+                reason = f"the {column} of {name} is {expected}, not {types[column]}"
                 raise InputError(reason, source=source)
-        page = "whole" if types["page"].is_integer() else types["page"]
-        of_pages = of_pages or page
-        if page != of_pages:
-            raise InputError(
-                f"the page of {name} is {types['page']}, and that of pages is not", source=source
-            )
+        key = "whole" if types["page"].is_integer() else types["page"]
+        key_of_pages = key_of_pages or key
+        if key != key_of_pages:
+            reason = f"the page of {name} is {types['page']}, and that of pages is not"
+            raise InputError(reason, source=source)
         if name != "pages":
             wrong = ~(nw.col("rank") >= 1).fill_null(False)
             number = collected(table.filter(wrong).select(nw.len())).item()

@@ -1,4 +1,4 @@
-"""How variants are compared: options, with what they make of estimates."""
+"""Comparisons of variants: tests and intervals by the chosen options."""
 
 from __future__ import annotations
 
@@ -258,14 +258,11 @@ def _covariate(metric: Placed) -> tuple[int, ...]:
 ERRORS = ("auto", "delta", "permutation", "bootstrap")
 """Tests of differences; `auto` is `delta`, or `permutation` if its error cannot be trusted."""
 
-FEW = 10
-"""Units in a variant below which its variance is not known well enough for Welch's test."""
-
 OEC = "OEC"
 
 
 @dataclass(frozen=True)
-class How:
+class Options:
     """Options of :func:`analyse_experiment`, as it explains them."""
 
     theta: str
@@ -322,23 +319,29 @@ def compared(
     arms: Mapping[str, ArmMeans],
     effects: Mapping[Pair, Effects],
     whole: Moments,
-    how: How,
+    options: Options,
 ) -> Compared:
     """Compare each variant with the control by the tests that were chosen."""
     shape = (len(arms), len(units.variants) - 1)
-    level = how.level(len(effects))
-    distortions = {pair: _distortion(units, arms[pair[0]], pair[1]) for pair in effects}
-    tests = {pair: _test_of(pair, effects[pair], distortions[pair], units, how) for pair in effects}
+    level = options.level(len(effects))
+    distortions = {}
+    for name, other in effects:
+        inside = (units.arm == 0) | (units.arm == other)
+        values = units.columns[inside] @ arms[name].gradient[[0, other]].mean(axis=0)
+        distortions[name, other] = Distortion.of(values, units.arm[inside] == other)
+    tests = {
+        pair: _test_of(pair, effects[pair], distortions[pair], units, options) for pair in effects
+    }
     permutations = {
-        pair: _permuted(units, pair, whole, how)
+        pair: _permuted(units, pair, whole, options)
         for pair, test in tests.items()
         if test == "permutation"
     }
     tests |= {pair: "exact permutation" for pair, one in permutations.items() if one.exact}
-    drawn = _bootstrapped(units, arms, level, how) if how.errors == "bootstrap" else {}
+    drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
     looks, last = None, list[Floats]()
-    if how.sequential is not None:
-        looks, last = _looked(units, arms, how, how.sequential)
+    if options.sequential is not None:
+        looks, last = _looked(units, arms, options, options.sequential)
     rows = np.empty((len(effects), 5))
     for k, (pair, one) in enumerate(effects.items()):
         if pair in permutations:
@@ -348,13 +351,12 @@ def compared(
             rows[k] = drawn[pair]
         else:
             critical: Critical = partial(t_quantile, level)
-            if how.sequential is not None:
-                critical = _constant(how.sequential, one, how.alpha)
+            if options.sequential is not None:
+                critical = _constant(options.sequential, one, options.alpha)
             p = last[k] if last else one.pvalue()
-            rows[k] = (*one.limits(critical), *one.lift_limits(critical, how.lift), p)
+            rows[k] = (*one.limits(critical), *one.lift_limits(critical, options.lift), p)
         # Neither method is valid for a few units.
-        few = min(one.control_count, one.other_count) < FEW
-        if few and tests[pair] in {"bootstrap", "always valid"}:
+        if one.is_few and tests[pair] in {"bootstrap", "always valid"}:
             rows[k] = np.nan
     low, high, lift_low, lift_high, pvalues = (part.reshape(shape) for part in rows.T)
     return Compared(
@@ -362,49 +364,43 @@ def compared(
     )
 
 
-def _distortion(units: Units, arms: ArmMeans, other: int) -> Distortion:
-    inside = (units.arm == 0) | (units.arm == other)
-    values = units.columns[inside] @ arms.gradient[[0, other]].mean(axis=0)
-    return Distortion.of(values, units.arm[inside] == other)
-
-
-def _test_of(pair: Pair, one: Effects, distortion: Distortion, units: Units, how: How) -> str:
-    if how.sequential is not None:
+def _test_of(
+    pair: Pair, one: Effects, distortion: Distortion, units: Units, options: Options
+) -> str:
+    if options.sequential is not None:
         return "always valid"
     if one.error == 0:
         return "exact permutation" if one.difference else "delta"
-    if how.errors == "bootstrap":
+    if options.errors == "bootstrap":
         return "bootstrap"
     # Permutations of an overall criterion would change what it is standardised by.
-    unknown = min(one.control_count, one.other_count) < FEW or distortion.matters
-    unknown |= bool((one.control_squared == 0) | (one.other_squared == 0))
-    wanted = how.errors == "permutation" or (how.errors == "auto" and unknown)
+    unknown = bool(one.is_few | one.is_constant) or distortion.matters
+    wanted = options.errors == "permutation" or (options.errors == "auto" and unknown)
     known = bool(np.isfinite(one.error)) and pair[0] in units.placed
     return "permutation" if wanted and known else "delta"
 
 
-def _permuted(units: Units, pair: Pair, whole: Moments, how: How) -> Permuted:
+def _permuted(units: Units, pair: Pair, whole: Moments, options: Options) -> Permuted:
     name, other = pair
     inside = (units.arm == 0) | (units.arm == other)
     return permuted(
         units.columns[inside],
         units.arm[inside] == other,
         units.placed[name],
-        theta=how.theta,
+        theta=options.theta,
         whole=whole,
-        resamples=how.resamples,
-        seed=how.seed,
+        resamples=options.resamples,
+        seed=options.seed,
         key=other,
     )
 
 
 def _constant(method: Sequential, one: Effects, alpha: float) -> Critical:
-    units = one.control_count + one.other_count
-    width = half_width(method.ratio(one.error**2, units, alpha), alpha)
+    width = half_width(method.ratio(one.error**2, one.count, alpha), alpha)
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def not_worse(one: Effects, kind: Metric | None, by: Permuted | None, how: How) -> float:
+def not_worse(one: Effects, kind: Metric | None, by: Permuted | None, options: Options) -> float:
     """Return the one-sided p-value that the loss is smaller than the margin; NaN without one."""
     if kind is None or kind.margin is None:
         return np.nan
@@ -413,33 +409,32 @@ def not_worse(one: Effects, kind: Metric | None, by: Permuted | None, how: How) 
     side = "greater" if good == "up" else "less"
     if by is not None:
         return by.tail(float(tested.statistic), side)
-    if how.sequential is None:
+    if options.sequential is None:
         return float(tested.pvalue(side))
-    units = one.control_count + one.other_count
-    seen = (tested.difference[None], tested.error[None], units)
-    pvalue = always_valid(*seen, how.sequential, alpha=how.alpha)[2]
+    seen = (tested.difference[None], tested.error[None], one.count)
+    pvalue = always_valid(*seen, options.sequential, alpha=options.alpha)[2]
     # Two-sided: it holds for the side on which the difference is.
     return float(pvalue[0]) if (tested.difference > 0) == (good == "up") else 1.0
 
 
 def _looked(
-    units: Units, arms: Mapping[str, ArmMeans], how: How, method: Sequential
+    units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
 ) -> tuple[pl.DataFrame, list[Floats]]:
     """Compare variants at each look; return the table, and the p-values at the last one."""
     number, variants = len(units.arm), len(units.variants)
-    at = _looks(how.looks, number)
+    at = _looks(options.looks, number)
     part = np.searchsorted(at, np.arange(number), side="right")
     whole = moments(units.columns, part * variants + units.arm, (at.size, variants)).so_far()
     rows, last = [], []
     for name, now in arms.items():
         # An overall criterion is standardised by all units: it is looked at in the end.
         alone = name not in units.placed
-        one = now if alone else arm_means(whole, units.placed[name], how.theta)
+        one = now if alone else arm_means(whole, units.placed[name], options.theta)
         for other in range(1, variants):
             some = Effects.of(one, 0, other)
             difference, error = np.atleast_1d(some.difference), np.atleast_1d(some.error)
-            total = np.atleast_1d(some.control_count + some.other_count)
-            low, high, p = always_valid(difference, error, total, method, alpha=how.alpha)
+            total = np.atleast_1d(some.count)
+            low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
             rows.append(
                 pl.DataFrame(
                     {
@@ -469,16 +464,16 @@ def _looks(asked: Sequence[int] | None, number: int) -> Indices:
 
 
 def _bootstrapped(
-    units: Units, arms: Mapping[str, ArmMeans], level: float, how: How
+    units: Units, arms: Mapping[str, ArmMeans], level: float, options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
     drawn = resampled_means(
         units.columns,
         units.arm,
         len(units.variants),
-        resamples=how.resamples,
-        weights=how.draws,
-        seed=how.seed,
+        resamples=options.resamples,
+        weights=options.draws,
+        seed=options.seed,
     )
     found: dict[Pair, tuple[float, ...]] = {}
     for name, one in arms.items():

@@ -274,7 +274,10 @@ def measure(
         outside = max(outside, int((~inside).sum()))
         for name, columns in sums.items():
             columns.append(_summed(place[inside], rows[name].to_numpy()[inside], size))
-    arrays = {name: np.array(columns).reshape(-1, size).T for name, columns in sums.items()}
+    arrays = {
+        name: np.array(columns, dtype=np.float64).reshape(len(asked), size).T
+        for name, columns in sums.items()
+    }
     return Measured(
         by=keys,
         units=units,

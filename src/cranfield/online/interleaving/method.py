@@ -250,7 +250,7 @@ class InterleavingMethod(Declared):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Where the definition stands."""
-    most: ClassVar[int | None] = None
+    max_rankers: ClassVar[int | None] = None
     """Number of rankers that it takes; None for two or more."""
     outcome: str = parameter(
         "sign",
@@ -344,7 +344,7 @@ def interleaving_methods() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "method": list(METHODS),
-            "rankers": ["2 or more" if kind.most is None else str(kind.most) for kind in kinds],
+            "rankers": [str(kind.max_rankers or "2 or more") for kind in kinds],
             "parameters": METHODS.parameters(),
             "what it does": METHODS.summaries(),
             "source": [kind.source for kind in kinds],

@@ -374,7 +374,7 @@ class Model(Declared):
         items: Sequence[Indices],
         decide: Callable[[int, Floats], Bools],
     ) -> None:
-        """Go down pages, the longest first; `decide` returns clicks from probabilities at a rank."""
+        """Go down pages, longest first; `decide` returns clicks from probabilities at a rank."""
         state = self.start(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]

@@ -442,7 +442,8 @@ def sample(
 
     Notes
     -----
-    A proportion is rounded, to one document at least. `stat` is Stevens' method as Aslam and Pavlu
+    A proportion is rounded, to one document at least. `uniform` is simple random sampling, `strata`
+    the design of Yilmaz, Kanoulas and Aslam (2008). `stat` is Stevens' method as Aslam and Pavlu
     (2007) use it. Rank r of a run of Z documents weighs :math:`1 + \sum_{k=r}^{Z} 1/k`, scaled to
     sum 1; a document has the mean over runs. In descending order of it, documents are cut into
     buckets of `size` documents (the last may be smaller); `size` buckets are drawn with

@@ -153,23 +153,14 @@ Wanted = int | float
 
 @dataclass(frozen=True)
 class Design:
-    """A sampling design.
+    """A sampling design: makes the cells of a pool for a number of documents, or for `strata`.
 
-    does, source: what it draws, and who described it.
-    cells: makes the cells of a pool for a number of documents per topic, or for strata.
     columns: columns of judgments that are defined for it.
-    strata: whether it takes strata by depth in place of a number.
     """
 
-    does: str
-    source: str
     cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
     strata: bool = False
-
-
-def _uniform(pool: Pool, size: Wanted) -> Cells:
-    return _strata(pool, {pool.depth: size})
 
 
 def _strata(pool: Pool, strata: Mapping[int, Wanted]) -> Cells:
@@ -221,21 +212,9 @@ def _cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
 DESIGNS = Registry(
     "sampling design",
     things={
-        "uniform": Design(
-            "so many documents of each topic, all alike", "simple random sampling", _uniform
-        ),
-        "strata": Design(
-            "of the documents whose best rank lies between two depths a share or a number",
-            "Yilmaz, Kanoulas and Aslam (2008)",
-            _strata,
-            strata=True,
-        ),
-        "stat": Design(
-            "about so many documents of each topic, in buckets by their weight in AP (Stevens)",
-            "Aslam and Pavlu (2007)",
-            _stat,
-            columns=("inclusion",),
-        ),
+        "uniform": Design(lambda pool, size: _strata(pool, {pool.depth: size})),
+        "strata": Design(_strata, strata=True),
+        "stat": Design(_stat, columns=("inclusion",)),
     },
 )
 """Designs by name."""

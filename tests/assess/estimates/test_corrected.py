@@ -366,7 +366,7 @@ def test_no_sum_over_documents(measure: str) -> None:
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
-        ({}, {}, "3 independent human labels are needed at least, and there are 2"),
+        ({}, {}, "at least 3 independent human labels (2 with lambda_ given), got 2"),
         ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         (

@@ -183,11 +183,11 @@ def test_what_the_judge_cannot_add() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"human": [1, NONE, NONE], "judge": [1, 2, 3]}, "3 independent human labels are needed"),
-        ({"human": [1, 2, NONE], "judge": [1, 2, 3]}, "there are 2 (2 with lambda_ given)"),
+        ({"human": [1, NONE, NONE], "judge": [1, 2, 3]}, "at least 3 independent human labels"),
+        ({"human": [1, 2, NONE], "judge": [1, 2, 3]}, "labels (2 with lambda_ given), got 2"),
         ({"human": [1, 2, 3], "judge": [1, NONE, 3]}, "labels every item with a finite number"),
         ({"human": [1, 2, 3], "judge": [1, 3]}, "do not fit a judge's of (2,)"),
-        ({"human": [1, 2, np.inf], "judge": [1, 2, 3]}, "human labels are finite"),
+        ({"human": [1, 2, np.inf], "judge": [1, 2, 3]}, "human labels must be finite"),
         ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels are numbers"),
         ({"human": [[[1]]], "judge": [1]}, "do not fit"),
         ({"lambda_": 1.5}, "lambda_ must be a number from 0 to 1, got 1.5"),
@@ -196,7 +196,7 @@ def test_what_the_judge_cannot_add() -> None:
         ({"clusters": ["a"]}, "clusters have shape (1,)"),
         (
             {"clusters": ["a"] * 20},
-            "3 independent human labels are needed at least, and there are 1",
+            "at least 3 independent human labels (2 with lambda_ given), got 1",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_refused_means(options: dict[str, Any], message: str) -> None:
 
 
 def test_nothing_leaks_without_a_label() -> None:
-    with pytest.raises(PolicyError, match="there are 0"):
+    with pytest.raises(PolicyError, match="got 0"):
         corrected_mean([[1, 2, 3], [NONE, NONE, NONE]], [1, 2, 3])
 
 

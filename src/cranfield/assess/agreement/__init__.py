@@ -1,1 +1,1 @@
-"""How well assessors agree, with intervals over topics."""
+"""Agreement of assessors, with intervals over topics."""

@@ -1,4 +1,4 @@
-"""The agreement of assessors, with intervals over topics."""
+"""Agreement of assessors, with intervals over topics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Agreement(Result):
     confidence
         Confidence level of the intervals.
     resamples, seed
-        Of the bootstrap; else None.
+        Number of resamples and seed of the bootstrap; else None.
     replicates
         Values without each topic, or of drawn topics; shape (topics or resamples, comparisons,
         measures).
@@ -109,7 +109,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            Where they were not compared.
+            If they were not compared.
         """
         for place, names in enumerate(self.comparisons):
             if {*names} == {*assessors}:
@@ -126,12 +126,12 @@ class Agreement(Result):
     def minus(self, other: Agreement) -> Agreement:
         """Return differences from another agreement over the same topics, with intervals.
 
-        Topics are left out, or drawn, in both at once, so that effects of topics on both cancel.
+        Both leave out, or draw, the same topics, so that effects of topics on both cancel.
 
         Parameters
         ----------
         other
-            Of the same measures and topics, by the same interval; with as many comparisons, or one.
+            An agreement by the same measures, topics and interval; with as many comparisons or one.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            For agreements that do not fit each other.
+            For agreements that cannot be compared.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            Where assessors were not compared by pairs, or not by this measure.
+            If assessors were not compared by pairs, or not by this measure.
         """
         if not self.paired:
             raise PolicyError("a matrix needs comparisons of two assessors: ask for pairs")
@@ -319,8 +319,8 @@ def agreement_of(
     ----------
     given
         :class:`Labels`, or anything that :func:`read_labels` reads, such as a dict of judgments by
-        the assessor's name; or ratings, NaN where there is none: an array with `axis` or `names`,
-        or a data frame with a row for each unit and a column of numbers for each assessor.
+        the assessor's name; or ratings, NaN for missing ones: an array with `axis` or `names`, or a
+        data frame with a row for each unit and a column of numbers for each assessor.
     measures
         Text forms of coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
         assessors), `fleiss`, `alpha`, `AC1`, `AC2`. In brackets a distance (`nominal`, `linear`,
@@ -343,16 +343,17 @@ def agreement_of(
         of `names` or `topics` tells rows from columns.
     interval
         `jackknife`: t intervals from the values without each topic, on the scale of
-        :math:`\ln(1 - \theta)`, cut at -1; of shares, of their log odds. `bootstrap`: percentiles
-        with topics drawn. `none`.
+        :math:`\ln(1 - \theta)`, cut at -1; for proportions, of log odds. `bootstrap`: percentiles
+        over resampled topics. `none`.
     confidence
-        Of the intervals.
+        Confidence level of the intervals.
     resamples, seed
-        Of the bootstrap.
+        Number of resamples and seed of the bootstrap.
 
     Returns
     -------
     Agreement
+        With a row per comparison and measure.
 
     Raises
     ------
@@ -365,10 +366,10 @@ def agreement_of(
 
     Notes
     -----
-    Counts are summed over the topics, so a topic with many units weighs more. Topics are taken as
-    drawn at random; units of one topic may depend on each other in any way. Where a worker has
-    several labels of a unit, the last counts, which is noted. Of two assessors compared as a pair,
-    only units count that both judged.
+    Counts are summed over the topics, so a topic with many units weighs more. Topics are a random
+    sample; units of one topic may depend on each other in any way. If a worker has several labels
+    of a unit, the last counts, with a note. Pairs of assessors are compared on units that both
+    judged.
 
     Examples
     --------

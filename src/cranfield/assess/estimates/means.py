@@ -40,9 +40,9 @@ class CorrectedMeans(Result):
     alpha
         One minus the confidence level.
     folds, seed
-        Of cross-fitting; 0 folds where lambda was given.
+        Folds and seed of cross-fitting; 0 folds if lambda was given.
     notes
-        Why a mean has no interval, or another one.
+        Means without an interval, or with another one.
     """
 
     name: ClassVar[str] = "means"
@@ -292,7 +292,7 @@ def corrected_mean(
     Parameters
     ----------
     human
-        Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
+        Human labels as numbers, NaN for missing ones; shape (items,) or (means, items).
     judge
         The judge's labels of all items; the same shape, or (items,) for all means.
     lambda_
@@ -423,14 +423,10 @@ def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Corrected means; `row`, `item`, `weight` and `residual` are of each human label.
-
-    weight: lambda of the label; residual: the label less weight times the judge's centred label.
-    """
+    """Corrected means; row, item and residual (label less lambda times the judge's) by label."""
 
     row: Ints
     item: Ints
-    weight: Floats
     residual: Floats
     count: Ints
     units: Ints
@@ -478,7 +474,7 @@ def fitted(
     known = summed(guess, row, (rows,))
     # All guesses add up to 0, so those of the other items add up to minus the known ones.
     estimate = mean - lam * ratio(known, rest)
-    return Fitted(row, item, weight, residual, count, many, mean, lam, estimate)
+    return Fitted(row, item, residual, count, many, mean, lam, estimate)
 
 
 def dealt(folds: int, size: int) -> int:
@@ -498,7 +494,7 @@ def checked_labels(
     if not np.isfinite(f).all():
         raise PolicyError("the judge labels every item with a finite number")
     if np.isinf(y).any():
-        raise PolicyError("human labels are finite, or NaN where there is none")
+        raise PolicyError("human labels must be finite, or NaN for missing ones")
     if max(np.abs(labels).max(initial=0, where=~np.isnan(labels)) for labels in (y, f)) > _LARGEST:
         raise PolicyError(f"labels must be at most {_LARGEST:g}, so that their squares have a sum")
     table = np.atleast_2d(y)
@@ -520,7 +516,7 @@ def cluster_codes(clusters: Any, items: int) -> Ints:
 
 def enough(counts: Ints, least: int) -> None:
     if counts.min(initial=least) < least:
+        hint = " (2 with lambda_ given)" if least > 2 else ""
         raise PolicyError(
-            f"{least} independent human labels are needed at least, and there are {counts.min()}"
-            + (" (2 with lambda_ given)" if least > 2 else "")
+            f"expected at least {least} independent human labels{hint}, got {counts.min()}"
         )

@@ -70,7 +70,7 @@ def stratified_mean(
     Parameters
     ----------
     human
-        Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
+        Human labels as numbers, NaN for missing ones; shape (items,) or (means, items).
     strata
         Stratum of each item; shape (items,).
     judge
@@ -203,7 +203,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     labels
         Human labels in all.
     least
-        Of each stratum; two are needed for a standard error.
+        Minimum for each stratum; a standard error needs two.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints
     Raises
     ------
     PolicyError
-        For fewer labels than `least` of each stratum, or more than there are items.
+        For fewer labels than `least` of each stratum, or more labels than items.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Judges that are language models, beside people."""
+"""LLM judges, compared with people."""

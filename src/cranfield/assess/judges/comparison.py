@@ -11,10 +11,15 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import LAWS, freedom, jackknife
+from cranfield.assess.agreement.coefficients import (
+    LAWS,
+    coefficient,
+    freedom,
+    jackknife,
+    observed,
+)
 from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
-from cranfield.assess.judges.reading import Scale, matched, panel_of, sampled_only
+from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.base.shares import wilson
@@ -49,8 +54,8 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
         effect = np.maximum(1.0, variance / (share * (1 - share) / size))
     certain = (share == 0) | (share == 1)
     pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
-    known = np.where(certain, topics - 1, freedom(apart, topics))
-    low, high = wilson(share, pairs, stdtrit(np.maximum(known, 1), (1 + confidence) / 2))
+    degrees = np.where(certain, topics - 1, freedom(apart, topics))
+    low, high = wilson(share, pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
     # A single topic has no spread over topics.
     alone = (topics < 2) & ~np.isnan(share)
     return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
@@ -86,22 +91,17 @@ Statistic = Callable[[Tables], Floats]
 
 def statistics(scale: Scale, level: str) -> dict[str, Statistic]:
     """Return the statistics by name, as functions of tables of people (first) and a judge."""
-    cuts = [(name, low) for name, low in zip(scale.cuts, scale.grades[1:], strict=False)]
-    binary = partial(coefficients.krippendorff_alpha, distance="nominal")
+    cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     return {
-        "kappa": coefficients.cohen_kappa,
-        **{f"kappa {name}": _cut(coefficients.cohen_kappa, low) for name, low in cuts},
-        "alpha": partial(coefficients.krippendorff_alpha, distance=level),
-        **{f"alpha {name}": _cut(binary, low) for name, low in cuts},
-        "agreement": coefficients.observed,
+        "kappa": coefficient("kappa").of,
+        **{f"kappa {name}": coefficient(f"kappa(rel={low})").of for name, low in cuts},
+        "alpha": coefficient(f"alpha({level})").of,
+        **{f"alpha {name}": coefficient(f"alpha(nominal, rel={low})").of for name, low in cuts},
+        "agreement": observed,
         "bias": partial(_mean_of, lambda difference: difference),
         "over": partial(_mean_of, lambda difference: difference > 0),
         "under": partial(_mean_of, lambda difference: difference < 0),
     }
-
-
-def _cut(law: Statistic, low: int) -> Statistic:
-    return lambda tables: law(tables.cut(low))
 
 
 def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
@@ -194,32 +194,19 @@ class JudgeComparison(Result):
 
     def intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, a row for each judge and statistic."""
-        judge, statistic = (index.ravel() for index in np.indices(self.values.shape))
-        return pl.DataFrame(
-            {
-                "judge": pl.Series(self.judges).gather(judge),
-                "statistic": pl.Series(self.statistics).gather(statistic),
-                "estimate": self.values.ravel(),
-                "low": self.low.ravel(),
-                "high": self.high.ravel(),
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        values = {"estimate": self.values, "low": self.low, "high": self.high}
+        numbers = pl.DataFrame({name: table.ravel() for name, table in values.items()})
+        names = combinations(judge=self.judges, statistic=self.statistics)
+        return names.hstack(numbers.fill_nan(None))
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of people's grades by grade of the judge."""
         by_judge = [calibration(table, self.confidence) for table in self.joint]
         share, low, high = (np.stack(table).ravel() for table in zip(*by_judge, strict=True))
-        grades, shape = np.array(self.scale), (len(self.judges), *self.joint.shape[-2:])
-        judge, label, grade = (index.ravel() for index in np.indices(shape))
-        return pl.DataFrame(
-            {
-                "judge": pl.Series(self.judges).gather(judge),
-                "label": grades[label],
-                "grade": grades[grade],
-                "pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel(),
-                **{"share": share, "low": low, "high": high},
-            }
-        ).with_columns(pl.selectors.float().fill_nan(None))
+        pairs = np.swapaxes(self.joint.sum(axis=1), 1, 2).ravel()
+        numbers = pl.DataFrame({"pairs": pairs, "share": share, "low": low, "high": high})
+        names = combinations(judge=self.judges, label=self.scale, grade=self.scale)
+        return names.hstack(numbers.fill_nan(None))
 
     def confusion(self, judge: str) -> pl.DataFrame:
         """Return the number of pairs by grade of people (rows) and grade of a judge (columns)."""
@@ -322,7 +309,7 @@ def compare_judges(
     Returns
     -------
     JudgeComparison
-        Its table has a row a judge.
+        Its table has a row per judge.
 
     Raises
     ------

@@ -11,6 +11,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from cranfield.assess.judges.rankings import by_all, ranks_of
+from cranfield.assess.judges.reading import combinations
 from cranfield.base.arrays import Bools, Floats, Ints, to_order
 from cranfield.base.errors import PolicyError, check_share, quoted
 from cranfield.base.text import counted, some_of
@@ -23,10 +24,7 @@ from cranfield.tabular import Table
 
 _FAMILIES = Schema(
     "table of families",
-    (
-        schemas.Column("name", ID, "judge"),
-        schemas.Column("family", ID),
-    ),
+    (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
     called="the families",
     formats=FRAMES,
     otherwise="csv",
@@ -126,19 +124,26 @@ class KinBias(Result):
     notes: tuple[str, ...] = ()
 
     def _frame(self) -> pl.DataFrame:
-        m, k = (index.ravel() for index in np.indices(self.bias.shape))
-        names = [pl.Series(self.measures).gather(m), pl.Series(self.judges).gather(k)]
-        counts = (self.kin[k], self.topics)
-        shifts = (self.shift_of_kin, self.shift_of_others, self.bias, self.low, self.high)
-        tests = (self.low_together, self.high_together, self.pvalue)
-        own = (self.rank_by_people, self.rank_by_judge)
-        columns = [values.ravel() for values in (*counts, *shifts, *tests, *own)]
-        frame = pl.DataFrame(dict(zip(self.columns, [*names, *columns], strict=True)))
-        ranks = frame.columns[-2:]
-        if not self.rank_by_judge.any():
-            frame, ranks = frame.drop(ranks), []
-        return frame.with_columns(
-            pl.selectors.float().fill_nan(None), pl.col(ranks).replace(0, None)
+        values = {
+            "kin": np.tile(self.kin, len(self.measures)),
+            "topics": self.topics.ravel(),
+            "shift of kin": self.shift_of_kin.ravel(),
+            "shift of others": self.shift_of_others.ravel(),
+            "kin bias": self.bias.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+            "low together": self.low_together.ravel(),
+            "high together": self.high_together.ravel(),
+            "p": self.pvalue.ravel(),
+        }
+        ranks = {
+            "own rank by people": self.rank_by_people.ravel(),
+            "own rank by itself": self.rank_by_judge.ravel(),
+        }
+        names = combinations(measure=self.measures, judge=self.judges)
+        own = ranks if self.rank_by_judge.any() else {}
+        return names.hstack(pl.DataFrame(values | own)).with_columns(
+            pl.selectors.float().fill_nan(None), pl.col(list(own)).replace(0, None)
         )
 
     def tables(self) -> list[Table]:
@@ -208,7 +213,7 @@ def kin_bias(
     Returns
     -------
     KinBias
-        Its table has a row a measure and judge.
+        Its table has a row per measure and judge.
 
     Raises
     ------

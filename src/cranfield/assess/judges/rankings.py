@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.agreement.coefficients import jackknife
-from cranfield.assess.judges.reading import Panel, panel_of, with_highest_grade
+from cranfield.assess.judges.reading import Panel, combinations, panel_of, with_highest_grade
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_share
 from cranfield.base.text import counted, some_of
@@ -204,29 +204,29 @@ class JudgeRankings(Result):
         # Of systems that moved equally far, the first by name, in whatever order they were given.
         by_name = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__))
         moved = by_name[np.abs(self.changes)[..., by_name].argmax(axis=-1)].ravel()
-        m, k = (index.ravel() for index in np.indices(self.tau.shape))
-        bounds = (self.tau_limits[..., 0], self.tau_limits[..., 1])
-        ap_bounds = (self.tau_ap_limits[..., 0], self.tau_ap_limits[..., 1])
-        taus = (self.tau, *bounds, self.tau_ap, *ap_bounds, self.rbo, self.topic_tau)
-        columns = [
-            pl.Series(self.measures).gather(m),
-            pl.Series(self.judges).gather(k),
-            *(values.ravel() for values in (self.topics, *taus, self.flips)),
-            self.changes[m, k, moved],
-            pl.Series(self.systems).gather(moved),
-        ]
-        frame = pl.DataFrame(dict(zip(self.columns["rankings"], columns, strict=True)))
-        return frame.with_columns(pl.selectors.float().fill_nan(None))
+        changes = self.changes.reshape(-1, len(self.systems))
+        values = {
+            "topics": self.topics.ravel(),
+            "tau": self.tau.ravel(),
+            "tau low": self.tau_limits[..., 0].ravel(),
+            "tau high": self.tau_limits[..., 1].ravel(),
+            "tau AP": self.tau_ap.ravel(),
+            "tau AP low": self.tau_ap_limits[..., 0].ravel(),
+            "tau AP high": self.tau_ap_limits[..., 1].ravel(),
+            "RBO": self.rbo.ravel(),
+            "tau by topic": self.topic_tau.ravel(),
+            "flips": self.flips.ravel(),
+            "largest change": changes[np.arange(moved.size), moved],
+            "of system": pl.Series(self.systems).gather(moved),
+        }
+        names = combinations(measure=self.measures, judge=self.judges)
+        return names.hstack(pl.DataFrame(values)).with_columns(pl.selectors.float().fill_nan(None))
 
     def by_system(self) -> pl.DataFrame:
         """Return the table `systems`, a row for each measure, judge and system."""
-        m, k, s = (index.ravel() for index in np.indices(self.by_people.shape))
         people, judge = (ranks_of(values).ravel() for values in (self.by_people, self.by_judge))
-        return pl.DataFrame(
+        values = pl.DataFrame(
             {
-                "measure": pl.Series(self.measures).gather(m),
-                "judge": pl.Series(self.judges).gather(k),
-                "system": pl.Series(self.systems).gather(s),
                 "by people": self.by_people.ravel(),
                 "by judge": self.by_judge.ravel(),
                 "rank by people": people,
@@ -234,6 +234,8 @@ class JudgeRankings(Result):
                 "change": people - judge,
             }
         )
+        names = combinations(measure=self.measures, judge=self.judges, system=self.systems)
+        return names.hstack(values)
 
     def tables(self) -> list[Table]:
         """Return a table for reading for each measure."""
@@ -301,7 +303,7 @@ def judge_rankings(
     Returns
     -------
     JudgeRankings
-        Its table has a row a measure and judge.
+        Its table has a row per measure and judge.
 
     Raises
     ------

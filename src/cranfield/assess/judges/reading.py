@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike, fspath
@@ -325,6 +325,17 @@ def _on_scale(judge: Judge, scale: Scale, cut: bool, whose: str, below: bool = F
         )
     within = np.where(off, np.clip(labels.grades, scale.low, scale.high), labels.grades)
     return replace(judge, labels=replace(labels, grades=within), cut=judge.cut + int(off.sum()))
+
+
+def combinations(**names: Sequence[Any]) -> pl.DataFrame:
+    """Return a row for each combination of names, those of the last column varying fastest."""
+    indices = np.indices([len(values) for values in names.values()])
+    return pl.DataFrame(
+        {
+            name: pl.Series(values).gather(index.ravel())
+            for (name, values), index in zip(names.items(), indices, strict=True)
+        }
+    )
 
 
 def with_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:

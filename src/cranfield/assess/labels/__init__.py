@@ -1,1 +1,1 @@
-"""What several people, or machines, said of the same documents, and the judgments made of it."""
+"""Labels of the same documents by several people or machines, and judgments made from them."""

@@ -68,8 +68,9 @@ def random_grades(
         raise CranfieldError("no label is relevant: random assessors have no grade to give")
     grades = np.zeros((draws, len(labels.docs)), dtype=np.int32)
     place = labels.docs.arg_sort().to_numpy()
-    for code, topic in enumerate(labels.topics):
-        rows = place[labels.topic_of[place] == code]
+    place = place[np.argsort(labels.topic_of[place], kind="stable")]
+    ends = np.cumsum(np.bincount(labels.topic_of, minlength=len(labels.topics)))
+    for topic, rows in zip(labels.topics, np.split(place, ends[:-1]), strict=True):
         hit = stream_of(seed, topic, kind).random((draws, rows.size)) < chance
         which = stream_of(seed, topic, kind, 1).integers(relevant.size, size=hit.shape)
         grades[:, rows] = np.where(hit, relevant[which], 0)

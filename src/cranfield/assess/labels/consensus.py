@@ -19,14 +19,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
 
-TIES = {
-    "low": "the lowest of the tied grades",
-    "high": "the highest of the tied grades",
-    "median": "the lowest grade with half of the probability, or of the labels, up to it",
-    "drop": "the pair has no judgment",
-    "random": "one of the tied grades, by the seed",
-}
-"""How ties of the most likely grades are resolved."""
+TIES = ("low", "high", "median", "drop", "random")
 
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "half-up": lambda grade: np.floor(grade + 0.5),
@@ -322,8 +315,9 @@ def majority(labels: Labels, *, weights: Any = None, tie: str = "low", seed: int
     weights
         Weight of the labels of each worker, 0 or more; shape (workers,). By default 1.
     tie
-        How to resolve ties: `low`, `high`, `median` (of the pair's labels), `drop`, `random`. A
-        pair whose labels all weigh 0 ties in all grades.
+        How to resolve ties: by the `low` or `high` tied grade, a `random` one, the `median` (the
+        lowest grade with half of the labels, or of the probability, up to it), or `drop`, no
+        judgment. A pair whose labels all weigh 0 ties in all grades.
     seed
         Seed of random ties.
 

@@ -238,7 +238,7 @@ def dawid_skene(
 
     def expect(state: tuple[Floats, Floats]) -> tuple[Floats, Floats, float]:
         table, share = state
-        # Impossible labels stay so: their logarithm here is no very low number.
+        # Impossible labels stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, logarithm(table), -np.inf)
         posterior, evidence, value = crowd.posterior(crowd.tally.evidence(logs) + logarithm(share))
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))

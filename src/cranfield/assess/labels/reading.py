@@ -125,15 +125,8 @@ def of_lines(
     return frame.select(columns_of_labels), Origin(source.name, lines)
 
 
-REPEATS = {
-    "error": "a second label of a worker for a pair is an error",
-    "last": "the last label of a worker for a pair counts, by `order` where there is one",
-    "keep": "all labels count",
-}
-"""How to treat repeated labels."""
-
-MISSING = {"error": "a label without a grade is an error", "drop": "it is excluded, and counted"}
-"""How to treat labels without a grade."""
+REPEATS = ("error", "last", "keep")
+MISSING = ("error", "drop")
 
 NO_TOPIC = "all"
 """The topic of items without topics."""

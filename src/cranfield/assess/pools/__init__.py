@@ -1,1 +1,1 @@
-"""Pools: what runs retrieved, in which order it is judged, and what is judged next."""
+"""Pools of retrieved documents, orders of judging, and the next documents to judge."""

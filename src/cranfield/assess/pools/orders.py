@@ -24,11 +24,7 @@ from cranfield.sources.chunks import Origin
 DEPTH = 100
 """Default depth of a pool."""
 
-OF_UNJUDGED = {
-    "nonrelevant": "a method learns that they are not relevant",
-    "unknown": "a method learns nothing about them",
-}
-"""How to treat unjudged documents."""
+OF_UNJUDGED = ("nonrelevant", "unknown")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,6 +117,7 @@ class Order(Result):
 
         Budgets are judgments of each topic.
         """
+        check_several("budgets", budgets)
         return np.asarray(self.found_by_topic(budgets).sum(axis=0))
 
     def found_by_topic(self, budgets: Iterable[int]) -> Ints:

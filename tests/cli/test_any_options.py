@@ -32,7 +32,7 @@ retract news adhoc-1 --reason x|verify news|export news -o out
 LINES = [f"campaign {line}" for line in OF_CAMPAIGNS.strip().replace("\n", "|").split("|")]
 # The demonstrations take seconds with any options.
 LINES += [line for command, line in BASES.items() if command != "demo"]
-PROCESSES = {"--jobs", "--backend", "--scheduler"}
+PROCESSES = {"--jobs", "--backend"}
 """Options that start processes; tests/collection/test_workers.py tests them."""
 
 NUMBERS = """

@@ -307,7 +307,6 @@ SHARED = """
 --repeats: --repeats 4
 --resamples: --resamples 33
 --resume: --resume work
---scheduler: --scheduler tcp://localhost:1
 --seed: --seed 5
 --separator: --separator tab
 --session-timeout: --session-timeout 10m

@@ -208,7 +208,6 @@ def computed(
     *,
     jobs: int = 1,
     backend: str | None = None,
-    scheduler: str | None = None,
 ) -> Iterator[tuple[Name, Result]]:
     """Call a function with shared data and each task; yield results as they finish.
 
@@ -224,9 +223,7 @@ def computed(
         Number of workers; a cluster has its own.
     backend
         `serial`, or the name of a backend of joblib; None for processes where jobs is above 1, or
-        the backend of an enclosing `joblib.parallel_config`.
-    scheduler
-        With `dask`: the address of a scheduler, or its file; by default the current client, the
+        the backend of an enclosing `joblib.parallel_config`. `dask` takes the current client, the
         scheduler that `DASK_SCHEDULER_ADDRESS` names, or a local cluster.
 
     Yields
@@ -237,19 +234,17 @@ def computed(
     Raises
     ------
     PolicyError
-        If the backend is unknown, or a scheduler is given without the backend `dask`.
+        If the backend is unknown, or no scheduler is at `DASK_SCHEDULER_ADDRESS`.
     MissingDependencyError
         If the backend is not installed.
     CranfieldError
         If a worker is killed, for example for lack of memory.
     """
-    if scheduler is not None and backend != "dask":
-        raise PolicyError("a scheduler requires the backend 'dask'")
     if backend == "serial" or (backend is None and jobs == 1 and not surrounded()):
         for name, task in tasks:
             yield name, function(shared, task)
         return
-    with _chosen_backend(jobs, backend, scheduler):
+    with _chosen_backend(jobs, backend):
         try:
             yield from _by_joblib(_Call(function, shared), jobs, tasks)
         except Exception as error:
@@ -312,13 +307,13 @@ class _Call:
 
 
 @contextmanager
-def _chosen_backend(jobs: int, backend: str | None, scheduler: str | None) -> Iterator[None]:
+def _chosen_backend(jobs: int, backend: str | None) -> Iterator[None]:
     import joblib
 
     if backend is None and surrounded():
         yield
     elif backend == "dask":
-        with _dask_client(jobs, scheduler) as client, joblib.parallel_config("dask", client=client):
+        with _dask_client(jobs) as client, joblib.parallel_config("dask", client=client):
             yield
     else:
         if backend == "ray":
@@ -386,25 +381,21 @@ def _unpacked(packed: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]
 
 
 @contextmanager
-def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
-    """Yield a client of the scheduler, the current client, or a client of a local cluster."""
+def _dask_client(jobs: int) -> Iterator[Any]:
+    """Yield the current client, a client of DASK_SCHEDULER_ADDRESS, or of a local cluster."""
     distributed = optional_module("distributed", "distributed", user="this backend")
-    if scheduler is None:
-        try:
-            present = distributed.get_client()
-        except ValueError:
-            # Dask reads DASK_SCHEDULER_ADDRESS, or starts a local cluster at any free port.
-            local = {"n_workers": jobs, "threads_per_worker": 1}
-            with distributed.Client(**local, dashboard_address="127.0.0.1:0") as client:
-                yield client
-        else:
-            yield present
-        return
-    where = "scheduler_file" if Path(scheduler).is_file() else "address"
     try:
-        connected = distributed.Client(**{where: scheduler})
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise PolicyError(f"no scheduler of Dask at {quoted(scheduler)}: {reason}") from error
-    with connected as client:
-        yield client
+        present = distributed.get_client()
+    except ValueError:
+        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+        # A local cluster takes any free port.
+        local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+        try:
+            made = distributed.Client(address) if address else distributed.Client(**local)
+        except (OSError, ValueError, TypeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise PolicyError(f"no Dask scheduler at {quoted(address)}: {reason}") from error
+        with made as client:
+            yield client
+    else:
+        yield present

@@ -165,7 +165,6 @@ class StudyOptions:
             yield {
                 "jobs": self.judging.get("jobs") or 1,
                 "backend": self.judging.get("backend"),
-                "scheduler": self.judging.get("scheduler"),
                 "folder": folder,
                 "progress": progress,
             }

@@ -475,7 +475,6 @@ def judge_shards(
     compat: str | None = None,
     jobs: int | None = None,
     backend: str | None = None,
-    scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
@@ -492,7 +491,7 @@ def judge_shards(
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
 
     of_run = _OfRun(whole, splits, unmapped, chosen)
-    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    where = {"jobs": jobs, "backend": backend}
     shared = (whole, *(part for split in splits for part in split.qrels))
     with telling_order(runs, qrels, **reading):
         names, found = judge_each(many, shared, of_run, progress, **where)

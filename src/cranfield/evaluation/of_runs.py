@@ -37,7 +37,6 @@ class OfRankings(TypedDict, total=False):
     aspects: Mapping[str, Any] | None
     jobs: int | None
     backend: str | None
-    scheduler: str | None
     progress: Progress | None
 
 
@@ -154,7 +153,7 @@ def evaluate(
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
         `max_grade`, `topics_with_grade`, `lengths`, `groups`, `intents`, `aspects`, `system`,
-        `columns`, `duplicates`, `bad_runs`, `jobs`, `backend`, `scheduler`, `progress`. With
+        `columns`, `duplicates`, `bad_runs`, `jobs`, `backend`, `progress`. With
         shards, the depth is that of the whole
         ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
         `groups`, `intents` and `aspects` are refused. Only with shards:

@@ -366,7 +366,7 @@ def study_scales(
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     exact_n
         As for :func:`cranfield.compare`: most differences for an exact signed rank test.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 
     Returns

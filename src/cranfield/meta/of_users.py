@@ -444,7 +444,6 @@ def interleaving_sensitivity(
     compat: Compat | None = None,
     jobs: int = 1,
     backend: str | None = None,
-    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     **policies: Any,
@@ -487,7 +486,7 @@ def interleaving_sensitivity(
         Of all draws. A pair, topic and user have random numbers of their own.
     compat, policies
         Of judging, as for :func:`cranfield.judge`.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a method and a pair of systems.
 
     Raises
@@ -547,7 +546,6 @@ def interleaving_sensitivity(
         else {},
         jobs=jobs,
         backend=backend,
-        scheduler=scheduler,
         folder=folder,
         progress=progress,
     )

@@ -227,7 +227,6 @@ class Work(TypedDict, total=False):
 
     jobs: int
     backend: str | None
-    scheduler: str | None
     folder: str | PathLike[str] | None
     progress: Progress | None
 
@@ -254,7 +253,6 @@ def run_parts(
     about: Mapping[str, Any],
     jobs: int = 1,
     backend: str | None = None,
-    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
@@ -277,8 +275,6 @@ def run_parts(
         `serial`, or the name of a backend of joblib: `loky` (processes), `threading`, `dask`,
         `ray`. By default processes where jobs is above 1, or what surrounds the call as
         `joblib.parallel_config`. Parts of a worker that is killed are done again by others.
-    scheduler
-        With `dask`: the address of a scheduler, or its file.
     folder
         Results folder: finished parts are written to it at once, and parts that are there already
         are read instead of computed. A part that is not what was written there is computed again,
@@ -310,9 +306,7 @@ def run_parts(
     if progress is not None:
         progress(len(done), len(tasks))
     todo = ((name, task) for name, task in tasks.items() if name not in done)
-    for name, part in computed(
-        function, shared, todo, jobs=jobs, backend=backend, scheduler=scheduler
-    ):
+    for name, part in computed(function, shared, todo, jobs=jobs, backend=backend):
         if kept is not None:
             kept.write(name, part)
         done[name] = part

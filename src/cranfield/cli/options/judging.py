@@ -431,17 +431,11 @@ _JUDGING = (
                 "--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."
             ),
             one_of("--backend", BACKENDS, "Where --jobs run: threads, and of studies processes."),
-            option(
-                "--scheduler",
-                metavar="ADDRESS",
-                goes_with="--backend=dask",
-                help="Of --backend dask: tcp://host:port, or its file.",
-            ),
         ),
     )
 )
 
-WORK = ("jobs", "backend", "scheduler")
+WORK = ("jobs", "backend")
 """Parameters that say where work is done; they change no result."""
 
 

@@ -360,16 +360,15 @@ def of_each(
     *,
     jobs: int | None = None,
     backend: str | None = None,
-    scheduler: str | None = None,
 ) -> Iterator[Found]:
     """Call a function with each run, by default in threads here; results come in order."""
     if jobs is not None:
         check_whole("jobs", jobs, 1, MOST_JOBS)
-    here = backend in {"serial", "threading"} if backend or scheduler else not surrounded()
-    if here and scheduler is None:
+    here = backend in {"serial", "threading"} if backend else not surrounded()
+    if here:
         outcomes = _in_threads(runs, of_run, 1 if backend == "serial" else jobs)
     else:
-        where = {"jobs": jobs or processors(), "backend": backend, "scheduler": scheduler}
+        where = {"jobs": jobs or processors(), "backend": backend}
         outcomes = _by_workers(runs, of_run, **where)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):

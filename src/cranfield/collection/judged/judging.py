@@ -177,7 +177,6 @@ def judge(
     bad_runs: str = "error",
     jobs: int | None = None,
     backend: str | None = None,
-    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
     """Turn the rankings of runs into grades.
@@ -232,12 +231,9 @@ def judge(
     backend
         Where runs are judged: in `threading` by default, `serial`, or by workers who read the files
         that they reach themselves, and send back judged rows: `loky` (processes), `dask`, `ray`, or
-        any other backend of joblib; also what surrounds the call as `joblib.parallel_config`. The
-        result is the same. What a worker had in hand when it was killed is done again.
-    scheduler
-        With `dask`: the address of a scheduler (`tcp://host:port`), or its file; by default the
-        client that there is, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this
-        machine.
+        any other backend of joblib; also what surrounds the call as `joblib.parallel_config`.
+        `dask` takes the current client, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of
+        this machine. The result is the same. A killed worker's task is repeated.
     progress
         Called after each run with the number done and the number in all.
 
@@ -291,7 +287,7 @@ def judge(
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
     of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
-    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    where = {"jobs": jobs, "backend": backend}
     with telling_order(runs, qrels, **reading):
         names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)

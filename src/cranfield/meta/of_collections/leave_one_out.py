@@ -338,7 +338,6 @@ def leave_one_out(
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
-    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     **policies: Any,
@@ -371,7 +370,7 @@ def leave_one_out(
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more. Measures have
         their own.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`, by default threads; a part is a team.
     compat, policies
         Another program's policies, or `ties`, `topics` and `negative`, as for
@@ -431,7 +430,6 @@ def leave_one_out(
             jobs=jobs,
             # The arrays are large, and what is done with them releases the interpreter.
             backend=backend or ("threading" if jobs > 1 else None),
-            scheduler=scheduler,
             folder=folder,
             progress=progress,
         )

@@ -348,7 +348,6 @@ def pooling(
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
-    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     **policies: Any,
@@ -400,7 +399,7 @@ def pooling(
         Lowest grade that counts as relevant, for methods and counts. Measures have their own.
     seed
         Repeat r of a method is that of the seed + r, as :func:`cranfield.assess.order` takes it.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a repeat of a method.
 
     Raises
@@ -469,7 +468,6 @@ def pooling(
         about={} if folder is None else _about(given),
         jobs=jobs,
         backend=backend,
-        scheduler=scheduler,
         folder=folder,
         progress=progress,
     )

@@ -112,7 +112,6 @@ def traced(
     compat: str | None = None,
     jobs: int | None = None,
     backend: str | None = None,
-    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
     """Judge runs once, so that judgments can be taken back without reading anything again.
@@ -135,7 +134,6 @@ def traced(
         topics=chosen.topics,
         jobs=jobs,
         backend=backend,
-        scheduler=scheduler,
         progress=progress,
     )
     topic = np.full(len(given), -1, dtype=np.int64)

@@ -209,7 +209,7 @@ def discriminative_power(
     resamples, seed
         Number of random samples, and the seed. All measures get the same random numbers: topics
         are permuted or drawn alike, so that measures differ by their scores alone.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 
     Raises

@@ -367,7 +367,7 @@ def swap_method(
     seed
         Of the random numbers. Topic sets depend on it, on the size and on the repeat only: two
         measures with the same topics are judged on the same sets.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part has 50 repeats of a size. A folder
         serves any sizes and repeats.
 

@@ -255,7 +255,7 @@ def false_alarms(
         without replacement.
     repeats
         How often topics are drawn.
-    seed, jobs, backend, scheduler, folder, progress
+    seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
 
     Notes
@@ -514,7 +514,7 @@ def power_of_tests(
         Numbers of topics, by default as many as there are.
     repeats
         How often topics are drawn.
-    seed, jobs, backend, scheduler, folder, progress
+    seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
 
     Examples

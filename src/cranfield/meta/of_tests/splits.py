@@ -500,7 +500,7 @@ def split_topics(
     alpha, missing, resamples
         As for :func:`compare`; scores by shard that are missing for all systems are taken as such
         by default.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         Where and how the work is done: see :func:`run_parts`.
 
     Raises

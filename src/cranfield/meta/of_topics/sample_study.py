@@ -471,7 +471,7 @@ def stability(
         Share of samples within the limits of the tables, between 0 and 1.
     seed
         Sample r of size n depends on the seed, n and r only.
-    jobs, backend, scheduler, folder, progress
+    jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`.
 
     Raises

@@ -1,4 +1,4 @@
-"""What a click model is: parameters, the chance of each click, how they are estimated."""
+"""Click models: parameters, probabilities of clicks, and estimation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
 
 KEYS = {None: ("query", "doc"), "grade": ("grade",)}
-"""Columns that tell results apart, by how parameters are tied."""
+"""Columns that identify the items with parameters, by how parameters are tied."""
 
 NO_GRADES = "a click model tied by grade"
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The results that a model has parameters for, numbered by row."""
+    """The items that a model has parameters for, numbered by row."""
 
     tied: str | None  # None, or `grade`
     # Data frame, a row an item: `query` and `doc`, or `grade`, null where there is no judgment
@@ -41,10 +41,10 @@ class Items:
             items = cls(tied, rows.select("grade").unique().sort("grade", nulls_last=False))
             return items, items.codes_of(rows)
         log.require("results", purpose="a click model")
-        # What category a text is given is up to polars; only that they differ counts.
+        # Codes of categories are arbitrary; only whether they differ counts.
         query, doc = (
-            one.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
-            for one in (log.pages["query"], log.results["doc"])
+            texts.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
+            for texts in (log.pages["query"], log.results["doc"])
         )
         page = log.results["page"].to_numpy()
         both = (query[page] << 32) | doc
@@ -53,37 +53,28 @@ class Items:
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
         at = first[order]
-        found = {"query": log.pages["query"].gather(page[at]), "doc": log.results["doc"].gather(at)}
-        return cls(tied, pl.DataFrame(found)), number[codes]
+        queries = log.pages["query"].gather(page[at])
+        frame = pl.DataFrame({"query": queries, "doc": log.results["doc"].gather(at)})
+        return cls(tied, frame), number[codes]
 
     @cached_property
     def size(self) -> int:
         return self.frame.height
 
     def codes(self, log: QueryLog) -> Indices:
-        """Item of each result of a log, in its order; as many as there are items if none of them.
-
-        Shape (results,).
-        """
+        """Item of each result of a log, shape (results,); the number of items if it has none."""
         return self.codes_of(keyed(log, self.tied))
 
     def codes_of(self, rows: pl.DataFrame) -> Indices:
-        """Item of each row of the columns that tell results apart."""
+        """Item of each row of the columns that identify items."""
         keys = list(KEYS[self.tied])
-        found = rows.join(
-            self._numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
-        )["item"]
-        if found.null_count():
-            found = found.fill_null(self.size)
-        return found.to_numpy().astype(np.intp, copy=False)
-
-    @cached_property
-    def _numbered(self) -> pl.DataFrame:
-        return self.frame.with_columns(pl.Series("item", np.arange(self.size)))
+        numbered = self.frame.with_columns(pl.Series("item", np.arange(self.size)))
+        joined = rows.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return joined["item"].fill_null(self.size).to_numpy().astype(np.intp, copy=False)
 
 
 def keyed(log: QueryLog, tied: str | None) -> pl.DataFrame:
-    """Return the results of a log with the columns that tell them apart."""
+    """Return the results of a log with the columns that identify items."""
     log.require("results", purpose="a click model")
     if tied is not None:
         log.require("results", "grade", purpose=NO_GRADES)
@@ -130,7 +121,7 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Different pages, each with how often it occurs; pages are alike in items and clicks.
+    """Distinct pages with their frequencies; two pages are equal in items and clicks.
 
     Results stand rank by rank, and those of a rank by pattern. Patterns are in order of length, the
     longest first, so that those of a rank are always the first few: nothing is padded, and a pass
@@ -207,9 +198,9 @@ class Patterns:
 
 
 def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Patterns:
-    """Lay the pages of a log out for click models; `codes` are the items of results, if known.
+    """Return the patterns of the pages of a log; `codes` are the items of results, if known.
 
-    A click on no result is none, and several clicks on a result are one.
+    Clicks on no result are ignored, and several clicks on a result are one.
     """
     codes = items.codes(log) if codes is None else codes
     page = log.results["page"].to_numpy()
@@ -264,10 +255,10 @@ def _clicked(log: QueryLog, first: Indices, lengths: Indices) -> Bools:
 
 
 def _alike(flat: Indices, starts: Indices, pages: int) -> tuple[Indices, Indices]:
-    """Number pages that are alike, from the last rank up; also the first page of each kind.
+    """Number distinct pages, from the last rank up; also return the first page of each number.
 
-    Two pages are alike at a rank if they have the same there and are alike below: numbers of 64
-    bits suffice, whatever the length.
+    Two pages are equal from a rank on if they are equal at this rank and below: numbers of 64 bits
+    suffice for any length.
     """
     kind = np.zeros(pages, dtype=np.intp)
     width = int(flat.max()) + 1
@@ -279,26 +270,26 @@ def _alike(flat: Indices, starts: Indices, pages: int) -> tuple[Indices, Indices
 
 
 Values = Mapping[str, Floats]
-"""Chances by name of the parameter; behind those of what was seen, that of what was not."""
+"""Values by name of the parameter; the last value is that of unseen items or ranks."""
 
 TINY = 1e-300
-"""Keeps 0/0 away; far below any chance that matters."""
+"""Avoids 0/0; far below any relevant probability."""
 
 MOST = 2.0**53
-"""Clicks and chances that can be counted, seen or before; products of them are no overflow."""
+"""Most clicks and trials, of data or prior; their products do not overflow."""
 
 
 def sums(place: Indices, values: Any, size: int) -> Floats:
     """Sum values by place; shape (size,)."""
-    found: Floats = np.bincount(place, values, size).astype(np.float64, copy=False)
-    return found
+    total: Floats = np.bincount(place, values, size).astype(np.float64, copy=False)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How often what a parameter is the chance of happened, and could have: counted or expected."""
+    """Successes and trials of each value of a parameter, counted or expected."""
 
-    hits: Floats  # Of each value, as the trials
+    hits: Floats
     trials: Floats
 
     @classmethod
@@ -315,9 +306,9 @@ Tallies = dict[str, Tally]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What fitting found."""
+    """Result of fitting a model."""
 
-    tallies: Tallies  # What was counted, or expected in the last step, by parameter
+    tallies: Tallies  # Counts, or expected counts in the last step, by parameter
     # Log-likelihood and logarithm of the priors before each step and after the last; empty for
     # models that are counted
     objective: Floats = field(default_factory=lambda: np.empty(0))
@@ -332,7 +323,7 @@ def at_rank(values: Floats, rank: int | Indices) -> Floats:
 
 
 class Model(Spec):
-    """A click model: what users do on a page, in parameters that are chances.
+    """A click model: behaviour of users on a page, with probabilities as parameters.
 
     Its text form is its identity, as that of a measure: :func:`parse_model` reads it back.
 
@@ -346,14 +337,14 @@ class Model(Spec):
     error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """Where the definition stands."""
+    """The publication that defines it."""
     by: ClassVar[dict[str, str]] = {}
-    """What each parameter goes by: `item`, `rank`, `rank and last click`, `case`, or nothing."""
+    """What each parameter depends on: `item`, `rank`, `rank and last click`, `case`, or nothing."""
     cases: ClassVar[tuple[str, ...]] = ()
-    """The cases of the parameter that goes by them."""
+    """The cases of a parameter by `case`."""
 
-    alpha: float = parameter(2.0, number(1, MOST), "Beta prior: clicks seen before, and 1")
-    beta: float = parameter(2.0, number(1, MOST), "Beta prior: chances without one before, and 1")
+    alpha: float = parameter(2.0, number(1, MOST), "Beta prior: prior successes plus 1")
+    beta: float = parameter(2.0, number(1, MOST), "Beta prior: prior failures plus 1")
 
     @classmethod
     def called(cls) -> str:
@@ -364,17 +355,17 @@ class Model(Spec):
         raise NotImplementedError
 
     def start(self, pages: int) -> Any:
-        """Return what is known of users at the first rank, an array of an entry a page."""
+        """Return the state of users at the first rank, an array with an entry for each page."""
         return np.ones(pages)
 
     def chance(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
-        """Chance of a click at a rank from 0, given the clicks above."""
+        """Probability of a click at a rank from 0, given the clicks above."""
         raise NotImplementedError
 
     def after(
         self, values: Values, rank: int, item: Indices, state: Any, chance: Floats, click: Bools
     ) -> Any:
-        """Return what is known of users at the next rank."""
+        """Return the state of users at the next rank."""
         return state
 
     def walk(
@@ -383,7 +374,7 @@ class Model(Spec):
         items: Sequence[Indices],
         decide: Callable[[int, Floats], Bools],
     ) -> None:
-        """Go down pages, the longest first; `decide` takes a rank and chances and gives clicks."""
+        """Go down pages, longest first; `decide` returns clicks from probabilities at a rank."""
         state = self.start(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
@@ -391,7 +382,7 @@ class Model(Spec):
             state = self.after(values, rank, item, state, chance, decide(rank, chance))
 
     def conditional(self, values: Values, pages: Patterns) -> Floats:
-        """Chance of what was observed of each result, given the clicks above it."""
+        """Probability of the observation of each result, given the clicks above it."""
         chances = np.empty(pages.codes.size)
 
         def decide(rank: int, chance: Floats) -> Bools:
@@ -403,19 +394,19 @@ class Model(Spec):
         return np.where(pages.clicks, chances, 1 - chances)
 
     def chances(self, values: Values, pages: Patterns) -> Floats:
-        """Chance of a click on each result, whatever is clicked above it."""
+        """Probability of a click on each result, whatever is clicked above it."""
         raise NotImplementedError
 
     def relevance(self, values: Values) -> Floats:
-        """Worth of each item to users; shape (items,)."""
+        """Relevance of each item; shape (items,)."""
         raise NotImplementedError
 
     def prior_mean(self) -> float:
-        """Mean of the prior, which is the value of what was never seen."""
+        """Mean of the prior, the value of unseen items and ranks."""
         return float(self.alpha / (self.alpha + self.beta))
 
     def estimate(self, tally: Tally) -> Floats:
-        """Most likely value with the prior; its mean where nothing was seen."""
+        """Mode of the posterior; the mean of the prior without trials."""
         out = np.full(tally.trials.shape, self.prior_mean())
         np.divide(
             tally.hits + (self.alpha - 1),
@@ -426,16 +417,16 @@ class Model(Spec):
         return np.asarray(np.clip(out, 0.0, 1.0))
 
     def error_of(self, tally: Tally) -> Floats:
-        """Standard deviation of the Beta distribution after what was seen."""
+        """Standard deviation of the posterior."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
         return np.asarray(np.sqrt(a * b / (a + b + 1)) / (a + b))
 
     def held(self) -> dict[str, float]:
-        """Return the parameters that are given."""
+        """Return the parameters with fixed values."""
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return the estimates, and the prior mean behind them."""
+        """Return the estimates, followed by the prior mean."""
         end, held = self.prior_mean(), self.held()
         return {
             name: np.append(self.estimate(one), end)
@@ -463,7 +454,7 @@ class Climbing(Model):
     tolerance: float = parameter(0.0, number(0), "least gain of the objective to go on")
 
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        """Return what makes expected tallies and the log-likelihood of values."""
+        """Return a function from values to expected tallies and the log-likelihood."""
         raise NotImplementedError
 
     def fit(self, pages: Patterns) -> Fit:
@@ -473,35 +464,20 @@ class Climbing(Model):
         expect = self.expecting(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
-            found, value = expect(values)
-            objective.append(value + self.log_prior(values))
+            expected, log_likelihood = expect(values)
+            objective.append(log_likelihood + self.log_prior(values))
             gain = objective[-1] - objective[-2] if step else np.inf
             if step == self.iterations or gain < self.tolerance:
                 break
-            tallies, values = found, self.values(found)
+            tallies, values = expected, self.values(expected)
         return Fit(tallies, np.array(objective))
 
     def log_prior(self, values: Values) -> float:
         """Logarithm of the priors' densities, without their constants."""
-        total = 0.0
-        held = self.held()
-        for name, all_values in values.items():
+        total, held = 0.0, self.held()
+        for name, estimates in values.items():
             if name not in held:
-                known = all_values[:-1]
-                if self.alpha > 1:
-                    total += (self.alpha - 1) * float(np.log(np.maximum(known, TINY)).sum())
-                if self.beta > 1:
-                    total += (self.beta - 1) * float(np.log(np.maximum(1 - known, TINY)).sum())
+                for weight, p in ((self.alpha, estimates[:-1]), (self.beta, 1 - estimates[:-1])):
+                    if weight > 1:
+                        total += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())
         return total
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Trained:
-    """What there is to keep of a model that was fitted; :class:`ClickModel` explains it."""
-
-    model: Model
-    items: Items
-    ranks: int
-    tallies: Tallies
-    objective: Floats
-    pages: int

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.spec import Registry, parameters_of, summary_of
-from cranfield.online.click_models.model import KEYS, MOST, Items, Model, Tallies, Tally, Trained
+from cranfield.online.click_models.model import KEYS, MOST, Items, Model, Tallies, Tally
 
 MODELS: Registry[type[Model]] = Registry(
     "click model",
@@ -70,41 +70,28 @@ KIND = "click model"
 FIELDS = ("kind", "version", "model", "tied", "ranks", "pages", "items", "tallies", "objective")
 
 
-def text_of(model: Trained) -> str:
-    """Write a trained model as JSON; numbers read back as they are."""
-    return json.dumps(
-        {
-            "kind": KIND,
-            "version": VERSION,
-            "model": str(model.model),
-            "tied": model.items.tied,
-            "ranks": model.ranks,
-            "pages": model.pages,
-            "items": model.items.frame.to_dict(as_series=False),
-            "tallies": {
-                name: {"hits": one.hits.tolist(), "trials": one.trials.tolist()}
-                for name, one in model.tallies.items()
-            },
-            "objective": model.objective.tolist(),
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a trained model, a ClickModel, to a file of JSON, whole or not at all."""
+    fields = {
+        "kind": KIND,
+        "version": VERSION,
+        "model": str(model.model),
+        "tied": model.items.tied,
+        "ranks": model.ranks,
+        "pages": model.pages,
+        "items": model.items.frame.to_dict(as_series=False),
+        "tallies": {
+            name: {"hits": one.hits.tolist(), "trials": one.trials.tolist()}
+            for name, one in model.tallies.items()
         },
-        indent=None,
-    )
-
-
-def save(model: Trained, path: str | PathLike[str]) -> None:
-    """Write a trained model to a file, whole or not at all."""
+        "objective": model.objective.tolist(),
+    }
     with whole_file(path) as out:
-        out.write(text_of(model).encode())
+        out.write(json.dumps(fields).encode())
 
 
-def load(path: str | PathLike[str]) -> Trained:
-    """Read a trained model from a file.
-
-    Raises
-    ------
-    InputError
-        For a file that is none, or whose parts do not fit each other.
-    """
+def load(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read the fields of a trained model from a file, and check that they match each other."""
     name = fspath(path)
     try:
         text = Path(name).read_text(encoding="utf-8")
@@ -114,13 +101,13 @@ def load(path: str | PathLike[str]) -> Trained:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be read: {reason}", source=name) from None
     try:
-        return _made(_object(text))
+        return _fields(_object(text))
     except (CranfieldError, _DamagedError) as error:
         raise InputError(f"no trained click model: {error}", source=name) from None
 
 
 class _DamagedError(Exception):
-    """Says what is wrong."""
+    """Reason why a file is not a trained model."""
 
 
 def _refused(constant: str) -> Any:
@@ -129,38 +116,39 @@ def _refused(constant: str) -> Any:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, parse_constant=_refused)
+        saved = json.loads(text, parse_constant=_refused)
     except json.JSONDecodeError as error:
         raise _DamagedError(f"line {error.lineno}: {error.msg.lower()}") from None
     except (RecursionError, ValueError, MemoryError):
         raise _DamagedError("JSON that goes too deep or has too long a number") from None
-    if not isinstance(found, dict) or found.get("kind") != KIND:
+    if not isinstance(saved, dict) or saved.get("kind") != KIND:
         raise _DamagedError(f"no object of kind {KIND!r}")
-    version: Any = found.get("version")
+    version: Any = saved.get("version")
     if not _whole(version) or not 1 <= version <= VERSION:
         raise _DamagedError(f"version {quoted(version)}, known is {VERSION}")
     for name in FIELDS:
-        if name not in found:
+        if name not in saved:
             raise _DamagedError(f"{name} is missing")
-    return found
+    return saved
 
 
-def _made(found: dict[str, Any]) -> Trained:
-    model = parse_model(found["model"])
-    tied = found["tied"]
+def _fields(saved: dict[str, Any]) -> dict[str, Any]:
+    model = parse_model(saved["model"])
+    tied = saved["tied"]
     if tied is not None and tied != "grade":
         raise _DamagedError(f"tied {quoted(tied)} is neither null nor 'grade'")
-    items = _items(found["items"], tied)
+    items = _items(saved["items"], tied)
     for name in ("ranks", "pages"):
-        if not _whole(found[name]) or not 1 <= found[name] < 2**53:
+        if not _whole(saved[name]) or not 1 <= saved[name] < 2**53:
             raise _DamagedError(f"{name} is no whole number from 1")
-    given = found["tallies"]
-    if not isinstance(given, dict) or set(given) != set(model.by):
+    counts = saved["tallies"]
+    if not isinstance(counts, dict) or set(counts) != set(model.by):
         raise _DamagedError(f"tallies are those of {', '.join(model.by)}")
-    sizes = model.sizes(items.size, found["ranks"])
-    tallies: Tallies = {name: _tally(name, given[name], sizes[name]) for name in model.by}
-    objective = _floats("objective", found["objective"])
-    return Trained(model, items, found["ranks"], tallies, objective, found["pages"])
+    sizes = model.sizes(items.size, saved["ranks"])
+    tallies: Tallies = {name: _tally(name, counts[name], sizes[name]) for name in model.by}
+    objective = _floats("objective", saved["objective"])
+    sizes_of_log = {name: saved[name] for name in ("ranks", "pages")}
+    return dict(model=model, items=items, tallies=tallies, objective=objective, **sizes_of_log)
 
 
 def _items(given: Any, tied: str | None) -> Items:

@@ -1,4 +1,4 @@
-"""Training a click model: what it estimated, the chances it gives."""
+"""Training of click models, and trained models: parameters, predictions, measures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cranfield.online.click_models.model import (
     Items,
     Model,
     Patterns,
-    Trained,
+    Tallies,
     patterns_of,
     with_grades,
 )
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
 KINDS = ("utility", "effort")
 
-Tables = Mapping[str, pl.DataFrame]
-"""The parameters of a trained model by name."""
-
 _ATTRACTS = {"clicks": "attractiveness"}
 _SATISFIED = {**_ATTRACTS, "satisfies": "satisfaction"}
 _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
@@ -61,52 +58,10 @@ _MEASURES: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "DBN": (("uM", "rrM"), {**_SATISFIED, "gamma": "continuation"}),
     "SDBN": (("uM", "rrM"), _SATISFIED),
 }
-"""Utility and effort of each model, and which parameter of it those of the measure are."""
+"""By model: its utility and effort, and its parameter for each parameter of these measures."""
 
 
-def measure_of(
-    trained: Trained,
-    tables: Tables,
-    kind: str,
-    *,
-    unjudged: bool = False,
-    digits: int | None = None,
-    **options: Any,
-) -> Measure:
-    """Return a trained model as a measure; see :meth:`ClickModel.measure`."""
-    check_choice("kind", kind, KINDS)
-    name = trained.model.name
-    if name not in _MEASURES:
-        raise PolicyError(f"{name} is no measure: it does not tell documents apart")
-    names, parameters = _MEASURES[name]
-    called = names[KINDS.index(kind)]
-    if not called:
-        why = NO_MEASURES.get(f"rr{name}", "it does not tell whether a click satisfies")
-        raise PolicyError(f"{name} has no effort: {why}")
-    if trained.items.tied != "grade":
-        raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
-    by_rank = any(by.startswith("rank") for by in trained.model.by.values())
-    if by_rank and options.get("cutoff") is None:
-        options["cutoff"] = trained.ranks
-    ranks = min(trained.ranks, options.get("cutoff") or trained.ranks)
-    for own, other in parameters.items():
-        frame = tables[other]
-        if digits is not None:
-            frame = frame.with_columns(pl.col("value").round(digits))
-        by = trained.model.by[other]
-        options |= _given(
-            own, by, frame if unjudged or by != "item" else frame.drop_nulls("grade"), ranks
-        )
-    if name == "CM":
-        options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
-    made: Measure = REGISTRY[called](**options)
-    made.require_complete()
-    if len(str(made)) > LONGEST:
-        raise MeasureError(f"{called} to rank {ranks} is too long a measure; give a cutoff")
-    return made
-
-
-def _given(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
+def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any]:
     """Return the values of a parameter as those of a measure, down to a rank."""
     values = frame["value"].to_list()
     if by == "item":
@@ -114,7 +69,7 @@ def _given(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any
     if by == "rank":
         return {name: dict(enumerate(values[:ranks], 1))}
     if by == "case":
-        return {f"{name}{at}": value for at, value in enumerate(values, 1)}
+        return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if by == "":
         return {name: values[0]}
     table: dict[int, dict[int, float]] = {rank: {} for rank in range(1, ranks + 1)}
@@ -124,22 +79,11 @@ def _given(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str, Any
     return {name: table}
 
 
-def user_of_model(
-    trained: Trained, tables: Tables, *, unjudged: bool = False, **options: Any
-) -> Continuing:
-    """Return the user of a trained model; see :meth:`ClickModel.user_model`."""
-    name = trained.model.name
-    made = None if name == "DCTR" else measure_of(trained, tables, KINDS[0], unjudged=unjudged)
-    if not isinstance(made, Chain):
-        raise PolicyError(f"{name} has no user model: its users do not go on from rank to rank")
-    return user_of(made, **options)
-
-
 UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickModel(Trained, Result):
+class ClickModel(Result):
     """A click model with its parameters; made by :func:`train`.
 
     Attributes
@@ -151,8 +95,7 @@ class ClickModel(Trained, Result):
     ranks
         Length of the longest page that it was trained on.
     tallies
-        What the parameters come from, by name: how often something happened and could have,
-        counted or expected, without the prior.
+        Successes and trials of each parameter, counted or expected, without the prior.
     objective
         Log-likelihood and logarithm of the prior, before each step of expectation-maximisation and
         after the last one; empty for models that are counted.
@@ -177,20 +120,27 @@ class ClickModel(Trained, Result):
         "highest": Column("Highest value."),
     }
 
+    model: Model
+    items: Items
+    ranks: int
+    tallies: Tallies
+    objective: Floats
+    pages: int
+
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """The parameters by name; behind them the mean of the prior, for what was not seen."""
+        """The parameters by name; the last value is the mean of the prior, for unseen results."""
         return self.model.values(self.tallies)
 
     @cached_property
     def parameters(self) -> dict[str, pl.DataFrame]:
         """The parameters by name, a data frame each.
 
-        What they go by comes first: `query` and `doc`, or `grade` (null is unjudged), `rank` from
-        1, `last` (rank of the last click above, 0 for none) or `after`. Then their `value`, the
-        standard `error` of the posterior Beta distribution (null where the value was given), and
-        `hits` out of `trials`. The errors take expected counts for counts, so with hidden states
-        they are too small.
+        The first columns say what a value is of: `query` and `doc`, or `grade` (null is unjudged),
+        `rank` from 1, `last` (rank of the last click above, 0 for none) or `after`. Then come the
+        `value`, the standard `error` of the posterior Beta distribution (null for a fixed value),
+        and `hits` out of `trials`. The errors treat expected counts as counts, so with hidden
+        states they are too small.
         """
         held = self.model.held()
         out = {}
@@ -223,28 +173,28 @@ class ClickModel(Trained, Result):
         return pl.DataFrame()
 
     def patterns(self, log: QueryLog) -> Patterns:
-        """Lay out the pages of a log, with the items of this model."""
+        """Return the patterns of the pages of a log, with the items of this model."""
         return patterns_of(log, self.items)
 
     def chances(self, log: QueryLog) -> pl.DataFrame:
-        """Chance of a click on each result of a log, whatever is clicked above it.
+        """Compute the probability of a click on each result of a log, whatever is clicked above it.
 
         Returns
         -------
         polars.DataFrame
-            Results as in the log: `page`, `rank`, `doc`, `chance`, and whether the model is asked
-            for something `unseen`, of which it knows the prior only.
+            Results as in the log: `page`, `rank`, `doc`, `chance`, and whether a parameter of the
+            result was `unseen` in training, so that it has the mean of the prior.
         """
         pages = self.patterns(log)
         return self._of_results(log, pages, self.model.chances(self.values, pages))
 
     def conditional(self, log: QueryLog) -> pl.DataFrame:
-        """Chance of what was observed of each result, click or none, given the clicks above it.
+        """Compute the probability of the observation of each result, given the clicks above it.
 
         Returns
         -------
         polars.DataFrame
-            As from :meth:`chances`. The product over a page is the chance of its clicks.
+            As from :meth:`chances`. The product over a page is the probability of its clicks.
         """
         pages = self.patterns(log)
         return self._of_results(log, pages, self.model.conditional(self.values, pages))
@@ -266,7 +216,7 @@ class ClickModel(Trained, Result):
         return out
 
     def relevance(self) -> pl.DataFrame:
-        """Worth of each document to users: attractiveness, and satisfaction where there is one.
+        """Return the relevance of documents: attractiveness, times satisfaction if there is one.
 
         Returns
         -------
@@ -276,7 +226,7 @@ class ClickModel(Trained, Result):
         Raises
         ------
         PolicyError
-            For GCTR and RCTR, which say nothing of documents.
+            For GCTR and RCTR, which do not distinguish documents.
         """
         worth = self.model.relevance(self.values)
         return self.items.frame.with_columns(pl.Series("relevance", worth))
@@ -303,7 +253,7 @@ class ClickModel(Trained, Result):
         ).renamed(self.model.name)
 
     def relevance_by_document(self) -> pl.DataFrame:
-        """Return the relevance, refusing a model that tells no documents apart."""
+        """Return the relevance; refuse a model that does not distinguish documents."""
         if self.items.tied is not None:
             raise PolicyError("a model tied by grade tells no documents of a grade apart")
         return self.relevance()
@@ -319,9 +269,9 @@ class ClickModel(Trained, Result):
         Raises
         ------
         InputError
-            For a file that is none, or whose parts do not fit each other.
+            For a file that is not a model, or whose parts do not match.
         """
-        return ClickModel(**vars(load(path)))
+        return ClickModel(**load(path))
 
     def measure(
         self,
@@ -365,7 +315,35 @@ class ClickModel(Trained, Result):
         >>> cf.parse_measure(str(effort)) == effort
         True
         """
-        return measure_of(self, self.parameters, kind, unjudged=unjudged, digits=digits, **options)
+        check_choice("kind", kind, KINDS)
+        name = self.model.name
+        if name not in _MEASURES:
+            raise PolicyError(f"{name} is no measure: it does not tell documents apart")
+        measures, parameters = _MEASURES[name]
+        measure = measures[KINDS.index(kind)]
+        if not measure:
+            why = NO_MEASURES.get(f"rr{name}", "it does not tell whether a click satisfies")
+            raise PolicyError(f"{name} has no effort: {why}")
+        if self.items.tied != "grade":
+            raise PolicyError("a measure needs parameters by grade: train(..., tied='grade')")
+        by_rank = any(by.startswith("rank") for by in self.model.by.values())
+        if by_rank and options.get("cutoff") is None:
+            options["cutoff"] = self.ranks
+        ranks = min(self.ranks, options.get("cutoff") or self.ranks)
+        for own, parameter in parameters.items():
+            frame, by = self.parameters[parameter], self.model.by[parameter]
+            if digits is not None:
+                frame = frame.with_columns(pl.col("value").round(digits))
+            if by == "item" and not unjudged:
+                frame = frame.drop_nulls("grade")
+            options |= _parameter(own, by, frame, ranks)
+        if name == "CM":
+            options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
+        made: Measure = REGISTRY[measure](**options)
+        made.require_complete()
+        if len(str(made)) > LONGEST:
+            raise MeasureError(f"{measure} to rank {ranks} is too long a measure; give a cutoff")
+        return made
 
     def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
         """Return the users of a model tied by grade as a C/W/L user model.
@@ -396,7 +374,11 @@ class ClickModel(Trained, Result):
             For a PBM in which a rank is examined more often than the one above it, and DCM, whose
             users go on by grade and rank together.
         """
-        return user_of_model(self, self.parameters, unjudged=unjudged, **options)
+        name = self.model.name
+        utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
+        if not isinstance(utility, Chain):
+            raise PolicyError(f"{name} has no user model: its users do not go on from rank to rank")
+        return user_of(utility, **options)
 
     def user(self) -> ModelUser:
         """Return a simulated user who clicks as the model says."""
@@ -596,15 +578,10 @@ def train_models(
         if tied is None:
             raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
-    items, codes = Items.of(log, tied)
-    return fitted(patterns_of(log, items, codes), known)
-
-
-def fitted(pages: Patterns, models: Iterable[Model]) -> tuple[ClickModel, ...]:
-    """Estimate models from pages as they are laid out."""
-    found = [(model, model.fit(pages)) for model in models]
+    pages = patterns_of(log, *Items.of(log, tied))
     number = int(pages.weights.sum())
+    fits = [(one, one.fit(pages)) for one in known]
     return tuple(
-        ClickModel(model, pages.items, pages.ranks, fit.tallies, fit.objective, number)
-        for model, fit in found
+        ClickModel(one, pages.items, pages.ranks, fit.tallies, fit.objective, number)
+        for one, fit in fits
     )

@@ -1,4 +1,4 @@
-"""Analysis of an experiment, by the unit that was randomised."""
+"""Analysis of experiments by the unit of randomisation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from scipy.special import chdtrc
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_several, quoted
 from cranfield.online.experiments.comparisons import (
-    FEW,
     OEC,
     Compared,
-    How,
+    Options,
     Pair,
     arm_limits,
     compared,
@@ -24,7 +23,13 @@ from cranfield.online.experiments.comparisons import (
     overall,
 )
 from cranfield.online.experiments.design import checked_weights
-from cranfield.online.experiments.estimates import Critical, Effects, Sequential, parse_sequential
+from cranfield.online.experiments.estimates import (
+    FEW,
+    Critical,
+    Effects,
+    Sequential,
+    parse_sequential,
+)
 from cranfield.online.experiments.metrics import ArmMeans, Metric, arm_means, moments, read_metrics
 from cranfield.online.experiments.report import ALARM, ExperimentReport, chi_square, sample_ratio
 from cranfield.online.experiments.units import Units, directed, read_units, units_of_log
@@ -34,97 +39,97 @@ from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.differences import t_quantile
 
 
-def sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
+def _sample_ratios(units: Units, shares: Floats) -> pl.DataFrame:
     """Test the numbers of units at each level of each segment by chi-square, with Holm's method.
 
     Levels with fewer than five expected units in a variant are not tested.
     """
     rows: list[Any] = []
+    arms = len(units.variants)
     for by, (levels, code) in units.segments.items():
-        arms = len(units.variants)
         inside = code >= 0
         cells = code[inside] * arms + units.arm[inside]
         counts = np.bincount(cells, minlength=len(levels) * arms).reshape(-1, arms)
-        pvalue = chi_square(counts, shares)[1]
-        few = counts.sum(axis=1) * shares.min() < 5
-        pvalue = np.where(few, np.nan, pvalue)
-        numbers = counts.sum(axis=1).tolist()
-        rows += zip([by] * len(levels), levels, numbers, pvalue, adjusted(pvalue), strict=True)
+        totals = counts.sum(axis=1)
+        pvalues = np.where(totals * shares.min() < 5, np.nan, chi_square(counts, shares)[1])
+        columns = (levels, totals.tolist(), pvalues, adjusted(pvalues))
+        rows += [(by, *row) for row in zip(*columns, strict=True)]
     schema: dict[str, Any] = {"by": pl.String, "level": pl.String, "units": pl.Int64}
     schema |= {"p": pl.Float64, "adjusted_p": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def effects_by_segment(
-    units: Units, segments: Sequence[str], how: How
+def _effects_by_segment(
+    units: Units, segments: Sequence[str], options: Options
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    r"""Return effects at each level, and tests that they are the same at all levels.
+    r"""Return effects at each level, and tests of equal effects at all levels.
 
     Levels with fewer than ten units in a variant, or a variant without variance, are not tested.
 
     .. math:: Q = \sum_g \frac{(d_g - \bar{d})^2}{s_g^2}, \quad
         \bar{d} = \frac{\sum_g d_g / s_g^2}{\sum_g 1 / s_g^2}
 
-    is chi-square with one degree of freedom less than levels if they are (Cochran, 1954).
+    is then chi-square with one degree of freedom less than levels (Cochran, 1954).
     """
     arms = len(units.variants)
-    effects, tests = [], []
-    critical: Critical = partial(t_quantile, 1 - how.alpha)
+    frames, tests = [], []
+    critical: Critical = partial(t_quantile, 1 - options.alpha)
     for by in segments:
         levels, code = units.segments[by]
         cell = np.where(code >= 0, code * arms + units.arm, -1)
-        found = moments(units.columns, cell, (len(levels), arms))
+        by_level = moments(units.columns, cell, (len(levels), arms))
         for name, placed in units.placed.items():
-            means = arm_means(found, placed, how.theta)
-            for other in range(1, arms):
-                one = Effects.of(means, 0, other)
-                untested = np.minimum(one.control_count, one.other_count) < FEW
-                untested |= (one.control_squared == 0) | (one.other_squared == 0)
-                tested = (*one.limits(critical), *one.lift_limits(critical, how.lift), one.pvalue())
-                low, high, lift_low, lift_high, p_level = np.where(untested, np.nan, tested)
-                effects.append(
-                    pl.DataFrame(
-                        {
-                            "segment": by,
-                            "level": pl.Series(levels, dtype=pl.String),
-                            "metric": name,
-                            "variant": units.variants[other],
-                            "units": (one.control_count + one.other_count).astype(np.int64),
-                            "difference": one.difference,
-                            "low": low,
-                            "high": high,
-                            "lift": one.lift,
-                            "lift low": lift_low,
-                            "lift high": lift_high,
-                            "p": p_level,
-                        }
-                    )
+            means = arm_means(by_level, placed, options.theta)
+            for k, variant in enumerate(units.variants[1:], 1):
+                effects = Effects.of(means, 0, k)
+                tested = ~(effects.is_few | effects.is_constant)
+                values = (
+                    *effects.limits(critical),
+                    *effects.lift_limits(critical, options.lift),
+                    effects.pvalue(),
                 )
-                statistic, df = _heterogeneity(one, ~untested)
+                low, high, lift_low, lift_high, pvalue = np.where(tested, values, np.nan)
+                columns = {
+                    "segment": by,
+                    "level": pl.Series(levels, dtype=pl.String),
+                    "metric": name,
+                    "variant": variant,
+                    "units": effects.count.astype(np.int64),
+                    "difference": effects.difference,
+                    "low": low,
+                    "high": high,
+                    "lift": effects.lift,
+                    "lift low": lift_low,
+                    "lift high": lift_high,
+                    "p": pvalue,
+                }
+                frames.append(pl.DataFrame(columns))
+                statistic, df = _heterogeneity(effects, tested)
                 p = float(chdtrc(df, statistic)) if df > 0 else np.nan
-                tests.append((by, name, units.variants[other], statistic, df, p))
-    frame = pl.concat(effects)
-    columns: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
-    columns |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
-    apart = pl.DataFrame(tests, schema=columns, orient="row")
-    return tuple(  # type: ignore[return-value]
-        one.with_columns(pl.Series("adjusted p", adjusted(one["p"].to_numpy(), how.correction)))
-        for one in (frame, apart)
-    )
+                tests.append((by, name, variant, statistic, df, p))
+    schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
+    schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
+    interactions = pl.DataFrame(tests, schema=schema, orient="row")
+    return _with_adjusted(pl.concat(frames), options), _with_adjusted(interactions, options)
 
 
-def _heterogeneity(one: Effects, tested: Bools) -> tuple[float, int]:
-    known = np.isfinite(one.error) & tested
+def _with_adjusted(frame: pl.DataFrame, options: Options) -> pl.DataFrame:
+    pvalues = adjusted(frame["p"].to_numpy(), options.correction)
+    return frame.with_columns(pl.Series("adjusted p", pvalues))
+
+
+def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int]:
+    known = np.isfinite(effects.error) & tested
     if known.sum() < 2:
         return np.nan, 0
-    weight = 1 / one.error[known] ** 2
-    difference = one.difference[known]
+    weight = 1 / effects.error[known] ** 2
+    difference = effects.difference[known]
     mean = (weight * difference).sum() / weight.sum()
     return float((weight * (difference - mean) ** 2).sum()), int(known.sum()) - 1
 
 
 SRM = ("stop", "warn")
-"""What a sample ratio mismatch does to the verdict."""
+"""How to treat a sample ratio mismatch."""
 
 
 def analyse_experiment(
@@ -156,14 +161,14 @@ def analyse_experiment(
     r"""Analyse an A/B test: check validity first, then report effects.
 
     Units are what was randomised, such as users. A metric is a mean over units, or a ratio of two
-    means such as clicks per page, whose error follows from the units too, by the delta method: who
-    tests clicks page by page where users were randomised takes pages of a user for independent,
-    and errs far more often than alpha.
+    means such as clicks per page, whose error follows from the units too, by the delta method:
+    testing clicks page by page where users were randomised would assume that pages of a user are
+    independent, and reject far more often than alpha.
 
     The p-value is that of Welch's test. If a metric is skewed and the split is unequal, this test
-    rejects too often to one side; with few units, or a variant without variance, its error is not
-    known. Then the metric is tested by permutations of the same statistic instead, by all of them
-    if there are at most 50,000, and a note reports it. Intervals of the lift, the
+    rejects too often to one side; with few units, or a variant without variance, its Type I error
+    rate is unknown. Then the metric is tested by permutations of the same statistic instead, by all
+    of them if there are at most 50,000, and a note reports it. Intervals of the lift, the
     difference relative to the mean of the control, are those of its logarithm, or `linear` or
     `fieller`. With a covariate from before the experiment, a mean is adjusted (CUPED). Nothing is
     tested if the numbers of units are not as planned: a sample ratio mismatch at p < .0005, in all
@@ -187,25 +192,25 @@ def analyse_experiment(
         unit, or totals of many units, are refused. `row` if rows were randomised. Of a log `user`
         by default.
     variant
-        Column of the variant. Rows without one are left out, and counted.
+        Column of the variant. Rows without one are excluded, and counted.
     control
         The variant that others are compared with; by default the one called `control`, or else the
         only one called `baseline`, `old`, `a` or `0`, in any case.
     weights
-        Share of units that each variant should have; by default equal ones.
+        Expected proportion of units of each variant; by default equal ones.
     srm
-        What a sample ratio mismatch does: `stop`, there is no verdict; or `warn`.
+        How to treat a sample ratio mismatch: `stop`, without a verdict; or `warn`.
     mixed
-        What becomes of units in two variants: `drop`, or `error`.
+        How to treat units in two variants: `drop`, or `error`.
     missing
-        What becomes of a value that is missing: `error`; `drop`, the unit is left out of that
-        metric, also if it has a value in other rows; or `zero`.
+        How to treat missing values: `error`; `drop`, which excludes the unit from that metric, also
+        if it has a value in other rows; or `zero`.
     before
         Of a log: the log of the same users before the experiment; its measures are covariates.
     theta
         Coefficient of a covariate: `pooled` over all units, or over units `within` variants.
     lift
-        Limits of lifts: `log`, `linear` or `fieller`.
+        Confidence interval of lifts: `log`, `linear` or `fieller`.
     errors
         `delta`, Welch's test by the delta method; `permutation` of its statistic, with the interval
         of the lift by Fieller's method; `auto`, which is `permutation` for fewer than 10 units in a
@@ -218,15 +223,15 @@ def analyse_experiment(
     alpha
         Significance level.
     segments
-        Columns of which each level is analysed too, with a test that levels differ.
+        Columns whose levels are analysed separately, with a test that effects differ by level.
     time
         Column of the time of a unit: sample ratios by day, and the order of looks. A unit with
         several rows has the time, and the segments, of its earliest one.
     sequential
-        `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and limits that hold at every look, as in
-        :func:`always_valid`. tau is in the unit of the metric.
+        `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and intervals that are valid at every look,
+        as in :func:`always_valid`. tau is in the unit of the metric.
     looks
-        Numbers of units at which one looks, in order of time; by default at the end.
+        Numbers of units at which the data are analysed, in order of time; by default at the end.
     oec
         Weights of metrics in an overall evaluation criterion: the sum of means by the standard
         deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
@@ -242,12 +247,12 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an option that there is not, or out of its range; for variants of which none is the
-        control by its name, where `control` does not say it; and without a unit, if another column
-        says that rows are not units: ids of users that repeat, numbers of users, labels that occur
-        once in each variant, or values that repeat within one variant only.
+        For an unknown option, or one out of its range; if `control` is not given and no variant has
+        a usual name of the control; and without a unit, if another column shows that rows are not
+        units: ids of users that repeat, numbers of users, labels that occur once in each variant,
+        or values that repeat within one variant only.
     InputError
-        For a column that is not there, or values that are no numbers.
+        For a missing column, or values that are not numbers.
     CranfieldError
         For one variant, or a variant without two units.
 
@@ -267,7 +272,7 @@ def analyse_experiment(
     check_choice("srm", srm, SRM)
     control = None if control is None else str(control)
     method = None if sequential is None else parse_sequential(sequential)
-    how = How(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
+    options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     named = read_metrics(metrics)
     shares = None if weights is None else checked_weights(weights)
     variants = None if shares is None else tuple(shares)
@@ -299,60 +304,63 @@ def analyse_experiment(
             mixed=mixed,
             missing=missing,
         )
-    return reported(units, named, how, shares, srm=srm, segments=segments, oec=oec)
+    return _report(units, named, options, shares, srm=srm, segments=segments, oec=oec)
 
 
-def reported(
+def _report(
     units: Units,
     metrics: Mapping[str, Metric],
-    how: How,
+    options: Options,
     weights: Mapping[str, float] | None,
     *,
     srm: str,
     segments: Sequence[str],
     oec: Mapping[str, float] | None,
 ) -> ExperimentReport:
-    """Analyse units that were read."""
     if len(units.variants) < 2:
         raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
     for name, count in units.counts.items():
         if count < 2:
             raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
-    given = None if weights is None else {name: weights[name] for name in units.variants}
-    checks = sample_ratio(units.counts, given)
-    by_level = sample_ratios(units, checks.expected / checks.counts.sum())
+    shares = None if weights is None else {name: weights[name] for name in units.variants}
+    checks = sample_ratio(units.counts, shares)
+    by_level = _sample_ratios(units, checks.expected / checks.counts.sum())
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
-    found = moments(units.columns, units.arm, (len(units.variants),))
-    arms = {name: arm_means(found, one, how.theta) for name, one in units.placed.items()}
+    by_arm = moments(units.columns, units.arm, (len(units.variants),))
+    arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
     if oec is not None:
-        arms[OEC] = overall(found, arms, metrics, oec)
+        arms[OEC] = overall(by_arm, arms, metrics, oec)
     others = range(1, len(units.variants))
-    effects = {(name, j): Effects.of(arms[name], 0, j) for name in arms for j in others}
-    shape = (len(arms), len(others))
-    result = compared(units, arms, effects, found.together(-1), how)
-    by_segment, apart, notes = None, None, units.notes
-    notes += tuple(_notes_on_few_units(units, result))
-    notes += tuple(_notes_on_constants(units, arms, effects, result))
-    notes += tuple(_notes_on_skewness(units, metrics, result, how))
+    effects = {(name, k): Effects.of(arms[name], 0, k) for name in arms for k in others}
+    result = compared(units, arms, effects, by_arm.together(-1), options)
+    notes = [
+        *units.notes,
+        *_notes_on_few_units(units, result),
+        *_notes_on_constants(units, arms, effects, result),
+        *_notes_on_skewness(units, metrics, result, options),
+    ]
+    by_segment = interactions = None
     if segments and not stopped:
-        by_segment, apart = effects_by_segment(units, segments, how)
-        notes += tuple(_notes_on_segments(result, by_segment, how))
-    # What is not to be trusted is not shown; a standardised sum has no lift.
+        by_segment, interactions = _effects_by_segment(units, segments, options)
+        notes += _notes_on_segments(result, by_segment, options)
+    shape = (len(arms), len(others))
+    # Results that cannot be trusted are not shown; a standardised sum has no lift.
     shown = np.nan if stopped else 1.0
-    lifted = np.where([[name == OEC] for name in arms], np.nan, 1.0)
-    family = np.broadcast_to(np.isnan(lifted), shape)
-    together = np.empty(shape)
-    for one in (family, ~family):
-        together[one] = adjusted(result.pvalues[one], how.correction)
-    mean_low, mean_high = arm_limits(units, arms, 1 - how.alpha)
+    lifted = np.array([[np.nan if name == OEC else 1.0] for name in arms])
+    adjusted_pvalues = np.empty(shape)
+    for family in (np.isnan(lifted), ~np.isnan(lifted)):
+        cells = np.broadcast_to(family, shape)
+        adjusted_pvalues[cells] = adjusted(result.pvalues[cells], options.correction)
+    mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
 
     def each(values: Iterable[Floats | float]) -> Floats:
         return np.array(list(values), dtype=np.float64).reshape(shape)
 
-    margins = (
-        not_worse(one, metrics.get(pair[0]), result.permutations.get(pair), how)
-        for pair, one in effects.items()
+    not_worse_pvalues = (
+        not_worse(effect, metrics.get(pair[0]), result.permutations.get(pair), options)
+        for pair, effect in effects.items()
     )
+    tests = {*result.tests.values()}
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
@@ -360,36 +368,36 @@ def reported(
         metrics=tuple(arms),
         sample_ratio=checks,
         sample_ratios=by_level,
-        units=found.count.astype(np.intp),
-        means=np.stack([one.value for one in arms.values()]),
+        units=by_arm.count.astype(np.intp),
+        means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low * shown,
         mean_high=mean_high * shown,
-        difference=each(one.difference for one in effects.values()),
-        error=each(one.error for one in effects.values()),
+        difference=each(effect.difference for effect in effects.values()),
+        error=each(effect.error for effect in effects.values()),
         low=result.low * shown,
         high=result.high * shown,
-        lift=each(one.lift for one in effects.values()) * lifted,
+        lift=each(effect.lift for effect in effects.values()) * lifted,
         lift_low=result.lift_low * lifted * shown,
         lift_high=result.lift_high * lifted * shown,
         pvalues=result.pvalues * shown,
-        adjusted_pvalues=together * shown,
-        not_worse=each(margins) * shown,
+        adjusted_pvalues=adjusted_pvalues * shown,
+        not_worse=each(not_worse_pvalues) * shown,
         good=tuple(metrics[name].good or "up" if name in metrics else "up" for name in arms),
         margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
-        tests=tuple(tuple(result.tests[name, j] for j in others) for name in arms),
-        alpha=how.alpha,
-        correction=how.correction,
-        lift_method=how.lift,
-        errors=how.errors,
-        theta=how.theta,
-        sequential="" if how.sequential is None else str(how.sequential),
+        tests=tuple(tuple(result.tests[name, k] for k in others) for name in arms),
+        alpha=options.alpha,
+        correction=options.correction,
+        lift_method=options.lift,
+        errors=options.errors,
+        theta=options.theta,
+        sequential="" if options.sequential is None else str(options.sequential),
         looks=None if stopped else result.looks,
         segments=by_segment,
-        interactions=apart,
+        interactions=interactions,
         stopped=stopped,
-        resamples=how.resamples if {"bootstrap", "permutation"} & {*result.tests.values()} else 0,
-        seed=how.seed,
-        notes=notes,
+        resamples=options.resamples if {"bootstrap", "permutation"} & tests else 0,
+        seed=options.seed,
+        notes=tuple(notes),
     )
 
 
@@ -400,9 +408,9 @@ def _notes_on_few_units(units: Units, result: Compared) -> list[str]:
     listed = ", ".join(f"{count} in {name}" for name, count in few.items())
     tests = {*result.tests.values()}
     more = "; Welch's test assumes normal values" if "delta" in tests else ""
-    if name := next(iter({"bootstrap", "always valid"} & tests), ""):
-        method = "a bootstrap" if name == "bootstrap" else "an always-valid method"
-        more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
+    for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
+        if test in tests:
+            more = f"; {method} is not valid and decides nothing: errors='permutation' is exact"
     return [f"few units ({listed}): only large differences can be found{more}"]
 
 
@@ -413,14 +421,15 @@ def _notes_on_constants(
     result: Compared,
 ) -> list[str]:
     notes = []
-    for (name, j), one in effects.items():
-        if one.error == 0:
-            both = f"{units.variants[0]} and in {units.variants[j]}"
-            exact = f"; p = {float(one.pvalue()):.2g} is that of the exact permutation test"
-            notes.append(
-                f"{name}: all values equal in {both}: no interval of the difference can be computed"
-                + (exact if result.tests[name, j] == "exact permutation" else "")
+    for (name, k), effect in effects.items():
+        if effect.error == 0:
+            note = (
+                f"{name}: all values equal in {units.variants[0]} and in {units.variants[k]}:"
+                " no interval of the difference can be computed"
             )
+            if result.tests[name, k] == "exact permutation":
+                note += f"; p = {float(effect.pvalue()):.2g} is that of the exact permutation test"
+            notes.append(note)
     for name, arm in arms.items():
         constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
         if constant and not (name in units.placed and units.share(units.placed[name])):
@@ -430,28 +439,23 @@ def _notes_on_constants(
 
 
 def _notes_on_skewness(
-    units: Units, metrics: Mapping[str, Metric], result: Compared, how: How
+    units: Units, metrics: Mapping[str, Metric], result: Compared, options: Options
 ) -> list[str]:
     notes = []
-    for (name, j), one in result.distortions.items():
-        test = result.tests[name, j]
-        if not one.matters or test == "exact permutation":
+    for (name, k), distortion in result.distortions.items():
+        test = result.tests[name, k]
+        if not distortion.matters or test == "exact permutation":
             continue
-        lower, upper = one.tails(how.alpha)
-        good = (metrics[name].good if name in metrics else None) or "up"
-        worse, better = (lower, upper) if good == "up" else (upper, lower)
-        counts = units.counts[units.variants[j]], units.counts[units.variants[0]]
-        share = counts[0] / sum(counts)
-        start = (
-            f"{name}: skewness {one.skewness:.1f} with {share:.0%} of the units in"
-            f" {units.variants[j]}: "
-        )
+        lower, upper = distortion.tails(options.alpha)
+        down = name in metrics and metrics[name].good == "down"
+        worse, better = (upper, lower) if down else (lower, upper)
+        treated, control = (units.counts[units.variants[place]] for place in (k, 0))
         distorted = (
             f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
-            f" in about {better:.2g} of experiments, not {how.alpha / 2:g} each"
+            f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
         )
-        remedy = "; a permutation test keeps its level" if how.errors == "delta" else ""
-        said = {
+        remedy = "; a permutation test keeps its level" if options.errors == "delta" else ""
+        consequence = {
             "permutation": f"{distorted}; it is tested by permutation, exact if the variants have"
             " the same distribution",
             "delta": distorted + remedy,
@@ -459,13 +463,16 @@ def _notes_on_skewness(
             " test keeps its level",
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
             " too often to one side; analyse more units, or cap the values",
-        }
-        notes.append(start + said[test])
+        }[test]
+        notes.append(
+            f"{name}: skewness {distortion.skewness:.1f} with {treated / (treated + control):.0%}"
+            f" of the units in {units.variants[k]}: {consequence}"
+        )
     return notes
 
 
-def _notes_on_segments(result: Compared, segments: pl.DataFrame, how: How) -> list[str]:
-    if how.sequential is not None:
+def _notes_on_segments(result: Compared, segments: pl.DataFrame, options: Options) -> list[str]:
+    if options.sequential is not None:
         return ["p-values and intervals by segment are for one look"]
     notes = []
     if segments["p"].has_nulls() or segments["p"].is_nan().any():
@@ -475,7 +482,9 @@ def _notes_on_segments(result: Compared, segments: pl.DataFrame, how: How) -> li
         )
     if {"bootstrap", "permutation", "exact permutation"} & {*result.tests.values()}:
         notes.append("p-values and intervals by segment are those of Welch's test")
-    skewed = dict.fromkeys(name for (name, _), one in result.distortions.items() if one.matters)
+    skewed = dict.fromkeys(
+        name for (name, _), distortion in result.distortions.items() if distortion.matters
+    )
     if skewed:
         notes.append(f"skewness distorts the tests by segment of {', '.join(skewed)}")
     return notes

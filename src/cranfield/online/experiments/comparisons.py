@@ -1,4 +1,4 @@
-"""How variants are compared: options, with what they make of estimates."""
+"""Comparisons of variants: tests and intervals by the chosen options."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ from cranfield.online.experiments.metrics import (
     Placed,
     arm_means,
     moments,
+    squared_error,
 )
 from cranfield.online.experiments.units import Units
 from cranfield.significance.corrections.of_pvalues import adjusted
@@ -56,7 +57,7 @@ ENUMERATED = 50_000
 """Assignments that are all computed."""
 
 SAME = 1e-12
-"""Relative difference of statistics that differ by rounding only."""
+"""Relative difference of statistics that are equal but for rounding."""
 
 
 def skewness(values: Floats) -> float:
@@ -91,10 +92,10 @@ class Distortion:
 
     @classmethod
     def of(cls, values: Floats, treated: Bools) -> Distortion:
-        """Measure it for units and whether each is in the treatment."""
+        """Return the distortion for values of units, and whether each unit is in the treatment."""
         n, m = float(treated.sum()), float((~treated).sum())
-        found = skewness(values)
-        return cls(found, found * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
+        gamma = skewness(values)
+        return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
     def matters(self) -> bool:
@@ -164,8 +165,8 @@ class Permuted:
         if effects.control == 0:
             return np.nan, np.nan
         low, high = self.critical(level)
-        # The lower bound belongs to the upper critical value. One of the wrong sign takes the
-        # other root.
+        # The lower bound belongs to the upper critical value; a critical value of the wrong sign
+        # takes the other root.
         first, second = (self._ratios(effects, quantile) for quantile in (high, low))
         ends = first[0 if high >= 0 else 1], second[1 if low <= 0 else 0]
         return float(ends[0] - 1), float(ends[1] - 1)
@@ -192,13 +193,14 @@ def permuted(
     If there are at most 50,000 assignments, each of them is computed once. Sums are exact, so that
     a seed gives the same result on any processor.
     """
-    places = sorted({0, metric.above, metric.below, *_covariate(metric)})
+    covariate = (metric.covariate, metric.covariate_below) if metric.covariate >= 0 else ()
+    places = sorted({0, metric.above, metric.below, *covariate})
     if whole is not None:
         scatter = whole.scatter[np.ix_(places, places)]
         whole = Moments(whole.count, whole.mean[places], scatter)
-    found = permuted_moments(columns[:, places], treated, resamples, stream(seed, key))
-    local = Placed(*(one if one < 0 else places.index(one) for one in astuple(metric)))
-    effects = Effects.of(arm_means(found, local, theta, whole), 0, 1)
+    by_arm = permuted_moments(columns[:, places], treated, resamples, stream(seed, key))
+    local = Placed(*(k if k < 0 else places.index(k) for k in astuple(metric)))
+    effects = Effects.of(arm_means(by_arm, local, theta, whole), 0, 1)
     statistics = np.nan_to_num(
         ratio(effects.difference, effects.error), nan=0.0, posinf=np.inf, neginf=-np.inf
     )
@@ -217,23 +219,24 @@ def permuted_moments(
     centre = columns.mean(axis=0)
     apart = columns - centre
     first, second = np.triu_indices(width)
-    scaled = [as_integers(part, units) for part in (*apart.T, *(apart.T[first] * apart.T[second]))]
+    products = apart.T[first] * apart.T[second]
+    scaled = [as_integers(part, units) for part in (*apart.T, *products)]
     features = np.stack([numbers for numbers, _ in scaled], axis=1)
-    scale = np.array([one for _, one in scaled])
+    scale = np.array([unit for _, unit in scaled])
     # Only units of the smaller variant are drawn; the others follow from the total.
     swapped = treated.sum() * 2 > units
-    few = ~treated if swapped else treated
-    size = int(few.sum())
+    smaller = ~treated if swapped else treated
+    size = int(smaller.sum())
     if (number := comb(units, size)) <= ENUMERATED:
         places = np.fromiter(combinations(range(units), size), np.dtype((np.intp, size)), number)
-        own = (places == np.flatnonzero(few)).all(axis=1)
+        own = (places == np.flatnonzero(smaller)).all(axis=1)
         drawn: Iterable[Indices] = np.array_split(places[~own], number // 1000 + 1)
         resamples = number - 1
     else:
         choices = range(resamples)
         drawn = (random.choice(units, (1, size), replace=False, shuffle=False) for _ in choices)
     sums = np.empty((resamples + 1, features.shape[1]))
-    sums[0] = features[few].sum(axis=0)
+    sums[0] = features[smaller].sum(axis=0)
     done = 1
     for rows in drawn:
         sums[done : done + len(rows)] = features[rows].sum(axis=1)
@@ -242,31 +245,24 @@ def permuted_moments(
     counts = [units - size, size]
     if swapped:
         pair, counts = pair[::-1], counts[::-1]
-    both = np.stack(pair, axis=1) * scale
-    count = np.broadcast_to(np.array(counts, dtype=np.float64), both.shape[:2])
-    mean = both[..., :width] / count[..., None]
+    by_arm = np.stack(pair, axis=1) * scale
+    count = np.broadcast_to(np.array(counts, dtype=np.float64), by_arm.shape[:2])
+    mean = by_arm[..., :width] / count[..., None]
     scatter = np.empty((*count.shape, width, width))
-    products = both[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
-    scatter[..., first, second] = scatter[..., second, first] = products
+    centred = by_arm[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
+    scatter[..., first, second] = scatter[..., second, first] = centred
     return Moments(count, centre + mean, scatter)
 
 
-def _covariate(metric: Placed) -> tuple[int, ...]:
-    return () if metric.covariate < 0 else (metric.covariate, metric.covariate_below)
-
-
 ERRORS = ("auto", "delta", "permutation", "bootstrap")
-"""Tests of differences; `auto` is `delta`, or `permutation` if its error cannot be trusted."""
-
-FEW = 10
-"""Units in a variant below which its variance is not known well enough for Welch's test."""
+"""Tests of differences; `auto` is `delta`, or `permutation` if its standard error is unreliable."""
 
 OEC = "OEC"
 
 
 @dataclass(frozen=True)
-class How:
-    """Options of :func:`analyse_experiment`, as it explains them."""
+class Options:
+    """Options of :func:`analyse_experiment`."""
 
     theta: str
     lift: str
@@ -291,7 +287,7 @@ class How:
             raise PolicyError(f"sequential cannot be combined with errors={self.errors!r}")
 
     def level(self, comparisons: int) -> float:
-        """Return the confidence level of each of some comparisons."""
+        """Return the confidence level of each comparison."""
         return 1 - self.alpha / (max(1, comparisons) if self.correction == "bonferroni" else 1)
 
 
@@ -300,11 +296,7 @@ Pair = tuple[str, int]
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Intervals and p-values by metric and variant, and with a sequential method by look.
-
-    tests: name of the test of each pair; permutations: those of the pairs that are tested so;
-    distortions: what skewness does to Welch's test.
-    """
+    """Intervals and p-values, shape (metrics, variants - 1); tests and their data by pair."""
 
     low: Floats
     high: Floats
@@ -322,205 +314,196 @@ def compared(
     arms: Mapping[str, ArmMeans],
     effects: Mapping[Pair, Effects],
     whole: Moments,
-    how: How,
+    options: Options,
 ) -> Compared:
     """Compare each variant with the control by the tests that were chosen."""
-    shape = (len(arms), len(units.variants) - 1)
-    level = how.level(len(effects))
-    distortions = {pair: _distortion(units, arms[pair[0]], pair[1]) for pair in effects}
-    tests = {pair: _test_of(pair, effects[pair], distortions[pair], units, how) for pair in effects}
-    permutations = {
-        pair: _permuted(units, pair, whole, how)
-        for pair, test in tests.items()
-        if test == "permutation"
-    }
-    tests |= {pair: "exact permutation" for pair, one in permutations.items() if one.exact}
-    drawn = _bootstrapped(units, arms, level, how) if how.errors == "bootstrap" else {}
-    looks, last = None, list[Floats]()
-    if how.sequential is not None:
-        looks, last = _looked(units, arms, how, how.sequential)
+    level = options.level(len(effects))
+    distortions, tests, permutations = {}, {}, {}
+    for pair, effect in effects.items():
+        name, other = pair
+        inside = (units.arm == 0) | (units.arm == other)
+        treated = units.arm[inside] == other
+        values = units.columns[inside] @ arms[name].gradient[[0, other]].mean(axis=0)
+        distortions[pair] = Distortion.of(values, treated)
+        tests[pair] = _test_of(pair, effect, distortions[pair], units, options)
+        if tests[pair] == "permutation":
+            permutations[pair] = permuted(
+                units.columns[inside],
+                treated,
+                units.placed[name],
+                theta=options.theta,
+                whole=whole,
+                resamples=options.resamples,
+                seed=options.seed,
+                key=other,
+            )
+            if permutations[pair].exact:
+                tests[pair] = "exact permutation"
+    drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
+    looks, last = None, dict[Pair, float]()
+    if options.sequential is not None:
+        looks, last = _looked(units, arms, options, options.sequential)
     rows = np.empty((len(effects), 5))
-    for k, (pair, one) in enumerate(effects.items()):
+    for k, (pair, effect) in enumerate(effects.items()):
         if pair in permutations:
             by = permutations[pair]
-            rows[k] = (*by.limits(one, level), *by.lift_limits(one, level), by.pvalue())
+            rows[k] = (*by.limits(effect, level), *by.lift_limits(effect, level), by.pvalue())
         elif tests[pair] == "bootstrap":
             rows[k] = drawn[pair]
         else:
             critical: Critical = partial(t_quantile, level)
-            if how.sequential is not None:
-                critical = _constant(how.sequential, one, how.alpha)
-            p = last[k] if last else one.pvalue()
-            rows[k] = (*one.limits(critical), *one.lift_limits(critical, how.lift), p)
+            if options.sequential is not None:
+                critical = _constant(options.sequential, effect, options.alpha)
+            pvalue = last[pair] if last else effect.pvalue()
+            lift_limits = effect.lift_limits(critical, options.lift)
+            rows[k] = (*effect.limits(critical), *lift_limits, pvalue)
         # Neither method is valid for a few units.
-        few = min(one.control_count, one.other_count) < FEW
-        if few and tests[pair] in {"bootstrap", "always valid"}:
+        if effect.is_few and tests[pair] in {"bootstrap", "always valid"}:
             rows[k] = np.nan
-    low, high, lift_low, lift_high, pvalues = (part.reshape(shape) for part in rows.T)
+    shape = (len(arms), len(units.variants) - 1)
+    low, high, lift_low, lift_high, pvalues = (column.reshape(shape) for column in rows.T)
     return Compared(
         low, high, lift_low, lift_high, pvalues, tests, permutations, distortions, looks
     )
 
 
-def _distortion(units: Units, arms: ArmMeans, other: int) -> Distortion:
-    inside = (units.arm == 0) | (units.arm == other)
-    values = units.columns[inside] @ arms.gradient[[0, other]].mean(axis=0)
-    return Distortion.of(values, units.arm[inside] == other)
-
-
-def _test_of(pair: Pair, one: Effects, distortion: Distortion, units: Units, how: How) -> str:
-    if how.sequential is not None:
+def _test_of(
+    pair: Pair, effect: Effects, distortion: Distortion, units: Units, options: Options
+) -> str:
+    if options.sequential is not None:
         return "always valid"
-    if one.error == 0:
-        return "exact permutation" if one.difference else "delta"
-    if how.errors == "bootstrap":
+    if effect.error == 0:
+        return "exact permutation" if effect.difference else "delta"
+    if options.errors == "bootstrap":
         return "bootstrap"
+    unreliable = bool(effect.is_few | effect.is_constant) or distortion.matters
+    requested = options.errors == "permutation" or (options.errors == "auto" and unreliable)
     # Permutations of an overall criterion would change what it is standardised by.
-    unknown = min(one.control_count, one.other_count) < FEW or distortion.matters
-    unknown |= bool((one.control_squared == 0) | (one.other_squared == 0))
-    wanted = how.errors == "permutation" or (how.errors == "auto" and unknown)
-    known = bool(np.isfinite(one.error)) and pair[0] in units.placed
-    return "permutation" if wanted and known else "delta"
+    possible = bool(np.isfinite(effect.error)) and pair[0] in units.placed
+    return "permutation" if requested and possible else "delta"
 
 
-def _permuted(units: Units, pair: Pair, whole: Moments, how: How) -> Permuted:
-    name, other = pair
-    inside = (units.arm == 0) | (units.arm == other)
-    return permuted(
-        units.columns[inside],
-        units.arm[inside] == other,
-        units.placed[name],
-        theta=how.theta,
-        whole=whole,
-        resamples=how.resamples,
-        seed=how.seed,
-        key=other,
-    )
-
-
-def _constant(method: Sequential, one: Effects, alpha: float) -> Critical:
-    units = one.control_count + one.other_count
-    width = half_width(method.ratio(one.error**2, units, alpha), alpha)
+def _constant(method: Sequential, effect: Effects, alpha: float) -> Critical:
+    width = half_width(method.ratio(effect.error**2, effect.count, alpha), alpha)
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def not_worse(one: Effects, kind: Metric | None, by: Permuted | None, how: How) -> float:
+def not_worse(
+    effect: Effects, metric: Metric | None, permutations: Permuted | None, options: Options
+) -> float:
     """Return the one-sided p-value that the loss is smaller than the margin; NaN without one."""
-    if kind is None or kind.margin is None:
+    if metric is None or metric.margin is None:
         return np.nan
-    good = kind.good or "up"
-    tested = one.against(kind.margin, good)
+    good = metric.good or "up"
+    shifted = effect.against(metric.margin, good)
     side = "greater" if good == "up" else "less"
-    if by is not None:
-        return by.tail(float(tested.statistic), side)
-    if how.sequential is None:
-        return float(tested.pvalue(side))
-    units = one.control_count + one.other_count
-    seen = (tested.difference[None], tested.error[None], units)
-    pvalue = always_valid(*seen, how.sequential, alpha=how.alpha)[2]
-    # Two-sided: it holds for the side on which the difference is.
-    return float(pvalue[0]) if (tested.difference > 0) == (good == "up") else 1.0
+    if permutations is not None:
+        return permutations.tail(float(shifted.statistic), side)
+    if options.sequential is None:
+        return float(shifted.pvalue(side))
+    look = (shifted.difference[None], shifted.error[None], effect.count)
+    pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
+    # It is two-sided, so it is valid for the side of the difference.
+    return float(pvalue[0]) if (shifted.difference > 0) == (good == "up") else 1.0
 
 
 def _looked(
-    units: Units, arms: Mapping[str, ArmMeans], how: How, method: Sequential
-) -> tuple[pl.DataFrame, list[Floats]]:
+    units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
+) -> tuple[pl.DataFrame, dict[Pair, float]]:
     """Compare variants at each look; return the table, and the p-values at the last one."""
     number, variants = len(units.arm), len(units.variants)
-    at = _looks(how.looks, number)
-    part = np.searchsorted(at, np.arange(number), side="right")
-    whole = moments(units.columns, part * variants + units.arm, (at.size, variants)).so_far()
-    rows, last = [], []
-    for name, now in arms.items():
-        # An overall criterion is standardised by all units: it is looked at in the end.
+    looks = _looks(options.looks, number)
+    part = np.searchsorted(looks, np.arange(number), side="right")
+    cells = part * variants + units.arm
+    so_far = moments(units.columns, cells, (looks.size, variants)).so_far()
+    frames, last = [], {}
+    for name, final in arms.items():
+        # An overall criterion is standardised by all units: it has the last look only.
         alone = name not in units.placed
-        one = now if alone else arm_means(whole, units.placed[name], how.theta)
+        means = final if alone else arm_means(so_far, units.placed[name], options.theta)
         for other in range(1, variants):
-            some = Effects.of(one, 0, other)
-            difference, error = np.atleast_1d(some.difference), np.atleast_1d(some.error)
-            total = np.atleast_1d(some.control_count + some.other_count)
-            low, high, p = always_valid(difference, error, total, method, alpha=how.alpha)
-            rows.append(
-                pl.DataFrame(
-                    {
-                        "metric": name,
-                        "variant": units.variants[other],
-                        "units": at[-1:] if alone else at,
-                        "difference": difference,
-                        "low": low,
-                        "high": high,
-                        "p": p,
-                    }
-                )
-            )
-            last.append(p[-1])
-    return pl.concat(rows), last
+            effects = Effects.of(means, 0, other)
+            difference, error = np.atleast_1d(effects.difference, effects.error)
+            total = np.atleast_1d(effects.count)
+            low, high, p = always_valid(difference, error, total, method, alpha=options.alpha)
+            columns = {
+                "metric": name,
+                "variant": units.variants[other],
+                "units": looks[-1:] if alone else looks,
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "p": p,
+            }
+            frames.append(pl.DataFrame(columns))
+            last[name, other] = float(p[-1])
+    return pl.concat(frames), last
 
 
-def _looks(asked: Sequence[int] | None, number: int) -> Indices:
-    if asked is None:
+def _looks(looks: Sequence[int] | None, number: int) -> Indices:
+    if looks is None:
         return np.array([number], dtype=np.intp)
-    for one in (given := list(asked)):
-        check_whole("a look", one, 1)
-    if not given or given != sorted(set(given)):
+    sizes = list(looks)
+    for size in sizes:
+        check_whole("a look", size, 1)
+    if not sizes or sizes != sorted(set(sizes)):
         raise PolicyError("looks are ascending numbers of units, one at least")
-    # Whoever came after the last look is looked at now.
-    return np.unique([*(one for one in given if one < number), number]).astype(np.intp)
+    # Units after the last look are analysed at the end.
+    return np.unique([*(size for size in sizes if size < number), number]).astype(np.intp)
 
 
 def _bootstrapped(
-    units: Units, arms: Mapping[str, ArmMeans], level: float, how: How
+    units: Units, arms: Mapping[str, ArmMeans], level: float, options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Return percentile intervals and p-values, with the coefficients of covariates held fixed."""
     drawn = resampled_means(
         units.columns,
         units.arm,
         len(units.variants),
-        resamples=how.resamples,
-        weights=how.draws,
-        seed=how.seed,
+        resamples=options.resamples,
+        weights=options.draws,
+        seed=options.seed,
     )
-    found: dict[Pair, tuple[float, ...]] = {}
-    for name, one in arms.items():
-        values = one.at(drawn)
-        for j in range(1, len(units.variants)):
-            difference = values[j] - values[0]
+    rows: dict[Pair, tuple[float, ...]] = {}
+    for name, means in arms.items():
+        values = means.at(drawn)
+        for k in range(1, len(units.variants)):
+            difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
-                lifted = values[j] / values[0] - 1
-            limits = (*percentiles(difference, level), *percentiles(lifted, level))
-            found[name, j] = (*limits, two_sided(difference))
-    return found
+                lifts = values[k] / values[0] - 1
+            limits = (*percentiles(difference, level), *percentiles(lifts, level))
+            rows[name, k] = (*limits, two_sided(difference))
+    return rows
 
 
 def overall(
-    found: Moments,
+    by_arm: Moments,
     arms: Mapping[str, ArmMeans],
-    kinds: Mapping[str, Metric],
+    metrics: Mapping[str, Metric],
     weights: Any,
 ) -> ArmMeans:
-    """Sum up standardised metrics; their covariances follow from those of the columns."""
+    """Return the weighted sum of standardised metrics, with covariances from those of columns."""
     if not isinstance(weights, Mapping) or not weights:
         raise PolicyError("an OEC is weights by metric")
-    if OEC in kinds:
+    if OEC in metrics:
         raise PolicyError(f"a metric cannot be named {OEC} beside an overall criterion")
-    gradient, factors = np.zeros_like(found.mean), dict[str, float]()
+    gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
         if name not in arms:
             raise PolicyError(f"the OEC weighs {quoted(name)}, which is no metric")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             raise PolicyError(f"weight {quoted(weight)} of {quoted(name)} is no number")
-        one = arms[name]
-        deviation = float(np.sqrt(one.squared[0] * one.count[0]))
+        means = arms[name]
+        deviation = float(np.sqrt(means.squared[0] * means.count[0]))
         if not deviation > 0:
             raise CranfieldError(f"{name} does not vary in the control: it cannot be standardised")
-        factors[name] = weight / deviation * (-1 if kinds[name].good == "down" else 1)
-        gradient = gradient + factors[name] * one.gradient
+        factors[name] = weight / deviation * (-1 if metrics[name].good == "down" else 1)
+        gradient = gradient + factors[name] * means.gradient
 
     def at(mean: Floats) -> Floats:
         return np.asarray(sum(factor * arms[name].at(mean) for name, factor in factors.items()))
 
-    squared = np.einsum("...i,...ij,...j->...", gradient, found.covariance, gradient) / found.count
-    return ArmMeans(at(found.mean), np.maximum(squared, 0.0), found.count, gradient, at)
+    return ArmMeans(at(by_arm.mean), squared_error(by_arm, gradient), by_arm.count, gradient, at)
 
 
 def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tuple[Floats, Floats]:
@@ -529,11 +512,11 @@ def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tupl
     NaN for what is not a proportion and does not vary.
     """
     limits = []
-    for name, one in arms.items():
+    for name, means in arms.items():
         if name in units.placed and units.share(units.placed[name]):
-            limits.append(wilson(one.value, one.count, t_quantile(level, np.inf)))
+            limits.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
         else:
-            error = np.where(one.squared > 0, np.sqrt(one.squared), np.nan)
-            limits.append(t_limits(one.value, error, one.count - 1, level))
+            error = np.where(means.squared > 0, np.sqrt(means.squared), np.nan)
+            limits.append(t_limits(means.value, error, means.count - 1, level))
     low, high = zip(*limits, strict=True)
     return np.stack(low), np.stack(high)

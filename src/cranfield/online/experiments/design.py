@@ -1,4 +1,4 @@
-"""The design of an experiment: its sizes, the variant of each unit."""
+"""Design of experiments: assignment of units to variants, and sample sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2_contingency, chisquare
 
-from cranfield.base.arrays import Bools, Floats
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
@@ -29,7 +29,7 @@ from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"
-"""Between salt and unit, so that `ab` and `c` are not `a` and `bc`."""
+"""Stands between salt and unit, so that `ab` and `c` differ from `a` and `bc`."""
 
 FNV_START, FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
@@ -43,12 +43,12 @@ def by_md5(salt: str, units: pl.Series) -> Floats:
 
 
 def by_growthbook_1(salt: str, units: pl.Series) -> Floats:
-    """Hash as GrowthBook's kits do in their version 1: unit and salt, in thousandths."""
+    """Hash as version 1 of GrowthBook's SDKs: unit and salt, in thousandths."""
     return np.asarray((fnv1a(units + salt) % 1000) / 1000)
 
 
 def by_growthbook_2(salt: str, units: pl.Series) -> Floats:
-    """Hash as GrowthBook's kits do in their version 2: salt and unit, twice, in 1/10,000."""
+    """Hash as version 2 of GrowthBook's SDKs: salt and unit, twice, in 1/10,000."""
     once = pl.Series(fnv1a(salt + units)).cast(pl.String)
     return np.asarray((fnv1a(once) % 10_000) / 10_000)
 
@@ -66,25 +66,25 @@ def fnv1a(texts: pl.Series) -> NDArray[np.uint32]:
     characters = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
     lengths = texts.str.len_chars().to_numpy().astype(np.intp)
     starts = np.cumsum(lengths) - lengths
-    # The longest first: those that have a character at a place stand together.
+    # The longest first, so that texts with a character at a place stand together.
     order = np.argsort(-lengths, kind="stable")
     starts, falling = starts[order], -lengths[order]
-    found = np.full(lengths.size, FNV_START)
+    hashes = np.full(lengths.size, FNV_START)
     for place in range(int(lengths.max(initial=0))):
         active = int(np.searchsorted(falling, -place))
-        found[:active] = (found[:active] ^ characters[starts[:active] + place]) * FNV_PRIME
-    out = np.empty_like(found)
-    out[order] = found
+        hashes[:active] = (hashes[:active] ^ characters[starts[:active] + place]) * FNV_PRIME
+    out = np.empty_like(hashes)
+    out[order] = hashes
     return out
 
 
 BINS = 20
-"""Parts of the line in which units are counted, to see whether a hash is uniform."""
+"""Bins of the test that a hash is uniform."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    r"""An experiment: its variants, and who is in which.
+    r"""An experiment, which assigns units to variants.
 
     A unit, such as a user, has a number from 0 to 1 for each salt,
 
@@ -92,34 +92,34 @@ class Experiment:
 
     of the first 8 bytes, with salt and unit in UTF-8. The number for the salt of the layer decides
     whether a unit is in the experiment; the number for its name decides the variant. So experiments
-    of other names are independent, and experiments in one layer whose shares of the traffic do not
-    overlap have no unit in common (Kohavi, Tang and Xu, 2020).
+    of different names are independent, and experiments in one layer with disjoint parts of the
+    traffic have no unit in common (Kohavi, Tang and Xu, 2020).
 
     Parameters
     ----------
     name
         The salt of the variants.
     weights
-        Share of each variant; they sum to 1. Or names of variants, which share equally.
+        Proportion of units by variant; they sum to 1. Or names of variants with equal proportions.
     layer
         The salt of the traffic; by default one of this experiment alone.
     traffic
-        Share of the units that are in the experiment, or the part of the layer that it takes, such
-        as `(0.5, 1)`.
+        Proportion of the units that are in the experiment, or its part of the layer, such as
+        `(0.5, 1)`.
     hash
-        `md5`, or `growthbook-1` or `growthbook-2`, which give the variants that GrowthBook's kits
-        give: there traffic is their coverage, or with a layer the part of their namespace.
+        `md5`, or `growthbook-1` or `growthbook-2`, which give the same variants as GrowthBook's
+        SDKs: traffic is then their coverage, or with a layer the part of their namespace.
 
     Raises
     ------
     PolicyError
-        For weights that do not sum to 1 or are not above 0, one variant, a part of the traffic that
-        is none, an unknown hash, or a layer with the experiment's own name.
+        For weights that do not sum to 1 or are not above 0, a single variant, invalid traffic, an
+        unknown hash, or a layer with the experiment's own name.
 
     Examples
     --------
-    >>> found = Experiment("exp", ["control", "treatment"]).assign(["u1", "u2"])
-    >>> found.to_list()
+    >>> variants = Experiment("exp", ["control", "treatment"]).assign(["u1", "u2"])
+    >>> variants.to_list()
     ['control', 'control']
     >>> Experiment("exp").chances(["u1", "u2"]).round(6).tolist()
     [0.443771, 0.22146]
@@ -151,7 +151,7 @@ class Experiment:
 
     @property
     def part(self) -> tuple[float, float]:
-        """Where the experiment's part of its layer starts and stops."""
+        """Start and end of the experiment's part of its layer."""
         try:
             start, stop = self.traffic if isinstance(self.traffic, tuple) else (0.0, self.traffic)
             return float(start), float(stop)
@@ -182,7 +182,7 @@ class Experiment:
         """
         ids = unit_ids(units)
         u = HASHES[self.hash](self.name, ids)
-        shares = np.fromiter(self.weights.values(), dtype=np.float64)  # type: ignore[union-attr]
+        shares = _shares(self)
         ends = np.cumsum(shares)
         # The last part has what rounding leaves.
         arm = np.searchsorted(ends[:-1], u, side="right")
@@ -191,43 +191,45 @@ class Experiment:
             if self.hash != "md5" and self.layer is None:
                 inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
             else:
-                inside = self._inside(ids, start, stop)
-            arm = np.where(inside, arm, -1)
-        names = pl.Series([*self.variants, None], dtype=pl.String)
-        return names.gather(np.where(arm < 0, len(self.variants), arm)).alias("variant")
+                if self.hash != "md5":
+                    traffic = by_growthbook_1(f"__{self.layer}", ids)
+                else:
+                    salt = f"{self.name}/traffic" if self.layer is None else self.layer
+                    traffic = by_md5(salt, ids)
+                inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
+            arm = np.where(inside, arm, len(shares))
+        return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
 
-    def _inside(self, ids: pl.Series, start: float, stop: float) -> Bools:
-        if self.hash == "md5":
-            salt = f"{self.name}/traffic" if self.layer is None else self.layer
-            u = HASHES["md5"](salt, ids)
-        else:
-            u = HASHES["growthbook-1"](f"__{self.layer}", ids)
-        return np.asarray((u >= start) & ((u < stop) | (stop == 1)))
+
+def _shares(experiment: Experiment) -> Floats:
+    weights: Any = experiment.weights
+    return np.fromiter(weights.values(), dtype=np.float64)
 
 
 def checked_weights(weights: Any) -> dict[str, float]:
-    """Return the share of each variant, or refuse what is none."""
+    """Return the proportion of each variant; refuse invalid ones."""
     if isinstance(weights, Mapping):
-        given = {_named(name): share for name, share in weights.items()}
+        shares = {_name(variant): share for variant, share in weights.items()}
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
-        given = dict.fromkeys(map(_named, weights), 1 / len(weights) if weights else 0.0)
-        if len(given) < len(weights):
+        shares = dict.fromkeys(map(_name, weights), 1 / len(weights) if weights else 0.0)
+        if len(shares) < len(weights):
             raise PolicyError("a variant is named twice")
     else:
         raise PolicyError(f"weights are shares by variant, not {quoted(weights)}")
-    for name, share in given.items():
+    for name, share in shares.items():
         number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
         if not (isinstance(name, str) and name and number and 0 < share <= 1):
             raise PolicyError(f"weight {quoted(share)} of {quoted(name)} is no share above 0")
-    if len(given) < 2:
-        raise PolicyError(f"an experiment has two variants or more, not {len(given)}")
-    if abs(sum(given.values()) - 1) > 1e-9:
-        raise PolicyError(f"weights sum to 1, not {sum(given.values()):.6g}")
-    return {name: float(share) for name, share in given.items()}
+    if len(shares) < 2:
+        raise PolicyError(f"an experiment has two variants or more, not {len(shares)}")
+    total = sum(shares.values())
+    if abs(total - 1) > 1e-9:
+        raise PolicyError(f"weights sum to 1, not {total:.6g}")
+    return {name: float(share) for name, share in shares.items()}
 
 
-def _named(variant: Any) -> Any:
-    """Return the name of a variant, which may be a number, as it is in tables."""
+def _name(variant: Any) -> Any:
+    """Return the name of a variant, which may be a number, as in tables."""
     if isinstance(variant, (list, dict, set)):
         raise PolicyError(f"a variant is a name, not {quoted(variant)}")
     return str(variant) if isinstance(variant, (int, np.integer)) else variant
@@ -237,21 +239,21 @@ def unit_ids(units: Any) -> pl.Series:
     """Return ids of units as text."""
     if isinstance(units, str) or not hasattr(units, "__iter__"):
         raise PolicyError(f"units are a list of ids, not {quoted(units)}")
-    given = units if isinstance(units, pl.Series) else list(units)
-    if not len(given):
+    cells = units if isinstance(units, pl.Series) else list(units)
+    if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
-    ids, bad = ID.column("unit", given)
+    ids, bad = ID.column("unit", cells)
     if bad is not None:
-        raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', given[bad])}")
+        raise CranfieldError(f"unit {bad + 1}: {ID.reason('unit', cells[bad])}")
     return ids
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:
-    """Test whether units are spread as they should, and experiments independently of each other.
+    """Test whether units are assigned uniformly, and independently between experiments.
 
-    Of each experiment, the numbers of its units are counted in 20 equal parts, and its variants
-    against their weights; of each two, the variants of one within those of the other, among units
-    that are in both. All by chi-square: p-values are uniform if the hash is as good as random.
+    For each experiment, the hashes of the units are counted in 20 bins, and its variants against
+    their weights; for each pair, the variants of one within those of the other, among units that
+    are in both. All tests are chi-square: p-values are uniform if the hash is as good as random.
 
     Parameters
     ----------
@@ -263,8 +265,7 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        What was tested, the statistic, its degrees of freedom and `p`; NaN where too few units are
-        in both.
+        `check`, `statistic`, `df` and `p`; NaN where too few units are in both experiments.
 
     Examples
     --------
@@ -276,42 +277,37 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     ids = unit_ids(units)
     rows: list[tuple[str, float, int, float]] = []
     assigned = []
-    for one in experiments:
-        counts = np.bincount((one.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1))
-        padded = np.pad(counts, (0, BINS - counts.size))
-        rows.append((f"{one.name}: uniform", *_tested(padded, np.full(BINS, 1 / BINS))))
-        arms = one.assign(ids)
+    for experiment in experiments:
+        bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
+        counts = np.bincount(bins, minlength=BINS)
+        rows.append((f"{experiment.name}: uniform", *_tested(counts, np.full(BINS, 1 / BINS))))
+        arms = experiment.assign(ids)
         assigned.append(arms)
-        within = np.array([(arms == name).sum() for name in one.variants])
-        shares = np.fromiter(one.weights.values(), dtype=np.float64)  # type: ignore[union-attr]
-        rows.append((f"{one.name}: weights", *_tested(within, shares)))
-    for i, j in combinations(range(len(experiments)), 2):
-        first, second = experiments[i], experiments[j]
+        sizes = np.array([(arms == name).sum() for name in experiment.variants])
+        rows.append((f"{experiment.name}: weights", *_tested(sizes, _shares(experiment))))
+    for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
         table = np.array(
-            [
-                [((assigned[i] == a) & (assigned[j] == b)).sum() for b in second.variants]
-                for a in first.variants
-            ]
+            [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
         )
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
-        found = (np.nan, np.nan)
+        statistic = pvalue = np.nan
         if table.sum(axis=0).all() and table.sum(axis=1).all():
-            tested = chi2_contingency(table, correction=False)
-            found = (float(tested.statistic), float(tested.pvalue))
-        rows.append((f"{first.name} and {second.name}: independent", found[0], df, found[1]))
+            test = chi2_contingency(table, correction=False)
+            statistic, pvalue = float(test.statistic), float(test.pvalue)
+        rows.append((f"{first.name} and {second.name}: independent", statistic, df, pvalue))
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 
 def _tested(counts: NDArray[Any], shares: Floats) -> tuple[float, int, float]:
-    total = counts.sum()
+    df, total = counts.size - 1, counts.sum()
     if not total:
-        return np.nan, counts.size - 1, np.nan
-    found = chisquare(counts, shares / shares.sum() * total)
-    return float(found.statistic), counts.size - 1, float(found.pvalue)
+        return np.nan, df, np.nan
+    test = chisquare(counts, shares / shares.sum() * total)
+    return float(test.statistic), df, float(test.pvalue)
 
 
 LARGEST = 10**12
-"""Units beyond which there is no experiment."""
+"""Most units of an experiment."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -378,46 +374,47 @@ def experiment_size(
     correlation: float = 0.0,
     daily: float | None = None,
 ) -> ExperimentSize:
-    r"""Plan an experiment: of lift, units and power, two give the third.
+    r"""Compute lift, units or power of an experiment from the other two.
 
     The test is Student's t with the same deviation s in both variants,
 
     .. math:: P(|T| > t_{\alpha/2}), \quad T \sim t(n - 2; \lambda), \quad
         \lambda = \frac{d}{s \sqrt{1 - \rho^2}} \sqrt{n\, w (1 - w)}
 
-    for the difference d = lift times mean, and a share w of the n units. A covariate with the
-    correlation rho leaves 1 - rho^2 of the variance (CUPED). Of a ratio such as clicks per page,
-    the deviation is that of its linearised value: its standard error in a report times the root of
-    the units.
+    for the difference d = lift times mean, and a proportion w of the n units. A covariate with the
+    correlation rho leaves 1 - rho^2 of the variance (CUPED). The deviation of a ratio, such as
+    clicks per page, is that of its linearised value: its standard error in a report times the
+    square root of the number of units.
 
     Parameters
     ----------
     mean, deviation
-        Of the metric, by unit, above 0. Of a share p the deviation is the root of p (1 - p).
+        Mean and standard deviation of the metric by unit, above 0. The deviation of a proportion p
+        is the square root of p (1 - p).
     lift
         Relative difference, such as 0.05 or -0.05.
     units
-        Of both variants together.
+        Number of units of both variants together.
     power
-        By default .8, if it is not what is asked for.
+        Power; 0.8 by default, unless lift and units are given.
     alpha, alternative
         Significance level, and `two-sided`, `greater` or `less`, in the direction of the lift.
     share
-        Of the units in the other variant.
+        Proportion of units in the variant other than the control.
     correlation
-        Of the covariate with the metric.
+        Correlation of the covariate with the metric.
     daily
-        Units that come a day, for the duration. Only units that are new count.
+        Number of new units a day, for the duration.
 
     Returns
     -------
     ExperimentSize
-        With what was not given.
+        Lift, units and power.
 
     Raises
     ------
     PolicyError
-        If two of the three are not given, or an option is out of its range.
+        Unless two of the three are given, or if an option is out of its range.
 
     Examples
     --------
@@ -441,37 +438,35 @@ def experiment_size(
         check_positive(daily=daily)
     left = deviation * np.sqrt(1 - correlation**2)
 
-    def reached(number: float, by: float) -> float:
+    def power_of(number: float, lift: float) -> float:
         with np.errstate(over="ignore"):
-            half = number * share * (1 - share) * (by * mean / left) ** 2 / 2
-        found = t_power(np.array(half), np.array(number - 2.0), alpha, alternative)
-        return float(found)
+            half = number * share * (1 - share) * (lift * mean / left) ** 2 / 2
+        return float(t_power(np.array(half), np.array(number - 2.0), alpha, alternative))
 
     if units is None:
-        by, wanted = lift or 0.0, power or 0.0
-        check_positive(lift=abs(by))
-        units = _least(lambda number: reached(number, by) >= wanted)
+        target, effect = power or 0.0, lift or 0.0
+        check_positive(lift=abs(effect))
+        units = _smallest(lambda number: power_of(number, effect) >= target)
     elif not 4 <= units <= LARGEST:
         raise PolicyError(f"an experiment has from 4 to {LARGEST:,} units, not {units:,}")
     elif lift is None:
-        wanted, number = power or 0.0, units
-        if wanted <= reached(units, 0.0):
-            raise PolicyError(f"a power of {wanted:g} is reached without any difference")
+        target, number = power or 0.0, units
+        if target <= power_of(units, 0.0):
+            raise PolicyError(f"a power of {target:g} is reached without any difference")
         top = left / abs(mean)
-        while reached(units, top) < wanted:
+        while power_of(units, top) < target:
             top *= 2
-        lift = float(brentq(lambda one: reached(number, one) - wanted, 0.0, top, xtol=1e-14))
+        lift = float(brentq(lambda x: power_of(number, x) - target, 0.0, top, xtol=1e-14))
         lift = -lift if alternative == "less" else lift
     assert lift is not None
-    control = round(units * (1 - share))
     return ExperimentSize(
         # Whole numbers may be larger than those of a column.
         mean=float(mean),
         deviation=float(left),
         lift=float(lift),
-        power=reached(units, lift),
+        power=power_of(units, lift),
         units=units,
-        control_units=control,
+        control_units=round(units * (1 - share)),
         alpha=alpha,
         alternative=alternative,
         rule=float(2 * 16 * (left / (lift * mean)) ** 2) if lift else np.inf,
@@ -479,8 +474,8 @@ def experiment_size(
     )
 
 
-def _least(enough: Callable[[int], bool]) -> int:
-    """Return the least number of units, from 4 on, that is enough."""
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """Return the smallest number of units, from 4 on, that is enough."""
     high = 4
     while not enough(high):
         high *= 2

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_choice, check_whole
 from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
@@ -26,6 +26,9 @@ Critical = Callable[[Floats], Floats]
 """Takes degrees of freedom, and returns how many standard errors limits are wide."""
 
 Limits = tuple[Floats, Floats]
+
+FEW = 10
+"""Units in a variant below which its variance is not known well enough for Welch's test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,21 @@ class Effects:
         """The difference as a share of the control's mean; NaN where that is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.control == 0, np.nan, self.other / self.control - 1)
+
+    @property
+    def count(self) -> Floats:
+        """Units of both variants."""
+        return self.control_count + self.other_count
+
+    @property
+    def is_few(self) -> Bools:
+        """Whether a variant has too few units for Welch's test."""
+        return np.asarray(np.minimum(self.control_count, self.other_count) < FEW)
+
+    @property
+    def is_constant(self) -> Bools:
+        """Whether nothing varies in one of the variants."""
+        return np.asarray((self.control_squared == 0) | (self.other_squared == 0))
 
     @property
     def error(self) -> Floats:

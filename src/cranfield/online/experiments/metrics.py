@@ -15,7 +15,7 @@ from cranfield.significance.comparison.equivalence import read_margin
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What tests of means need to know of some columns."""
+    """Numbers, means and scatter of columns by group."""
 
     count: Floats  # Number of units, shape (...,), such as (segments, variants)
     mean: Floats  # Shape (..., columns)
@@ -25,25 +25,25 @@ class Moments:
     def covariance(self) -> Floats:
         """Covariances, by one less than units; NaN of fewer than two."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
-        return np.where((self.count > 1)[..., None, None], found, np.nan)
+            covariance = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
+        return np.where((self.count > 1)[..., None, None], covariance, np.nan)
 
     def __getitem__(self, index: Any) -> Moments:
         return Moments(self.count[index], self.mean[index], self.scatter[index])
 
     def together(self, axis: int) -> Moments:
-        """Return the moments of all groups along an axis as one."""
+        """Merge all groups along an axis."""
         axis %= self.count.ndim
         return self._added(lambda array: array.sum(axis=axis, keepdims=True), axis)[
             (slice(None),) * axis + (0,)
         ]
 
     def so_far(self, axis: int = 0) -> Moments:
-        """Return the moments of each group with all those before it along an axis."""
+        """Merge each group with all those before it along an axis."""
         return self._added(lambda array: np.cumsum(array, axis=axis), axis)
 
     def _added(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
-        """Add up sums around a centre that is near all means, so that nothing cancels."""
+        """Add sums around a centre that is near all means, so that nothing cancels."""
         some = (self.count > 0)[..., None]
         sums = np.where(some, self.count[..., None] * self.mean, 0.0)
         number = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
@@ -65,7 +65,7 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
         columns, group = columns[inside], group[inside]
     groups, width = int(np.prod(shape)), columns.shape[1]
     count = np.bincount(group, minlength=groups).astype(np.float64)
-    # Some unit of each group: what is the same in all has exactly that mean.
+    # A unit of each group: columns with equal values have exactly that mean.
     some = np.zeros((groups, width))
     some[group] = columns
     varies, mean = columns != some[group], np.empty((groups, width))
@@ -75,23 +75,23 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
             same = (count > 0) & (np.bincount(group, weights=varies[:, k], minlength=groups) == 0)
             mean[same, k] = some[same, k]
     apart = columns - mean[group]
-    # What is all the same may be off from its mean by rounding.
+    # Equal values may differ from their mean by rounding.
     apart[np.abs(apart) <= 2.0**-50 * np.abs(mean)[group]] = 0.0
     scatter = np.empty((groups, width, width))
     for i in range(width):
         for j in range(i, width):
-            found = np.bincount(group, weights=apart[:, i] * apart[:, j], minlength=groups)
-            scatter[:, i, j] = scatter[:, j, i] = found
+            sums = np.bincount(group, weights=apart[:, i] * apart[:, j], minlength=groups)
+            scatter[:, i, j] = scatter[:, j, i] = sums
     return Moments(
         count.reshape(shape), mean.reshape(*shape, width), scatter.reshape(*shape, width, width)
     )
 
 
 THETAS = ("pooled", "within")
-"""Over what the coefficient of a covariate is taken: all units, or units within their variant."""
+"""Units for the coefficient of a covariate: all of them, or units within their variant."""
 
 ONES = 0
-"""The column whose values are all 1, below the mean."""
+"""Place of the column of ones, the denominator of a mean."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,8 @@ class Metric:
         Column, or two: `revenue`, or `clicks/pages`, the sum of the first over the sum of the
         second. A pair of names where a name has a slash.
     covariate
-        Column, or two, of the same units before the experiment, which takes out what was there
-        before (CUPED). It has to be known before a unit is exposed: what the experiment can change
-        is no covariate.
+        Column, or two, of the same units before the experiment, for variance reduction (CUPED). It
+        has to be known before a unit is exposed: what the experiment can change is no covariate.
     good
         Whether `up` or `down` is better; by default what a measure of a log declares, or else `up`.
     margin
@@ -192,15 +191,14 @@ class ArmMeans:
     value: Floats  # Shape (..., variants)
     squared: Floats  # Squared standard errors, in the same shape
     count: Floats  # Units, in the same shape
-    # How the mean changes with the means of all columns, shape (..., variants, columns), with which
-    # covariances of several metrics are taken
+    # Gradient by the means of all columns, shape (..., variants, columns)
     gradient: Floats
     # The same metric, with the same coefficient, of other means of columns
     at: Callable[[Floats], Floats]
 
 
 def arm_means(
-    found: Moments, metric: Placed, theta: str = "pooled", whole: Moments | None = None
+    groups: Moments, metric: Placed, theta: str = "pooled", whole: Moments | None = None
 ) -> ArmMeans:
     r"""Estimate a metric of each variant from moments of shape (..., variants).
 
@@ -215,26 +213,24 @@ def arm_means(
     the variants.
     """
     check_choice("theta", theta, THETAS)
-    value, gradient = _ratio(found, metric.above, metric.below)
-    factor = middle = np.zeros(found.count.shape[:-1])[..., None]
+    value, gradient = _ratio(groups, metric.above, metric.below)
+    factor = middle = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
-        whole = found.together(-1) if whole is None else whole
-        before, slope = _ratio(found, metric.covariate, metric.covariate_below)
+        whole = groups.together(-1) if whole is None else whole
+        before, slope = _ratio(groups, metric.covariate, metric.covariate_below)
         centre, whole_slope = _ratio(whole, metric.covariate, metric.covariate_below)
         if theta == "pooled":
             _, whole_gradient = _ratio(whole, metric.above, metric.below)
             shared = _product(whole_gradient, whole.scatter, whole_slope)
             own = _product(whole_slope, whole.scatter, whole_slope)
         else:
-            shared = _product(gradient, found.scatter, slope).sum(axis=-1)
-            own = _product(slope, found.scatter, slope).sum(axis=-1)
+            shared = _product(gradient, groups.scatter, slope).sum(axis=-1)
+            own = _product(slope, groups.scatter, slope).sum(axis=-1)
         # A covariate that does not vary says nothing.
         factor = np.divide(shared, own, out=np.zeros_like(shared), where=own > 0)[..., None]
         middle = centre[..., None]
         value = value - factor * (before - middle)
         gradient = gradient - factor[..., None] * slope
-    with np.errstate(divide="ignore", invalid="ignore"):
-        squared = _product(gradient, found.covariance, gradient) / found.count
 
     def at(mean: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -244,15 +240,22 @@ def arm_means(
             past = mean[..., metric.covariate] / mean[..., metric.covariate_below]
             return np.asarray(plain - factor * (past - middle))
 
-    return ArmMeans(value, np.maximum(squared, 0.0), found.count, gradient, at)
+    return ArmMeans(value, squared_error(groups, gradient), groups.count, gradient, at)
 
 
-def _ratio(found: Moments, above: int, below: int) -> tuple[Floats, Floats]:
-    """Return a ratio of means, and how it changes with the means of all columns."""
+def squared_error(groups: Moments, gradient: Floats) -> Floats:
+    """Return the squared standard error of a function of means, by the delta method."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        under = found.mean[..., below]
-        value = found.mean[..., above] / under
-        gradient = np.zeros_like(found.mean)
+        squared = _product(gradient, groups.covariance, gradient) / groups.count
+    return np.maximum(squared, 0.0)
+
+
+def _ratio(groups: Moments, above: int, below: int) -> tuple[Floats, Floats]:
+    """Return a ratio of means, and its gradient by the means of all columns."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        under = groups.mean[..., below]
+        value = groups.mean[..., above] / under
+        gradient = np.zeros_like(groups.mean)
         gradient[..., above] += 1 / under
         gradient[..., below] -= value / under
     bad = ~np.isfinite(value)

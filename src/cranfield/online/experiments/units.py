@@ -1,4 +1,4 @@
-"""Tables of units: who was in which variant, with what they did."""
+"""Units of experiments: their variants, and the columns of metrics."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from cranfield.sources.schemas import Column, Schema, spelt
 from cranfield.sources.values import ID, NUMBER, TAG, Kind, absent, finite
 
 MIXED = ("drop", "error")
-"""What becomes of a unit that is in two variants."""
+"""How to treat units in two variants."""
 
 MISSING = ("error", "drop", "zero")
-"""What becomes of a unit without a value."""
+"""How to treat units without a value."""
 
 TIME = "(time)"
 """A copy of the column of the time, which may be a metric too."""
@@ -51,7 +51,7 @@ _LABEL = replace(
     missing=absent,
 )
 DATED = r"^\d{4}-\d{2}-\d{2}"
-"""What a time starts with that is text: so texts are in order of time."""
+"""Start of a time that is text, by which texts are in order of time."""
 
 _TIME = Kind(
     lambda cell: None if absent(cell) else str(cell).strip(), wanted="no time", missing=absent
@@ -62,18 +62,16 @@ _TIME = Kind(
 class Units:
     """Units of an experiment, a row each."""
 
-    source: str  # Where they came from, for messages
-    kind: str  # What a unit is
-    ids: pl.Series | None  # Their ids, or None where a row is a unit
+    source: str  # Source of the data, for messages
+    kind: str  # Kind of unit, such as `user`
+    ids: pl.Series | None  # Ids of the units, or None if a row is a unit
     variants: tuple[str, ...]  # The variants, the control first
     arm: Indices  # Variant of each unit
-    columns: Floats  # What metrics are of, shape (units, columns); the first column is all 1
-    placed: dict[str, Placed]  # Where the columns of each metric are
-    # Of each segment its levels, and the level of each unit; -1 where it has none
+    columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
+    placed: dict[str, Placed]  # Places of the columns of each metric
+    # Levels of each segment, and the level of each unit; -1 where it has none
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
-    # Place of each unit in time, and the day of each; None where it is not known
-    order: Indices | None = None
-    notes: tuple[str, ...] = ()  # What was left out or put together
+    notes: tuple[str, ...] = ()  # Excluded and merged rows
 
     @property
     def counts(self) -> dict[str, int]:
@@ -82,7 +80,7 @@ class Units:
         return dict(zip(self.variants, map(int, number), strict=True))
 
     def share(self, metric: Placed) -> bool:
-        """Whether a metric is the share of units that did something, each 0 or 1."""
+        """Whether a metric is a proportion of units, each 0 or 1."""
         plain = metric.below == ONES and metric.covariate < 0
         column = self.columns[:, metric.above]
         return plain and bool(((column == 0) | (column == 1)).all())
@@ -103,7 +101,7 @@ def read_units(
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics.
 
-    Without the column of a variant, all units are in the one variant that is named. Truth values of
+    Without a column of the variant, all units are in the only one of `variants`. Truth values of
     metrics are 0 and 1.
     """
     check_choice("mixed", mixed, MIXED)
@@ -137,32 +135,30 @@ def read_units(
         frame = frame.sort(TIME, nulls_last=True, maintain_order=True)
         labels = [TIME, *(name for name in labels if name != time or name in segments)]
     if unit:
-        frame, said = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
-        notes += said
-    if none := frame[variant].null_count():
-        notes.append(f"{counted(none, unit or 'row')} without a variant left out")
+        frame, more = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
+        notes += more
+    if without := frame[variant].null_count():
+        notes.append(f"{counted(without, unit or 'row')} without a variant left out")
         frame = frame.filter(pl.col(variant).is_not_null())
     if lost := sum(frame[name].null_count() for name in names):
         notes.append(f"{counted(lost, 'missing value')} left out of the means of their metrics")
     arms = ordered_variants(frame[variant], control, variants, table.source)
     values, placed = _placed(frame, metrics)
-    found = {name: _levels(frame[name]) for name in segments}
+    levels = {name: _levels(frame[name]) for name in segments}
     if time is not None:
         if frame[TIME].null_count():
             raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
         if frame[TIME].dtype == pl.String:
-            found.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
-    code = {name: k for k, name in enumerate(arms)}
+            levels.setdefault("day", _levels(frame[TIME].str.slice(0, 10)))
     return Units(
         source=table.source,
         kind=unit or "unit",
         ids=frame[unit] if unit else None,
         variants=arms,
-        arm=frame[variant].replace_strict(code, return_dtype=pl.Int64).to_numpy().astype(np.intp),
+        arm=_codes(frame[variant], arms),
         columns=values,
         placed=placed,
-        segments=found,
-        order=None if time is None else np.arange(frame.height),
+        segments=levels,
         notes=tuple(notes),
     )
 
@@ -174,25 +170,26 @@ def _read(
     variant: str | None,
     denominators: Sequence[str],
 ) -> tuple[Table, str | None]:
-    """Read a table, and its unit: None if rows are units."""
+    """Read a table; also return its unit, None if rows are units."""
     named = kinds if unit is None else {**kinds, unit: ID}
     columns = tuple(Column(name, kind, None) for name, kind in named.items())
     name = "table of units"
     decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
     mapping = columns_of_mapping(name)
     schema = Schema(name, columns, mapping=mapping, asked=True, decisive=decisive)
-    given = read_columns(data, schema)
-    if unit == ROW and ROW not in map(spelt, given.names):
+    columns_of_data = read_columns(data, schema)
+    if unit == ROW and ROW not in map(spelt, columns_of_data.names):
         columns = tuple(column for column in columns if column.name != unit)
         schema, unit = replace(schema, columns=columns), None
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
-        check_rows(given, schema, variant, metrics, denominators)
-    return fitted(given.matched(schema), schema, given.source, given.lines), unit
+        check_rows(columns_of_data, schema, variant, metrics, denominators)
+    cells = columns_of_data.matched(schema)
+    return fitted(cells, schema, columns_of_data.source, columns_of_data.lines), unit
 
 
 def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
-    """Refuse a column of two uses, or of no name; segments and time may be metrics too."""
+    """Refuse a column with two uses, or without a name; segments and time may be metrics too."""
     used = [name for name in alone if name is not None]
     used += [name for name in dict.fromkeys(others) if name is not None and name in {"", variant}]
     if clash := [name for name in used if not name or used.count(name) > 1]:
@@ -201,18 +198,18 @@ def _check_uses(alone: list[str | None], others: list[str | None], variant: str 
         )
 
 
-def _in_time(given: pl.Series, source: str) -> pl.Series:
-    """Return what times are ordered by: numbers, or else text that starts with a date."""
-    number = given.cast(pl.Float64, strict=False)
-    if number.null_count() == given.null_count():
+def _in_time(times: pl.Series, source: str) -> pl.Series:
+    """Return sortable times: numbers, or else text that starts with a date."""
+    number = times.cast(pl.Float64, strict=False)
+    if number.null_count() == times.null_count():
         return number
-    if not (dated := given.str.contains(DATED)).all():
+    if not (dated := times.str.contains(DATED)).all():
         raise InputError(
-            f"time {quoted(given.filter(~dated)[0])} is neither a number nor starts with a"
+            f"time {quoted(times.filter(~dated)[0])} is neither a number nor starts with a"
             " date such as 2026-03-01",
             source=source,
         )
-    return given
+    return times
 
 
 def _by_unit(
@@ -224,7 +221,7 @@ def _by_unit(
     mixed: str,
     source: str,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Make one row of all rows of a unit."""
+    """Sum the rows of each unit."""
     notes = []
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
@@ -247,93 +244,97 @@ def _by_unit(
             row = "earliest" if TIME in labels else "first"
             many = counted(number, "unit")
             notes.append(f"{many} with several values of {name}: that of the {row} row is used")
-    both = grouped.filter(pl.col("(variants)") > 1)
-    if both.height:
-        said = f"{counted(both.height, 'unit')} in more than one variant"
+    several = grouped.filter(pl.col("(variants)") > 1)
+    if several.height:
+        count = f"{counted(several.height, 'unit')} in more than one variant"
+        example = f"such as {quoted(several[unit][0])}"
         if mixed == "error":
-            raise InputError(f"{said}, such as {quoted(both[unit][0])}", source=source)
-        if both.height == grouped.height:
-            reason = f"expected a unit that was randomised, got {unit!r}: all {said}"
-            raise InputError(f"{reason}, such as {quoted(both[unit][0])}", source=source)
-        notes.append(f"{said} left out")
+            raise InputError(f"{count}, {example}", source=source)
+        if several.height == grouped.height:
+            reason = f"expected a unit that was randomised, got {unit!r}: all {count}, {example}"
+            raise InputError(reason, source=source)
+        notes.append(f"{count} left out")
     return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
 
 
 CONTROLS = ("control", "baseline", "old", "a", "0")
-"""Names of variants, in any case, that are the control where nobody says which one is."""
+"""Names of variants, in any case, that are the control by default."""
 
 
 def ordered_variants(
-    given: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
+    labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: the one named, or the one whose name says so."""
-    there = given.unique().drop_nulls().sort().to_list()
-    names = list(variants) if variants is not None else there
-    if unknown := [name for name in there if name not in names]:
+    """Return the variants, the control first: the given one, or the one with a usual name."""
+    present = labels.unique().drop_nulls().sort().to_list()
+    names = list(variants) if variants is not None else present
+    if unknown := [name for name in present if name not in names]:
         raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
     if control is not None and control not in names:
         known = some_of(names, 9)
         raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
-    first = _control(names) if control is None else control
-    return (first, *(name for name in names if name != first))
+    if control is None:
+        # A guess would turn the result around.
+        usual = [name for name in names if name.casefold() in CONTROLS]
+        usual = [name for name in usual if name.casefold() == CONTROLS[0]] or usual
+        if len(names) > 1 and len(usual) != 1:
+            raise PolicyError(
+                f"the variants are {some_of(names, 9)}; say which one is the control: control='...'"
+            )
+        control = usual[0] if usual else names[0]
+    return (control, *(name for name in names if name != control))
 
 
-def _control(names: Sequence[str]) -> str:
-    """Find the control by its name; a guess would turn the result around."""
-    usual = {name: name.casefold() for name in names if name.casefold() in CONTROLS}
-    found = [name for name in usual if usual[name] == CONTROLS[0]] or list(usual)
-    if len(names) > 1 and len(found) != 1:
-        raise PolicyError(
-            f"the variants are {some_of(names, 9)}; say which one is the control: control='...'"
-        )
-    return found[0] if found else names[0]
+def _codes(labels: pl.Series, names: Sequence[str]) -> Indices:
+    """Return the place of each label among names; -1 for nulls."""
+    codes = {name: k for k, name in enumerate(names)}
+    numbers = labels.replace_strict(codes, default=-1, return_dtype=pl.Int64)
+    return numbers.fill_null(-1).to_numpy().astype(np.intp)
 
 
-def _levels(given: pl.Series) -> tuple[tuple[str, ...], Indices]:
-    levels = given.unique().drop_nulls().sort().to_list()
-    codes = {name: k for k, name in enumerate(levels)}
-    found = given.replace_strict(codes, default=-1, return_dtype=pl.Int64)
-    return tuple(levels), found.fill_null(-1).to_numpy().astype(np.intp)
+def _levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
+    levels = labels.unique().drop_nulls().sort().to_list()
+    return tuple(levels), _codes(labels, levels)
 
 
 def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, dict[str, Placed]]:
-    """Put the columns of all metrics side by side, each once.
+    """Return the columns of all metrics, each once, and their places.
 
-    Where a value is missing, a mean is the sum of those that there are over their number.
+    A mean with missing values is the sum of the known ones over their number.
     """
-    made: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
+    columns: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
     def place(above: str, below: str) -> tuple[int, int]:
+        keys: list[tuple[str, ...]]
         values = [frame[name].to_numpy() for name in (above, below) if name]
         known: Bools = ~np.isnan(np.sum(values, axis=0))
         if known.all():
-            for name, one in zip((above, below), values, strict=False):
-                made.setdefault((name,), one)
-            keys = ((above,), (below,) if below else ())
+            for name, column in zip((above, below), values, strict=False):
+                columns.setdefault((name,), column)
+            keys = [(above,), (below,) if below else ()]
         else:
-            keys = ((above, below, "above"), (above, below, "below"))  # type: ignore[assignment]
-            made[keys[0]] = np.where(known, values[0], 0.0)
-            made[keys[1]] = np.where(known, values[1] if below else 1.0, 0.0)
-        listed = list(made)
-        return listed.index(keys[0]), listed.index(keys[1])
+            keys = [(above, below, "above"), (above, below, "below")]
+            columns[keys[0]] = np.where(known, values[0], 0.0)
+            columns[keys[1]] = np.where(known, values[1] if below else 1.0, 0.0)
+        order = list(columns)
+        return order.index(keys[0]), order.index(keys[1])
 
     placed = {}
     for name, one in metrics.items():
         above, below, covariate, under = one.parts()
         more = place(covariate, under) if covariate else (-1, ONES)
         placed[name] = Placed(*place(above, below), *more)
-    return np.column_stack(list(made.values())), placed
+    return np.column_stack(list(columns.values())), placed
 
 
 def measures_of(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
-    """Read the measure that each metric of a log is."""
+    """Return the online measures of metrics of a log."""
     return {name: parse_online_measure(str(one.value)) for name, one in metrics.items()}
 
 
 def directed(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Let metrics know whether their measures are better when they are lower."""
+    """Set the direction of metrics by that of their measures."""
     lower = {name for name, one in measures_of(metrics).items() if one.better == "lower"}
     return {
         name: replace(one, good=one.good or ("down" if name in lower else "up"))
@@ -351,7 +352,7 @@ def units_of_log(
     control: str | None = None,
     variants: Sequence[str] | None = None,
 ) -> Units:
-    """Sum measures by unit, with those of before as covariates."""
+    """Sum measures by unit, with those of the log `before` as covariates."""
     for name, one in metrics.items():
         if one.covariate is not None:
             raise PolicyError(f"{name}: a covariate of a log is its measure in the log `before`")
@@ -361,21 +362,22 @@ def units_of_log(
         data.require("pages", unit, "variant", purpose="an experiment")
         notes = tuple(f"{number:,} {what}" for what, number in data.odd.items() if number)
         known = data.pages.filter(pl.col("variant").is_not_null())
-        if none := data.pages.height - known.height:
-            notes += (f"{counted(none, 'page')} without a variant left out",)
-        both = (
+        if without := data.pages.height - known.height:
+            notes += (f"{counted(without, 'page')} without a variant left out",)
+        several = (
             known.drop_nulls(unit)
             .group_by(unit)
             .agg(pl.col("variant").n_unique())
             .filter(pl.col("variant") > 1)
         )
-        if both.height:
-            said = f"{both.height:,} {unit}s in more than one variant"
+        if several.height:
+            count = f"{several.height:,} {unit}s in more than one variant"
             if mixed == "error":
-                raise CranfieldError(f"{data.source}: {said}, such as {quoted(both[unit][0])}")
-            notes += (f"{said} left out",)
+                example = quoted(several[unit][0])
+                raise CranfieldError(f"{data.source}: {count}, such as {example}")
+            notes += (f"{count} left out",)
         source = data.source
-        mixed_unit = pl.col(unit).is_in(both[unit].implode()).fill_null(False)
+        mixed_unit = pl.col(unit).is_in(several[unit].implode()).fill_null(False)
         data = data.where(pl.col("variant").is_not_null() & ~mixed_unit)
         sums = sums_by_unit(data, texts, unit=unit)
     else:
@@ -405,54 +407,50 @@ def units_of_sums(
     source: str = "log",
     notes: Sequence[str] = (),
 ) -> Units:
-    """Take sums by unit, the measure of each metric, and those of `before` as covariates."""
+    """Return units from sums by unit, with the measure of each metric, and covariates `before`."""
     inside = sums.variant >= 0
-    said = list(notes)
-    for of, where in ((sums, ""), (before, " before the experiment")):
-        if of is not None and of.unassigned:
-            number, part = counted(of.unassigned, "page"), of.unassigned / of.pages
-            said.append(f"{number}{where} ({part:.1%}) without a {of.kind} excluded")
-    if out := int((~inside).sum()):
-        said.append(f"{counted(out, sums.kind)} in no one variant left out")
-    given = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
-    arms = ordered_variants(given, control, variants, source)
-    code = np.array([arms.index(name) for name in sums.variants], dtype=np.intp)
-    made = [np.ones(int(inside.sum()))]
-    row = np.full(len(sums.units), -1)
+    messages = list(notes)
+    for part, when in ((sums, ""), (before, " before the experiment")):
+        if part is not None and part.unassigned:
+            pages, share = counted(part.unassigned, "page"), part.unassigned / part.pages
+            messages.append(f"{pages}{when} ({share:.1%}) without a {part.kind} excluded")
+    if without := int((~inside).sum()):
+        messages.append(f"{counted(without, sums.kind)} in no one variant left out")
+    labels = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
+    arms = ordered_variants(labels, control, variants, source)
+    columns = [np.ones(int(inside.sum()))]
+    past = np.empty(0, dtype=np.intp)
     if before is not None:
         place = {name: k for k, name in enumerate(before.units)}
         row = np.array([place.get(name, -1) for name in sums.units], dtype=np.intp)
-        if new := int((row[inside] < 0).sum()):
-            said.append(f"{counted(new, sums.kind)} without a past")
-    placed = {}
+        past = row[inside]
+        if new := int((past < 0).sum()):
+            messages.append(f"{counted(new, sums.kind)} without a past")
 
     def put(totals: Floats, numbers: Floats) -> tuple[int, int]:
-        made.append(totals)
+        columns.append(totals)
         if (numbers == 1).all():
-            return len(made) - 1, ONES
-        made.append(numbers)
-        return len(made) - 2, len(made) - 1
+            return len(columns) - 1, ONES
+        columns.append(numbers)
+        return len(columns) - 2, len(columns) - 1
 
+    placed = {}
     for name, measure in measures.items():
         k = sums.names.index(measure)
         above, below = put(sums.totals[inside, k], sums.numbers[inside, k])
-        more = (-1, ONES)
+        covariate = (-1, ONES)
         if before is not None:
-            past = row[inside]
-            known = past >= 0
             j = before.names.index(measure)
-            more = put(
-                np.where(known, before.totals[past, j], 0.0),
-                np.where(known, before.numbers[past, j], 0.0),
-            )
-        placed[name] = Placed(above, below, *more)
+            parts = (before.totals[past, j], before.numbers[past, j])
+            covariate = put(*(np.where(past >= 0, part, 0.0) for part in parts))
+        placed[name] = Placed(above, below, *covariate)
     return Units(
         source=source,
         kind=sums.kind,
         ids=pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside)),
         variants=arms,
-        arm=code[sums.variant[inside]],
-        columns=np.column_stack(made),
+        arm=_codes(labels, arms),
+        columns=np.column_stack(columns),
         placed=placed,
-        notes=tuple(said),
+        notes=tuple(messages),
     )

@@ -343,8 +343,8 @@ def checked_method(
     """Read a method that is to interleave so many rankings."""
     parsed = parse_interleaving(method)
     check_whole("length", length, 1, 10_000)
-    if parsed.most is not None and rankers > parsed.most:
-        raise PolicyError(f"{parsed} takes {parsed.most} rankings, not {rankers}")
+    if parsed.max_rankers is not None and rankers > parsed.max_rankers:
+        raise PolicyError(f"{parsed} takes {parsed.max_rankers} rankings, not {rankers}")
     return parsed
 
 

@@ -251,7 +251,7 @@ class InterleavingMethod(Spec):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Where the definition stands."""
-    most: ClassVar[int | None] = None
+    max_rankers: ClassVar[int | None] = None
     """Number of rankers that it takes; None for two or more."""
     outcome: str = parameter(
         "sign",
@@ -345,7 +345,7 @@ def interleaving_methods() -> pl.DataFrame:
     return METHODS.table(
         "method",
         {
-            "rankers": lambda kind: "2 or more" if kind.most is None else str(kind.most),
+            "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
             "parameters": parameters_of,
             "what it does": summary_of,
             "source": attrgetter("source"),

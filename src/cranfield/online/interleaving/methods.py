@@ -1,8 +1,8 @@
-"""The methods of interleaving that draw one document at a time.
+"""Methods of interleaving that draw one document at a time.
 
-Given a list, an assignment is a path over its ranks. Where any ranker may give any document, ranks
-are independent; where rankers take turns in rounds, a path remembers who had a turn. Sums over
-paths go forward rank by rank, for many lists at a time.
+Given a list, an assignment of its documents to rankers is a path over its ranks. If any ranker may
+give any document, ranks are independent; if rankers take turns in rounds, a path remembers who had
+a turn. Sums over paths are computed rank by rank, for many lists at a time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cranfield.online.interleaving.method import (
 
 @dataclass
 class Shown:
-    """What some lists show so far."""
+    """Lists as far as they have been drawn."""
 
     lists: Indices  # Shape (lists, length); -1 from `rank` on
     teams: Indices
@@ -49,21 +49,20 @@ class Shown:
         self.left[np.arange(len(docs)), docs] = False
         self.rank += 1
 
-    def picked(self, rows: Indices) -> Shown:
+    def rows(self, rows: Indices) -> Shown:
         return Shown(self.lists[rows], self.teams[rows], self.rank, self.left[rows])
 
 
 Options = tuple[Indices, Indices, Floats]
-"""Documents, teams and relative chances of what may come next, each of shape (lists, options)."""
+"""Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Lists that grow by a law: what may come next, given what is shown."""
+    """Lists that are drawn rank by rank; a list ends where all candidates have weight 0."""
 
     rankings: Rankings
     length: int
-    # The law. Where no option has a chance, a list ends
     options: Callable[[Rankings, Shown], Options]
 
     @property
@@ -71,15 +70,15 @@ class Steps:
         return self.length
 
     @property
-    def _ranks(self) -> int:
-        return min(self.length, len(self.rankings.docs))
+    def _ranks(self) -> range:
+        return range(min(self.length, len(self.rankings.docs)))
 
     def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
         shown = Shown.nothing(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
-        for rank in range(self._ranks):
-            docs, teams, chances = self.options(self.rankings, shown)
-            below = np.cumsum(chances, axis=1)
+        for rank in self._ranks:
+            docs, teams, weights = self.options(self.rankings, shown)
+            below = np.cumsum(weights, axis=1)
             total = below[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
             option = (below <= target[:, None]).sum(axis=1)
@@ -92,29 +91,29 @@ class Steps:
         return shown.lists, shown.teams
 
     def enumerated(self, limit: int) -> Distribution:
-        listed = self.listed(limit)
-        if listed is None:
+        distribution = self.listed(limit)
+        if distribution is None:
             raise PolicyError(
                 f"there are more than {limit:,} lists; a greater limit or a smaller length"
                 " lets them be enumerated, and any number of them can be drawn"
             )
-        return listed
+        return distribution
 
     def listed(self, limit: int) -> Distribution | None:
-        """List all of them; None where there are more than `limit`."""
+        """Enumerate all lists; None if there are more than `limit`."""
         shown = Shown.nothing(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
-        for _ in range(self._ranks):
-            docs, teams, chances = self.options(self.rankings, shown)
-            row, option = np.nonzero(chances)
-            total = chances.sum(axis=1)
+        for _ in self._ranks:
+            docs, teams, weights = self.options(self.rankings, shown)
+            row, option = np.nonzero(weights)
+            total = weights.sum(axis=1)
             ended = np.flatnonzero(total <= 0)
             if row.size + ended.size > limit:
                 return None
-            share = probabilities[row] * chances[row, option] / total[row]
-            probabilities = np.r_[share, probabilities[ended]]
+            probability = probabilities[row] * weights[row, option] / total[row]
+            probabilities = np.r_[probability, probabilities[ended]]
             nobody = np.full(ended.size, NOBODY)
-            shown = shown.picked(np.r_[row, ended])
+            shown = shown.rows(np.r_[row, ended])
             shown.show(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
         order = np.lexsort(np.c_[shown.lists, shown.teams].T[::-1])
         return Distribution(
@@ -123,8 +122,8 @@ class Steps:
 
 
 def best_left(rankings: Rankings, shown: Shown) -> Indices:
-    """Return the best document of each ranker that is not shown, shape (lists, rankers); or -1."""
-    # As many documents are shown as ranks are filled: one of the next is left, if any is.
+    """Return the best document left of each ranker, or -1; shape (lists, rankers)."""
+    # One of the first rank + 1 documents is left, if any is.
     tops = rankings.orders[:, : shown.rank + 1]
     best = np.empty((len(shown.lists), len(tops)), dtype=np.intp)
     for ranker, top in enumerate(tops):
@@ -135,35 +134,35 @@ def best_left(rankings: Rankings, shown: Shown) -> Indices:
 
 
 def in_turn(shown: Shown, able: Bools) -> Floats:
-    """Tell which rankers may give the next document: shape (lists, rankers), 1 or 0.
+    """Return 1 for the rankers that may give the next document, else 0; shape (lists, rankers).
 
-    In each round every ranker gives one document, in random order; those that are not able to are
-    passed over.
+    In each round every ranker gives one document, in random order; those that cannot are skipped.
     """
     teams = shown.teams[:, : shown.rank]
     rankers = able.shape[1]
-    given = np.stack([np.count_nonzero(teams == one, axis=1) for one in range(rankers)], axis=1)
-    given = np.where(able, given, shown.lists.shape[1] + 1)
-    turn: Bools = able & (given == given.min(axis=1, keepdims=True))
+    counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in range(rankers)], axis=1)
+    counts = np.where(able, counts, shown.lists.shape[1] + 1)
+    turn: Bools = able & (counts == counts.min(axis=1, keepdims=True))
     return turn.astype(np.float64)
 
 
 class Balanced(InterleavingMethod):
-    """The pointer that is behind moves first, ties by one coin a list; until a ranking ends.
+    """The ranking whose pointer is behind gives the next document; a coin breaks ties.
 
-    A pointer also moves where its document is in the list already (as printed in Ferro and Maistro
-    2024, algorithm 1, it would not, and never end). Credit is the number of clicks on a ranking's
-    top k, k being the better rank of the lowest clicked document. It is biased.
+    The list ends with the shorter ranking. A pointer also moves if its document is in the list
+    already (as printed in Ferro and Maistro 2024, algorithm 1, it would not, and never end). Credit
+    is the number of clicks on a ranking's top k, k being the better rank of the lowest clicked
+    document. This method is biased.
     """
 
     name = "Balanced"
     source = "Joachims (2002); Radlinski, Kurup and Joachims (2008)"
-    most = 2
+    max_rankers = 2
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
-        made = [_merged(rankings, coin, length) for coin in (0, 1)]
         lists = np.full((2, length), NOBODY, dtype=np.intp)
-        for row, codes in zip(lists, made, strict=True):
+        for coin, row in enumerate(lists):
+            codes = _merged(rankings, coin, length)
             row[: len(codes)] = codes
         halves = np.array([0.5, 0.5])
         return Distribution(rankings, lists, np.full_like(lists, NOBODY), halves).of_lists()
@@ -172,17 +171,17 @@ class Balanced(InterleavingMethod):
         ranks = rankings.ranks[:, lists]
         last = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
         depth = ranks[:, np.arange(len(lists)), last].min(axis=0)
-        # What a ranking lacks is in none of its tops, also where the top is as deep as its end.
+        # A document that a ranking lacks is in none of its tops, even at the rank behind its last.
         within = (ranks <= depth[:, None]) & ~rankings.lacks[:, lists]
         credits: Floats = (within & clicks).sum(axis=2, dtype=np.float64).T
         return credits
 
 
 def _merged(rankings: Rankings, coin: int, length: int) -> list[int]:
-    """Take from both in turns, from the one that the coin names first, until one has ended."""
+    """Merge two rankings in turns, beginning with the one of the coin, until one has ended."""
     first, second = rankings.orders[[coin, 1 - coin]].tolist()
     sizes = rankings.sizes[[coin, 1 - coin]]
-    # The first that ends is the last that gives a document.
+    # The ranking that ends first gives the last document.
     steps = int(2 * sizes[0] - 1 if sizes[0] <= sizes[1] else 2 * sizes[1])
     turns = list(chain.from_iterable(zip(first, second, strict=True)))[: max(steps, 0)]
     return list(dict.fromkeys(turns))[:length]
@@ -191,7 +190,7 @@ def _merged(rankings: Rankings, coin: int, length: int) -> list[int]:
 class TeamDraft(InterleavingMethod):
     """In each round each ranker, in random order, gives its best document not shown, and owns it.
 
-    A ranker without documents left is passed over. Credit is the number of clicks on own documents.
+    A ranker without documents left is skipped. Credit is the number of clicks on own documents.
     With more than two rankers it is team draft multileaving.
     """
 
@@ -200,7 +199,7 @@ class TeamDraft(InterleavingMethod):
     common_prefix: str = parameter(
         "teams",
         choice("teams", "nobody"),
-        "'nobody': documents that all rankers have first, in one order, are in no team",
+        "'nobody': the common prefix of all rankings is in no team",
     )
 
     @property
@@ -222,10 +221,10 @@ class TeamDraft(InterleavingMethod):
 
 
 class SOSM(TeamDraft):
-    """Shown as team draft; a click is worth r^-3, r being the document's rank among those shown.
+    """Lists of team draft; the credit of a click is r^-3, r the document's rank among those shown.
 
-    Sample-only scored multileaving: the documents of the list alone are ranked, as the ranker
-    orders them, and those that it lacks behind.
+    Sample-only scored multileaving: a ranker's order of the documents of the list, with those that
+    it lacks last.
     """
 
     name = "SOSM"
@@ -247,38 +246,38 @@ class SOSM(TeamDraft):
 def own_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
     """Count the clicks on the documents of each team."""
     rankers = range(len(rankings.rankers))
-    own = [np.count_nonzero(clicks & (teams == one), axis=1) for one in rankers]
-    return np.stack(own, axis=1).astype(np.float64)
+    counts = [np.count_nonzero(clicks & (teams == k), axis=1) for k in rankers]
+    return np.stack(counts, axis=1).astype(np.float64)
 
 
-_MOST = 10
-"""Rankers that take turns; what a path remembers is one of 2^rankers sets."""
+_MAX_RANKERS = 10
+"""Rankers that take turns; a path remembers one of 2^rankers sets."""
 
 Move = Callable[[Floats, int, int], Floats]
-"""What becomes of the sums of a path when, at a rank, a ranker gives the document."""
+"""Updates the sums of a path for a rank and the ranker that gives its document."""
 
 
-def count_of_each(chances: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
-    """Expected number of clicks on the documents that each ranker gave, shape (lists, rankers)."""
+def count_of_each(probabilities: Floats, clicks: Bools, filled: Bools, replace: bool) -> Floats:
+    """Expected number of clicks on the documents of each ranker, shape (lists, rankers)."""
 
     def move(sums: Floats, rank: int, ranker: int) -> Floats:
         moved = sums.copy()
         moved[:, 1 + ranker] += sums[:, 0] * clicks[:, rank]
         return moved
 
-    return _forward(chances, filled, replace, chances.shape[2], move)
+    return _forward(probabilities, filled, replace, probabilities.shape[2], move)
 
 
 def difference_of_counts(
-    chances: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
+    probabilities: Floats, clicks: Bools, filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Distribution of the clicks of one ranker less those of another, shape (lists, 2 most + 1).
+    """Distribution of the clicks of one ranker minus those of another, shape (lists, 2 n + 1).
 
-    From -most to most, where most is the largest number of clicks of a list. With replacement it is
-    that of a sum of independent terms: a Poisson binomial distribution, for two rankers.
+    From -n to n, the largest number of clicks of a list. With replacement it is that of a sum of
+    independent terms: a Poisson binomial distribution, for two rankers.
     """
-    most = int(clicks.sum(axis=1).max(initial=0))
-    signs = [int(one == pair[0]) - int(one == pair[1]) for one in range(chances.shape[2])]
+    limit = int(clicks.sum(axis=1).max(initial=0))
+    signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
     def move(sums: Floats, rank: int, ranker: int) -> Floats:
         if not signs[ranker]:
@@ -289,48 +288,55 @@ def difference_of_counts(
         moved[clicked, 1:] = np.roll(sums[clicked, 1:], signs[ranker], axis=1)
         return moved
 
-    return _forward(chances, filled, replace, 2 * most + 1, move, most)
+    return _forward(probabilities, filled, replace, 2 * limit + 1, move, limit)
 
 
 def _forward(
-    chances: Floats, filled: Bools, replace: bool, width: int, move: Move, start: int | None = None
+    probabilities: Floats,
+    filled: Bools,
+    replace: bool,
+    width: int,
+    move: Move,
+    start: int | None = None,
 ) -> Floats:
     """Sum over all paths, weighted by their probability given the list; shape (lists, width).
 
-    The first of the sums is the probability itself, the others are what is asked for; `start` is
-    one of these that is 1 before the first rank.
+    The first of the sums is the probability itself; `start` is one of the others, which is 1 before
+    the first rank.
     """
-    lists, ranks, rankers = chances.shape
-    if not replace and rankers > _MOST:
-        raise PolicyError(f"marginal credit without replacement takes at most {_MOST} rankers")
+    lists, ranks, rankers = probabilities.shape
+    if not replace and rankers > _MAX_RANKERS:
+        raise PolicyError(
+            f"marginal credit without replacement takes at most {_MAX_RANKERS} rankers"
+        )
     first = np.zeros((lists, 1 + width))
     first[:, 0] = 1
     if start is not None:
         first[:, 1 + start] = 1
     paths = {0: first}
     for rank in range(ranks):
-        able = ~np.isnan(chances[:, rank])
-        likely = np.nan_to_num(chances[:, rank])
+        able = ~np.isnan(probabilities[:, rank])
+        likely = np.nan_to_num(probabilities[:, rank])
         ended = ~filled[:, rank]
         after: dict[int, Floats] = {}
         for had_turn, sums in paths.items():
-            free = able & [replace or not had_turn >> one & 1 for one in range(rankers)]
+            free = able & [replace or not had_turn >> k & 1 for k in range(rankers)]
             over = ~free.any(axis=1)
             free[over] = able[over]
             share = likely * free / np.maximum(free.sum(axis=1, keepdims=True), 1)
             for ranker in range(rankers):
                 moved = move(sums, rank, ranker)
                 bit = 0 if replace else 1 << ranker
-                for had, rows in ((had_turn | bit, ~over), (bit, over)):
+                for turns, rows in ((had_turn | bit, ~over), (bit, over)):
                     weight = share[:, ranker] * rows
                     if weight.any():
-                        after[had] = after.get(had, 0) + moved * weight[:, None]
+                        after[turns] = after.get(turns, 0) + moved * weight[:, None]
             if ended.any():
                 after[had_turn] = after.get(had_turn, 0) + sums * ended[:, None]
         total = sum(sums[:, 0] for sums in after.values())
         if np.any(total == 0):
             raise PolicyError("a list cannot have been drawn by this method from these rankings")
-        paths = {had: sums / np.asarray(total)[:, None] for had, sums in after.items()}
+        paths = {turns: sums / np.asarray(total)[:, None] for turns, sums in after.items()}
     return np.asarray(sum(sums[:, 1:] for sums in paths.values()))
 
 
@@ -340,21 +346,21 @@ class Probabilistic(InterleavingMethod):
     P(d) = r(d)^-tau / sum of r^-tau over its documents that are not shown. With marginal scoring a
     click is shared among the rankers by the probability that they gave the document, given the
     list. The outcome is the expected sign of the difference of clicks (or the expected difference),
-    exactly: over all assignments of documents to rankers, without going through them.
+    exactly over all assignments of documents to rankers, without enumerating them.
     """
 
     name = "Probabilistic"
     source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
-    tau: float = parameter(3, number(0, 50), "how steeply chances fall with rank")
+    tau: float = parameter(3, number(0, 50), "how steeply probabilities fall with rank")
     replace: bool = parameter(
         True,
         flag,
-        "False: rankers take turns in rounds, as in team draft, in place of any at a rank",
+        "False: rankers take turns in rounds, as in team draft, instead of any at each rank",
     )
     scoring: str = parameter(
         "marginal",
         choice("marginal", "assigned"),
-        "'assigned': a click is credit of the ranker that gave the document",
+        "'assigned': a click is credited to the ranker that gave the document",
     )
 
     @property
@@ -374,25 +380,21 @@ class Probabilistic(InterleavingMethod):
 
         def options(rankings: Rankings, shown: Shown) -> Options:
             left = shown.left[:, :-1]
-            # A sum of what is left, not a difference: it is 0 when nothing is.
+            # A sum over the documents left, not a difference: exactly 0 without any.
             sums = _summed(left, weights)
             able = sums > 0
             turn = able.astype(np.float64) if self.replace else in_turn(shown, able)
             share = divided(turn, sums, 0.0)
-            chances = share[:, :, None] * weights * left[:, None]
             shape = (len(left), rankers * docs)
-            return (
-                np.broadcast_to(every, shape),
-                np.broadcast_to(teams, shape),
-                chances.reshape(shape),
-            )
+            relative = (share[:, :, None] * weights * left[:, None]).reshape(shape)
+            return np.broadcast_to(every, shape), np.broadcast_to(teams, shape), relative
 
         return Steps(rankings, length, options)
 
-    def chances(self, rankings: Rankings, lists: Indices) -> Floats:
-        """Chance of each shown document, had each ranker given it; shape (lists, ranks, rankers).
+    def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
+        """Probability of each shown document, had each ranker given it, of those left at its rank.
 
-        By what is left before its rank. NaN where a ranker has nothing left.
+        Shape (lists, ranks, rankers); NaN where a ranker has nothing left.
         """
         weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
         shown = weights[lists]
@@ -404,7 +406,8 @@ class Probabilistic(InterleavingMethod):
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.by_team:
             return own_clicks(rankings, clicks, teams)
-        return count_of_each(self.chances(rankings, lists), clicks, lists >= 0, self.replace)
+        probabilities = self.probabilities(rankings, lists)
+        return count_of_each(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
         self,
@@ -416,15 +419,15 @@ class Probabilistic(InterleavingMethod):
     ) -> Floats:
         if self.outcome == "difference" or self.by_team:
             return super().outcomes(rankings, lists, clicks, teams, pair)
-        chances = self.chances(rankings, lists)
-        of = difference_of_counts(chances, clicks, lists >= 0, self.replace, pair)
-        middle = of.shape[1] // 2
-        outcomes: Floats = of[:, middle + 1 :].sum(axis=1) - of[:, :middle].sum(axis=1)
+        probabilities = self.probabilities(rankings, lists)
+        law = difference_of_counts(probabilities, clicks, lists >= 0, self.replace, pair)
+        middle = law.shape[1] // 2
+        outcomes: Floats = law[:, middle + 1 :].sum(axis=1) - law[:, :middle].sum(axis=1)
         return outcomes
 
 
 def _summed(which: Bools, weights: Floats) -> Floats:
-    """Add up the weights of some documents, for each list and ranker; shape (lists, rankers)."""
+    """Sum the weights of some documents of each list by ranker, shape (lists, rankers)."""
     # Not by a product of matrices, whose last bits depend on how many rows there are.
     sums: Floats = np.einsum("ld,rd->lr", which.astype(np.float64), weights)
     return sums
@@ -435,8 +438,8 @@ class PairwisePreference(InterleavingMethod):
 
     A clicked document is preferred to those without a click above it, and to the one directly
     below. A pair counts if both are shown at r or below, r being the first rank where both could be
-    shown; it weighs 1 / P(both are left until r). A ranker gets the weights of the pairs that it
-    orders likewise, less those of the pairs that it orders the other way.
+    shown; its weight is 1 / P(both are left until r). A ranker gets the weights of the pairs that
+    it orders in the same way, minus those of the pairs that it orders in the opposite way.
     """
 
     name = "PairwisePreference"
@@ -444,11 +447,13 @@ class PairwisePreference(InterleavingMethod):
     pairs: str = parameter(
         "joachims",
         choice("joachims", "all"),
-        "'all': preferred to all without a click down to one below the last click, as the authors'"
-        " code has it",
+        "'all': preferred to all without a click down to one below the last click, as in the"
+        " authors' code",
     )
     outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
-    mean: bool = parameter(False, flag, "whether to divide by the number of pairs, as their code")
+    mean: bool = parameter(
+        False, flag, "whether to divide by the number of pairs, as in the authors' code"
+    )
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
         best, docs = rankings.best, np.arange(len(rankings.docs))
@@ -481,12 +486,12 @@ class PairwisePreference(InterleavingMethod):
                 if not counts.any():
                     continue
                 rows = np.flatnonzero(counts)
-                least = np.minimum(best[rows, place], best[rows, other])
-                each = weight[least, needed[rows]]
-                if np.isinf(each).any():
+                better = np.minimum(best[rows, place], best[rows, other])
+                weights = weight[better, needed[rows]]
+                if np.isinf(weights).any():
                     raise PolicyError(f"a list cannot have been drawn by {self}")
                 order = np.sign(ranks[:, rows, other] - ranks[:, rows, place])
-                credits[:, rows] += each * order
+                credits[:, rows] += weights * order
                 used[rows] += 1
         if self.mean:
             credits /= np.maximum(used, 1)
@@ -497,7 +502,7 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     """Weight of a pair by the best rank of its better and of its worse document.
 
     Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
-    worse of 1 - 1 / (documents in the top x of any ranker, less the x - 1 that are shown).
+    worse of 1 - 1 / (documents in the top x of any ranker, minus the x - 1 that are shown).
     """
     union: Ints = np.bincount(np.minimum(rankings.best, length + 1), minlength=length + 2).cumsum()
     weights = np.ones((length + 1, length + 1))

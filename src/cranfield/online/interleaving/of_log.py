@@ -1,10 +1,9 @@
-"""Preferences of the users of a log."""
+"""Preferences of users of a log, and the number of impressions that a test needs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,14 +21,14 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
-from cranfield.online.interleaving.preference import Preference, of_two, preference_from
+from cranfield.online.interleaving.preference import Preference, preference_between
 from cranfield.online.log.query_log import QueryLog
 
 SATISFIED = 30.0
 """Seconds of dwell from which a click counts as satisfied."""
 
 UNITS = ("user", "session", "query", "impression")
-"""What may be counted and resampled."""
+"""Units that may be counted and resampled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +38,23 @@ class LogCredits:
     rankers: tuple[str, ...]  # In order of UTF-8 bytes
     values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
     pages: Ints  # Row of each page in the log
-    notes: tuple[str, ...]  # What was left aside
+    notes: tuple[str, ...]  # Excluded pages and clicks
+
+    def of(self, name: str) -> Floats:
+        if name not in self.rankers:
+            known = ", ".join(self.rankers)
+            raise PolicyError(f"no ranker {quoted(name)} in the log; there are {known}")
+        return self.values[:, self.rankers.index(name)]
 
 
 def click_weights(
     log: QueryLog, clicks: str, pages: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return what the click on each result of pages is worth: `page`, `rank`, `weight`; and notes.
+    """Return the weight of the clicked results of pages (`page`, `rank`, `weight`), and notes.
 
-    `all` results that were clicked are worth 1, or only the `first` or `last` one of a page by
-    time, or those that satisfied (`sat`): a dwell of 30 seconds at least; else the name of a column
-    of clicks. A result that was clicked again is worth what its best click is.
+    Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
+    those with a dwell of at least 30 seconds (`sat`); else the value of a column of clicks. A
+    result that was clicked again has the weight of its best click.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
@@ -92,7 +97,7 @@ def teams_of(log: QueryLog) -> tuple[str, ...]:
 
 
 def interleaved_pages(log: QueryLog) -> pl.Series:
-    """Tell which pages are interleaved: those with a method or a team; all if none has either."""
+    """Return which pages are interleaved: those with a method or a team; all if none has either."""
     pages = log.pages
     known = pl.Series([False]).new_from_index(0, pages.height)
     if "method" in pages.columns:
@@ -137,8 +142,8 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     return LogCredits(names, values, pages.astype(np.int64), tuple(notes))
 
 
-def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices, int, list[str]]:
-    """Return what a unit is, that of each page as a number, how many there are, and notes."""
+def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices, list[str]]:
+    """Return the kind of unit, the number of the unit of each page, and notes."""
     chosen = log.pages[pages]
     if unit is None:
         for name in ("user", "session"):
@@ -152,55 +157,49 @@ def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices
         unit = "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
-        return unit, np.arange(len(pages)), len(pages), []
+        return unit, np.arange(len(pages)), []
     log.require("pages", unit, purpose=f"a preference by {unit}")
     labels = chosen[unit]
-    unknown = labels.null_count()
-    notes = (
-        [f"{counted(unknown, 'page')} without {unit}, each taken for one of its own"]
-        if unknown
-        else []
-    )
     code = labels.rank("dense").to_numpy() - 1.0
     own = np.isnan(code)
     code[own] = labels.n_unique() + np.arange(own.sum())
-    known_units, place = np.unique(code, return_inverse=True)
-    return unit, place, len(known_units), notes
+    without = f"{counted(int(own.sum()), 'page')} without {unit}, each taken for one of its own"
+    return unit, code.astype(np.intp), [without] if own.any() else []
 
 
 EXACT = 2000
-"""Impressions that decide, up to which the power is computed exactly."""
+"""Number of decisive impressions up to which the power is computed exactly."""
 
 
 def impressions_needed(
     outcome: float, decided: float = 1.0, *, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    r"""Return how many impressions the two-sided sign test takes to find a preference.
+    r"""Return the number of impressions that the two-sided sign test needs to detect a preference.
 
     Parameters
     ----------
     outcome
-        Share of wins of the impressions that are no ties, from 0 to 1.
+        Proportion of wins among the impressions that are not ties, from 0 to 1.
     decided
-        Share of the impressions that are no ties, above 0 to 1.
+        Proportion of impressions that are not ties, above 0, at most 1.
     power
-        Chance to find the preference.
+        Probability to detect the preference.
     alpha
-        Level of the test.
+        Significance level.
 
     Returns
     -------
     float
-        Number of impressions, on average over how many are ties; infinite for an outcome of 1/2.
+        Number of impressions, on average over the number of ties; infinite for an outcome of 1/2.
 
     Notes
     -----
-    The least number n of impressions that decide from which on the exact test has the power, by the
-    binomial distribution; above 2,000 that of its normal approximation,
+    The smallest number n of impressions without ties from which on the exact test has the power, by
+    the binomial distribution; above 2,000 that of its normal approximation,
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
-    divided by the share that decides.
+    divided by the proportion of impressions that are not ties.
 
     Examples
     --------
@@ -224,8 +223,8 @@ def impressions_needed(
 
 
 def _power(number: Indices, share: float, alpha: float) -> Floats:
-    """Return the power of the exact test of so many impressions that decide."""
-    # The most losses that are rejected: the chance of as few is at most half of alpha.
+    """Return the power of the exact test by number of impressions without ties."""
+    # The most losses with which the test rejects: the probability of as few is at most alpha / 2.
     near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)
     count = near + np.arange(-3, 4)[:, None]
     small = (count >= 0) & (bdtr(np.maximum(count, 0), number, 0.5) <= alpha / 2 * (1 + 1e-12))
@@ -239,15 +238,15 @@ Lists = Mapping[str, Mapping[str, Sequence[str]]]
 """By query, and by ranker: documents, the best first."""
 
 CLICKS = ("all", "first", "last", "sat")
-"""Clicks that methods can hear of; what a click is worth is up to them."""
+"""Clicks that methods can take into account; their weight is up to the method."""
 
 
 def outcomes_by_method(
     log: QueryLog, lists: Lists, method: str | None, clicks: str, names: Sequence[str] | None
 ) -> LogCredits:
-    """Compare two rankers on each page, as the method of its own or a given one does.
+    """Compare two rankers on each page by its own method or a given one.
 
-    The values are credits of methods that credit teams; of others the outcome, and 0 for the second
+    Values are credits, for methods that credit teams; for others the outcome, and 0 for the second
     ranker.
     """
     log.require("results", "doc", purpose="a preference by a method")
@@ -323,26 +322,26 @@ def preference(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Preference:
-    """Return which of two rankers the users of a log prefer.
+    """Test which of two rankers the users of a log prefer.
 
     The results of interleaved pages have their `team`, the ranker that put them there. In each page
-    the ranker with more credit wins, which is the sum of what clicks on its results are worth.
+    the ranker with more credit wins, which is the sum of the weights of clicks on its results.
 
     Parameters
     ----------
     log
         With teams of results.
     unit
-        What is independent, so that it is counted and resampled: `user`, `session`, `query` or
-        `impression`. It must be named where users or sessions come again.
+        Independent unit, which is counted and resampled: `user`, `session`, `query` or
+        `impression`. It must be named if users or sessions come again.
     names
         The rankers A and B; by default the two teams of the log, in order.
     clicks
-        `all` clicked results are worth 1; the `first` or `last` one of a page; `sat`: those with a
-        dwell of 30 seconds at least; or a column of clicks that says what each is worth.
+        Clicks that count: `all` with weight 1; the `first` or `last` one of a page; `sat`: those
+        with a dwell of at least 30 seconds; or a column of clicks with their weights.
     lists
-        By query, and by ranker, documents, the best first: pages are compared as the method that
-        interleaved them does it. By default by teams, which is right for team draft.
+        Documents by query and ranker, best first: pages are compared by the method that interleaved
+        them. By default they are compared by teams, which is right for team draft.
     method
         With lists: a method by its text form, such as `Probabilistic`; by default that of each
         page.
@@ -365,19 +364,19 @@ def preference(
     """
     check_several("names", names)
     if lists is not None:
-        made = outcomes_by_method(log, lists, method, clicks, names)
+        credits = outcomes_by_method(log, lists, method, clicks, names)
     elif method is not None:
         raise PolicyError("a method needs the lists that it interleaved")
     else:
-        made = team_credits(log, clicks)
-    kind, code, number, notes = units_of(log, made.pages, unit)
-    pair = tuple(made.rankers if names is None else names)
+        credits = team_credits(log, clicks)
+    kind, code, notes = units_of(log, credits.pages, unit)
+    pair = tuple(credits.rankers if names is None else names)
     if len(pair) != 2:
         raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(pair))}")
-    first, second = (made.values[:, _place(made, name)] for name in pair)
-    outcomes, said = of_two(first, second, code, number)
-    notes = [*made.notes, *notes, *said]
-    return preference_from(outcomes, pair, kind, expected, confidence, resamples, seed, notes)
+    first, second = map(credits.of, pair)
+    notes = [*credits.notes, *notes]
+    options = expected, confidence, resamples, seed
+    return preference_between(first, second, code, pair, kind, *options, notes)
 
 
 def preference_matrix(
@@ -391,7 +390,7 @@ def preference_matrix(
     resamples: int = 1000,
     seed: int = 0,
 ) -> PreferenceMatrix:
-    """Return which of several rankers the users of a log prefer, pair by pair.
+    """Test which of several rankers the users of a log prefer, pair by pair.
 
     A pair is compared by the pages in which both own a result.
 
@@ -410,20 +409,12 @@ def preference_matrix(
         As for :func:`preference`, and for rankers that are never in one page.
     """
     check_several("names", names)
-    made = team_credits(log, clicks)
-    kind, code, number, notes = units_of(log, made.pages, unit)
-    rankers = tuple(made.rankers if names is None else names)
+    credits = team_credits(log, clicks)
+    kind, code, notes = units_of(log, credits.pages, unit)
+    rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError("preferences are between two rankers or more")
-    credits = made.values[:, [_place(made, name) for name in rankers]]
-    said: Any = [*made.notes, *notes]
-    return matrix_from(
-        credits, code, number, kind, rankers, correction, confidence, resamples, seed, said
-    )
-
-
-def _place(made: LogCredits, name: str) -> int:
-    if name not in made.rankers:
-        known = ", ".join(made.rankers)
-        raise PolicyError(f"no ranker {quoted(name)} in the log; there are {known}")
-    return made.rankers.index(name)
+    values = np.stack([credits.of(name) for name in rankers], axis=1)
+    notes = [*credits.notes, *notes]
+    options = correction, confidence, resamples, seed
+    return matrix_from(values, code, kind, rankers, *options, notes)

@@ -1,4 +1,4 @@
-"""Preferences among many rankers: all pairs, corrected, and whether they contradict each other."""
+"""Preferences among several rankers: all pairs with correction, and cycles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import polars as pl
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError, check_several, quoted
 from cranfield.base.text import counted
 from cranfield.online.interleaving.preference import (
     Preference,
     checked_credits,
-    of_two,
-    preference_from,
+    preference_between,
     unit_codes,
 )
 from cranfield.result import Column, Columns, Result
@@ -77,9 +76,9 @@ class PreferenceMatrix(Result):
     def significant(self) -> Bools:
         """Whether corrected p-values are at most 1 less the confidence, in a matrix as `delta`."""
         level = 1 - self.pairs[0].confidence
-        found = np.zeros((len(self.rankers),) * 2, dtype=bool)
-        found[self._places] = self.pvalues <= level + 1e-12
-        return found | found.T
+        upper = np.zeros((len(self.rankers),) * 2, dtype=bool)
+        upper[self._places] = self.pvalues <= level + 1e-12
+        return upper | upper.T
 
     @property
     def _places(self) -> tuple[Indices, Indices]:
@@ -88,13 +87,13 @@ class PreferenceMatrix(Result):
     def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
         """Return cycles: each ranker is preferred to the next one, and the last to the first.
 
-        Preferences of users need not be transitive. Of all rankers that can be reached from each
-        other a shortest cycle is told; without cycles there is an order of rankers.
+        Preferences of users need not be transitive. A shortest cycle is returned for each group of
+        rankers that can be reached from each other; without cycles there is an order of rankers.
 
         Parameters
         ----------
         significant
-            Only of preferences that are significant.
+            Whether only significant preferences count.
         """
         preferred = self.delta > 0
         if significant:
@@ -102,11 +101,11 @@ class PreferenceMatrix(Result):
         graph = csr_array(preferred)
         number, part = connected_components(graph, connection="strong")
         groups = (np.flatnonzero(part == k) for k in range(number))
-        found = [_shortest_cycle(preferred, group) for group in groups if len(group) > 1]
-        return [tuple(self.rankers[k] for k in one) for one in sorted(found)]
+        cycles = [_shortest_cycle(preferred, group) for group in groups if len(group) > 1]
+        return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
 
     def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
-        r"""Return the share of ordered pairs whose preference has not the sign of a reference.
+        r"""Return the proportion of ordered pairs whose preference has not the sign of a reference.
 
         .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
             [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
@@ -156,7 +155,7 @@ class PreferenceMatrix(Result):
 
 
 def _shortest_cycle(preferred: Bools, group: Indices) -> list[int]:
-    """Return a shortest cycle among rankers that can all be reached from each other."""
+    """Return a shortest cycle among rankers that can be reached from each other."""
     inside = preferred[np.ix_(group, group)]
     graph, best = csr_array(inside), list(range(len(group) + 1))
     for start in range(len(group)):
@@ -182,7 +181,7 @@ def preference_matrix_by_credits(
     resamples: int = 1000,
     seed: int = 0,
 ) -> PreferenceMatrix:
-    """Return what credits of several rankers by impression say of each pair of them.
+    """Test the preferences between all pairs of rankers from their credits by impression.
 
     Parameters
     ----------
@@ -190,16 +189,16 @@ def preference_matrix_by_credits(
         Shape (impressions, rankers), such as the `credits` of a multileaver; NaN where a ranker
         took no part.
     units, unit, confidence, resamples, seed
-        As for :func:`preference_by_credits`. Limits are of each pair alone.
+        As for :func:`preference_by_credits`. Intervals are those of each pair alone.
     names
-        Of the rankers; by default numbers from 1.
+        Names of the rankers; by default numbers from 1.
     correction
-        Of the p-values of all pairs: `none`, `bonferroni`, `holm`, `bh` or `by`.
+        Correction of the p-values of all pairs: `none`, `bonferroni`, `holm`, `bh` or `by`.
 
     Raises
     ------
     PolicyError
-        For credits that are no such numbers.
+        For credits of another shape or type.
 
     Examples
     --------
@@ -210,17 +209,16 @@ def preference_matrix_by_credits(
     ([], 0.3333333333333333)
     """
     check_several("names", names)
-    given = checked_credits(credits)
-    code, number = unit_codes(units, len(given))
+    values = checked_credits(credits)
+    code = unit_codes(units, len(values))
     kind = "impression" if units is None else unit
-    rankers = range(1, given.shape[1] + 1) if names is None else names
-    return matrix_from(given, code, number, kind, rankers, correction, confidence, resamples, seed)
+    rankers = range(1, values.shape[1] + 1) if names is None else names
+    return matrix_from(values, code, kind, rankers, correction, confidence, resamples, seed)
 
 
 def matrix_from(
     credits: Floats,
-    code: Ints | Indices,
-    number: int,
+    code: Indices,
     unit: str,
     rankers: Sequence[object],
     correction: str,
@@ -229,20 +227,19 @@ def matrix_from(
     seed: int,
     notes: Sequence[str] = (),
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers by their credits and the numbers of their units."""
-    known = tuple(map(str, rankers))
-    if len(known) != credits.shape[1] or len(set(known)) != len(known):
+    """Compare each pair of rankers by their credits and the units of impressions."""
+    names = tuple(map(str, rankers))
+    if len(names) != credits.shape[1] or len(set(names)) != len(names):
         raise PolicyError(
             f"names are those of {credits.shape[1]} different rankers, not {quoted(rankers)}"
         )
     pairs = []
-    for i, j in combinations(range(len(known)), 2):
-        made, said = of_two(credits[:, i], credits[:, j], np.asarray(code), number)
-        if not made.number.sum():
+    for (first, own), (second, other) in combinations(zip(names, credits.T, strict=True), 2):
+        if np.isnan(own - other).all():
             raise PolicyError(
-                f"no impression in which both {quoted(known[i])} and {quoted(known[j])} took part"
+                f"no impression in which both {quoted(first)} and {quoted(second)} took part"
             )
-        two = known[i], known[j]
-        pairs.append(preference_from(made, two, unit, 0.5, confidence, resamples, seed, said))
+        of_pair = own, other, code, (first, second), unit, 0.5, confidence, resamples, seed
+        pairs.append(preference_between(*of_pair))
     pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
-    return PreferenceMatrix(known, tuple(pairs), pvalues, correction, tuple(notes))
+    return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

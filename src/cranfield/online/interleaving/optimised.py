@@ -1,4 +1,4 @@
-"""Optimised interleaving: lists drawn so that no click without a reason prefers a ranker."""
+"""Optimised interleaving: lists drawn so that random clicks favour no ranker."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from cranfield.online.interleaving.method import (
 from cranfield.online.interleaving.methods import Options, Shown, Steps, best_left
 
 _ZERO = 1e-9
-"""Reduced costs and shares up to it are none."""
+"""Reduced costs and probabilities up to this are 0."""
 
 
-def least(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
-    """Minimise the first costs, of all such points the second, and so on.
+def minimised(costs: Sequence[Floats], matrix: Floats, sums: Floats) -> Floats:
+    """Minimise the first costs, among the optima the second costs, and so on.
 
-    Over x >= 0 with matrix @ x = sums. What has a positive reduced cost is 0 in every optimum, so
-    each later program has the other columns alone, and no tolerance on the earlier costs.
+    Over x >= 0 with matrix @ x = sums. Variables with a positive reduced cost are 0 in every
+    optimum, so each later program has the other columns alone, and no tolerance on earlier costs.
     """
     from scipy.optimize import linprog
 
-    kept = np.arange(matrix.shape[1])
+    columns = np.arange(matrix.shape[1])
     point = np.zeros(0)
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for cost in costs:
-        scale = max(float(np.abs(cost[kept]).max()), 1e-300)
-        found = linprog(cost[kept] / scale, A_eq=matrix[:, kept], b_eq=sums, options=options)
-        if not found.success:
-            raise CranfieldError(f"no optimum was found: {found.message}")
-        reduced = cost[kept] / scale - found.eqlin.marginals @ matrix[:, kept]
-        on_face = (reduced <= _ZERO) | (found.x > _ZERO)
-        point, kept = found.x[on_face], kept[on_face]
+        scale = max(float(np.abs(cost[columns]).max()), 1e-300)
+        scaled, left = cost[columns] / scale, matrix[:, columns]
+        optimum = linprog(scaled, A_eq=left, b_eq=sums, options=options)
+        if not optimum.success:
+            raise CranfieldError(f"no optimum was found: {optimum.message}")
+        reduced = scaled - optimum.eqlin.marginals @ left
+        on_face = (reduced <= _ZERO) | (optimum.x > _ZERO)
+        point, columns = optimum.x[on_face], columns[on_face]
     solution = np.zeros(matrix.shape[1])
-    solution[kept] = _polished(point, matrix[:, kept], sums)
+    solution[columns] = _polished(point, matrix[:, columns], sums)
     return solution
 
 
 def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
-    """Meet the equations as well as floats can, on the columns that are not 0."""
+    """Reduce the errors of the equations to rounding, on the columns that are not 0."""
     polished = np.where(point > _ZERO, point, 0.0)
     used = np.flatnonzero(polished)
     for _ in range(3):
@@ -60,30 +61,30 @@ def _polished(point: Floats, matrix: Floats, sums: Floats) -> Floats:
 
 
 _NO_BIAS = 1e-9
-"""Differences of expected credit up to it are none."""
+"""Differences of expected credit up to this are no bias."""
 
 
 class _Optimising(InterleavingMethod):
-    """What optimised methods share: credit by rank, constraints, linear program."""
+    """Base of optimised methods: credit by rank, constraints, linear program."""
 
     credit: str
     outcome: str = parameter("difference", choice("sign", "difference"), "as of others")
     slack: float | None = parameter(
         None,
         optional(number(0)),
-        "what a unit of bias costs, at each rank; None: there is none, if there can be none",
+        "cost of a unit of bias, at each rank; None: no bias, if it can be avoided",
     )
     infeasible: str = parameter(
         "relax",
         choice("relax", "refuse"),
-        "where bias cannot be avoided: 'relax' makes its sum over ranks the least, and says it",
+        "if bias cannot be avoided: 'relax' minimises its sum over ranks and reports it",
     )
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "lists that get a probability; if more are allowed, so many draws of them do",
+        "lists that get a probability; if more are allowed, so many of them are drawn",
     )
-    seed: int = parameter(0, integer(0), "of drawing them")
+    seed: int = parameter(0, integer(0), "seed of these draws")
 
     def credit_of(self, rankings: Rankings) -> Floats:
         """Credit for a click on each document, shape (rankers, documents)."""
@@ -91,17 +92,15 @@ class _Optimising(InterleavingMethod):
         return -ranks if self.credit == "linear" else 1 / ranks
 
     def cost(self, credits: Floats) -> Floats:
-        """Tell how little lists say of the rankers, by credits of shape (rankers, lists, ranks)."""
+        """Cost of each list, from credits of shape (rankers, lists, ranks)."""
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
         shown = self._allowed(rankings, length)
-        of_all = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))]
-        credits = of_all[:, shown]
-        down_to = credits.cumsum(axis=2)
-        pairs = combinations(range(len(credits)), 2)
-        # A row a pair of rankers and rank, pairs first; in units of the largest credit.
-        bias = np.concatenate([(down_to[a] - down_to[b]).T for a, b in pairs])
+        credits = np.c_[self.credit_of(rankings), np.zeros(len(rankings.rankers))][:, shown]
+        # A row for each pair of rankers and rank, pairs first; in units of the largest credit.
+        pairs = combinations(credits.cumsum(axis=2), 2)
+        bias = np.concatenate([(first - second).T for first, second in pairs])
         unit = max(float(np.abs(bias).max(initial=0)), 1e-300)
         p = self._probabilities(bias / unit, self.cost(credits), length, unit)
         imbalance = np.abs(bias @ p).reshape(-1, length).max(axis=0)
@@ -115,7 +114,7 @@ class _Optimising(InterleavingMethod):
         return Distribution(rankings, shown[chosen], nobody, p[chosen], imbalance)
 
     def _probabilities(self, bias: Floats, cost: Floats, length: int, unit: float) -> Floats:
-        """Solve for the probabilities of lists; beside them, bias at each rank and gaps to it."""
+        """Solve the linear program, whose variables are probabilities, bias by rank, and slacks."""
         rows, lists = bias.shape
         allowed = np.tile(np.eye(length), (2 * rows // length, 1))
         matrix = np.block(
@@ -124,25 +123,25 @@ class _Optimising(InterleavingMethod):
                 [np.concatenate([bias, -bias]), -allowed, np.eye(2 * rows)],
             ]
         )
-        least_bias, of_lists, ties = np.zeros((3, matrix.shape[1]))
-        least_bias[lists : lists + length] = 1
-        of_lists[:lists] = cost
-        # The square roots of 1, 2, ... let hardly any two points be equal, and prefer early lists.
+        bias_cost, list_cost, ties = np.zeros((3, matrix.shape[1]))
+        bias_cost[lists : lists + length] = 1
+        list_cost[:lists] = cost
+        # Square roots of 1, 2, ... make the optimum almost surely unique, and prefer early lists.
         ties[:lists] = np.sqrt(1 + np.arange(lists))
         if self.slack is None:
-            costs = [least_bias, of_lists, ties]
+            costs = [bias_cost, list_cost, ties]
         else:
-            costs = [of_lists + self.slack * unit * least_bias, ties]
-        p = least(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
-        shares: Floats = p / p.sum()
-        return shares
+            costs = [list_cost + self.slack * unit * bias_cost, ties]
+        p = minimised(costs, matrix, np.r_[1.0, np.zeros(2 * rows)])[:lists]
+        probabilities: Floats = p / p.sum()
+        return probabilities
 
     def _allowed(self, rankings: Rankings, length: int) -> Indices:
-        """Lists of which every prefix is made of prefixes of the rankings, in order of codes."""
+        """Return lists whose prefixes are unions of prefixes of the rankings, sorted by codes."""
         steps = Steps(rankings, length, _prefixes)
-        listed = steps.listed(self.candidates)
-        if listed is not None:
-            return listed.lists
+        distribution = steps.listed(self.candidates)
+        if distribution is not None:
+            return distribution.lists
         drawn, _ = steps.drawn(uniforms(self.seed, 0, self.candidates, length))
         own = np.full((len(rankings.rankers), length), NOBODY, dtype=np.intp)
         top = rankings.orders[:, :length]
@@ -163,22 +162,22 @@ def _prefixes(rankings: Rankings, shown: Shown) -> Options:
 
 
 class Optimised(_Optimising):
-    """Lists that say most of two rankers, so likely that no random click is for either.
+    """The most sensitive distribution of lists of two rankers for which random clicks are unbiased.
 
-    Every prefix of a list is made of prefixes of the rankings. Down to each rank the expected
-    credits of both rankers are equal: a linear program, in which s(L) = (1 - w_T) H(w_A / (w_A +
-    w_B)) is maximised, H the entropy and w the attention 1 / rank to documents that A or B ranks
-    higher, or neither. Of several optima that with the least sum of p_i sqrt(i) is taken, lists in
-    order of the first ranking.
+    Every prefix of a list is a union of prefixes of the rankings. Down to each rank the expected
+    credits of both rankers are equal: a linear program, in which the sensitivity s(L) = (1 - w_T)
+    H(w_A / (w_A + w_B)) is maximised, H the entropy and w the attention 1 / rank to documents that
+    A or B ranks higher, or neither. Among several optima, the one with the smallest sum of
+    p_i sqrt(i) is chosen, lists in order of the first ranking.
     """
 
     name = "Optimised"
     source = "Radlinski and Craswell (2013)"
-    most: ClassVar[int | None] = 2
+    max_rankers: ClassVar[int | None] = 2
     credit: str = parameter(
         "linear",
         choice("linear", "inverse"),
-        "for a click: minus the rank, or 1 / rank; what a ranking lacks is behind its last",
+        "of a click: minus the rank, or 1 / rank; documents that a ranking lacks come last",
     )
 
     def cost(self, credits: Floats) -> Floats:
@@ -194,11 +193,11 @@ class Optimised(_Optimising):
 
 
 class OptimisedMultileaving(_Optimising):
-    """The same for any number of rankers: equal expected credits, and the least expected variance.
+    """Equal expected credits of any number of rankers, and the least expected variance.
 
-    The variance of a list is the sum over rankers of (credit weighted by attention 1 / rank, less
-    its mean over rankers)^2. Note that this is minimised, where Radlinski and Craswell maximise
-    what they call sensitivity. With `slack` it is roughly optimised (Manabe et al. 2017).
+    The variance of a list is the sum over rankers of (credit weighted by attention 1 / rank, minus
+    its mean over rankers)^2. Note that this is minimised, whereas Radlinski and Craswell maximise
+    sensitivity. With `slack` it is roughly optimised (Manabe et al. 2017).
     """
 
     name = "OptimisedMultileaving"

@@ -1,4 +1,4 @@
-"""Which of two rankers users prefer."""
+"""Preferences of users between two rankers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.tabular import number
 
 TIE = 1e-9
-"""Credits that differ by no more are equal: what is left of sums by rounding."""
+"""Credits that differ by no more are equal but for rounding."""
 
 DRAWN = 2**20
-"""Numbers that are drawn at a time; it is part of what a seed means."""
+"""Numbers that are drawn at a time; results of a seed depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
 class OutcomesByUnit:
-    """What the impressions of each unit say of two rankers."""
+    """Wins, losses and ties of two rankers by unit."""
 
     kinds: Ints  # Wins, losses and ties of a unit, shape (kinds of units, 3), in rising order
     number: Ints  # Units of each kind, shape (kinds,)
@@ -65,14 +65,13 @@ class OutcomesByUnit:
 
     def resampled(self, resamples: int, seed: int) -> Ints:
         """Draw units with replacement: wins, losses and ties by sample, shape (resamples, 3)."""
-        # How many units of each kind are drawn is multinomial.
         units = int(self.number.sum())
+        shares = self.number / units
         drawn = np.empty((resamples, 3), dtype=np.int64)
         for part, rows in enumerate(row_slices(resamples, len(self.kinds), DRAWN)):
-            samples = drawn[rows]
-            shares = self.number / units
-            size = len(samples)
-            samples[:] = stream(seed, part).multinomial(units, shares, size=size) @ self.kinds
+            # The numbers of drawn units of each kind are multinomial.
+            size = rows.stop - rows.start
+            drawn[rows] = stream(seed, part).multinomial(units, shares, size=size) @ self.kinds
         return drawn
 
     def credit_by_t(self, level: float) -> tuple[float, float, float, float]:
@@ -93,20 +92,13 @@ class OutcomesByUnit:
 
 
 def outcomes_by_unit(difference: Floats, units: Indices, number: int) -> OutcomesByUnit:
-    """Put impressions together: the difference of credit of each, and the number of its unit."""
+    """Count outcomes by unit, from the difference of credit and the unit of each impression."""
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
-    outcomes = np.stack(
-        [np.bincount(units[sign == one], minlength=number) for one in (1, -1, 0)], axis=1
-    )
+    counts = [np.bincount(units[sign == outcome], minlength=number) for outcome in (1, -1, 0)]
+    outcomes = np.stack(counts, axis=1).astype(np.int64)
     sums = np.bincount(units, weights=difference, minlength=number)
-    kinds, many = np.unique(outcomes.astype(np.int64), axis=0, return_counts=True)
-    return OutcomesByUnit(kinds, many, sums / outcomes.sum(axis=1))
-
-
-def outcomes_counted(wins: int, losses: int, ties: int) -> OutcomesByUnit:
-    """Return impressions that are units of their own, of which only the outcome is known."""
-    number = np.array([ties, losses, wins])
-    return OutcomesByUnit(np.eye(3, dtype=np.int64)[::-1][number > 0], number[number > 0])
+    kinds, frequencies = np.unique(outcomes, axis=0, return_counts=True)
+    return OutcomesByUnit(kinds, frequencies, sums / outcomes.sum(axis=1))
 
 
 Limits = tuple[float, float]
@@ -242,7 +234,7 @@ class Preference(Result):
         if not decided:
             return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
         equal = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
-        said = (
+        counts = (
             f"Of {counted(decided, 'impression')} that decide{'s' if decided == 1 else ''} between"
             f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
             f" {counted(self.ties, 'more tie')}{equal})."
@@ -252,11 +244,11 @@ class Preference(Result):
             # The expected proportion is one of impressions: only the bootstrap tests it.
             pvalue, share, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
-            return f"{said} The difference was not tested."
-        sure = f"{test}: p = {pvalue:.2g}"
+            return f"{counts} The difference was not tested."
+        evidence = f"{test}: p = {pvalue:.2g}"
         if pvalue > self.alpha:
-            return f"{said} The difference is not significant at {self.alpha:g} ({sure})."
-        return f"{said} Users prefer {a if share > self.expected else b} ({sure})."
+            return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
+        return f"{counts} Users prefer {a if share > self.expected else b} ({evidence})."
 
     def heading(self) -> list[str]:
         a, b = self.names
@@ -338,8 +330,10 @@ def preference_of(
     check_several("names", names)
     for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
         check_whole(name, value, 0, MOST)
-    made = outcomes_counted(int(wins), int(losses), int(ties))
-    return preference_from(made, names, "impression", expected, confidence, 0, 0)
+    number = np.array([ties, losses, wins], dtype=np.int64)
+    kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    outcomes = OutcomesByUnit(kinds[number > 0], number[number > 0])
+    return _preference(outcomes, names, "impression", expected, confidence, 0, 0)
 
 
 def preference_by_credits(
@@ -353,7 +347,7 @@ def preference_by_credits(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Preference:
-    """Return what credits of two rankers by impression say of them.
+    """Test the preference between two rankers from their credits by impression.
 
     Parameters
     ----------
@@ -362,9 +356,9 @@ def preference_by_credits(
         interleaver; NaN where one took no part. Or how each impression compares A with B, shape
         (impressions,), such as the `outcomes` of an interleaver: above 0 where A wins.
     units
-        Of each impression its unit, such as its user; by default impressions are independent.
+        Unit of each impression, such as its user; by default impressions are independent.
     unit
-        What a unit is called.
+        Name of a unit, such as `user`.
     names, expected, confidence
         As for :func:`preference_of`.
     resamples, seed
@@ -373,55 +367,41 @@ def preference_by_credits(
     Raises
     ------
     PolicyError
-        For credits that are no such numbers, or as many units as there are no impressions.
+        For credits of another shape or type, or another number of units than impressions.
 
     Examples
     --------
-    >>> made = preference_by_credits([[1, 0], [2, 0], [0, 1]], ["ann", "ann", "bob"], unit="user")
-    >>> made.wins, made.losses, made.unit_wins, made.unit_losses, made.pvalue
+    >>> found = preference_by_credits([[1, 0], [2, 0], [0, 1]], ["ann", "ann", "bob"], unit="user")
+    >>> found.wins, found.losses, found.unit_wins, found.unit_losses, found.pvalue
     (2, 1, 1, 1, 1.0)
     """
     check_several("names", names)
     if not isinstance(unit, str):
         raise ArgumentError(f"unit is what a unit is called, not {quoted(unit)}")
-    given = numbers(credits, "credits")
-    if given.ndim == 1:
-        given = np.stack([given, np.zeros(len(given))], axis=1)
-    given = checked_credits(given)
-    if given.shape[1] != 2:
+    values = numbers(credits, "credits")
+    if values.ndim == 1:
+        values = np.stack([values, np.zeros(len(values))], axis=1)
+    values = checked_credits(values)
+    if values.shape[1] != 2:
         raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
-    code, number = unit_codes(units, len(given))
-    made, notes = of_two(given[:, 0], given[:, 1], code, number)
+    code = unit_codes(units, len(values))
     kind = "impression" if units is None else unit
-    return preference_from(made, names, kind, expected, confidence, resamples, seed, notes)
+    options = expected, confidence, resamples, seed
+    return preference_between(values[:, 0], values[:, 1], code, names, kind, *options)
 
 
 def checked_credits(credits: Any) -> Floats:
     """Return credits as floats, shape (impressions, rankers)."""
-    given = numbers(credits, "credits")
-    if given.ndim != 2 or given.shape[1] < 2 or np.isinf(given).any():
+    values = numbers(credits, "credits")
+    if values.ndim != 2 or values.shape[1] < 2 or np.isinf(values).any():
         raise PolicyError("credits are finite numbers, a row an impression, a column a ranker")
-    return given
+    return values
 
 
-def of_two(
-    first: Floats, second: Floats, units: Indices, number: int
-) -> tuple[OutcomesByUnit, list[str]]:
-    """Put the impressions of two rankers together by unit, and say what is left aside."""
-    difference = first - second
-    both = ~np.isnan(difference)
-    if both.all():
-        return outcomes_by_unit(difference, units, number), []
-    _, code = np.unique(units[both], return_inverse=True)
-    made = outcomes_by_unit(difference[both], code, int(code.max(initial=-1)) + 1)
-    without = counted(int((~both).sum()), "impression")
-    return made, [f"{without} in which not both took part left aside"]
-
-
-def unit_codes(units: Any, impressions: int) -> tuple[Indices, int]:
-    """Return units as numbers from 0, and how many there are; without units each has its own."""
+def unit_codes(units: Any, impressions: int) -> Indices:
+    """Number the units of impressions; without units each impression is one."""
     if units is None:
-        return np.arange(impressions), impressions
+        return np.arange(impressions)
     wrong = "units are labels, one of each impression"
     labels = as_array(units, wrong)
     if labels.shape != (impressions,):
@@ -429,14 +409,15 @@ def unit_codes(units: Any, impressions: int) -> tuple[Indices, int]:
             f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
         )
     try:
-        known, code = np.unique(labels, return_inverse=True)
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError:
         raise PolicyError(f"{wrong}, and not of kinds that have no order") from None
-    return code.astype(np.intp), len(known)
 
 
-def preference_from(
-    made: OutcomesByUnit,
+def preference_between(
+    first: Floats,
+    second: Floats,
+    units: Indices,
     names: Sequence[str],
     unit: str,
     expected: float,
@@ -445,23 +426,43 @@ def preference_from(
     seed: int,
     notes: Sequence[str] = (),
 ) -> Preference:
-    """Compute all statistics of outcomes by unit."""
+    """Test the preference between two rankers from the credits and the unit of each impression."""
+    difference = first - second
+    compared = ~np.isnan(difference)
+    known, code = np.unique(units[compared], return_inverse=True)
+    outcomes = outcomes_by_unit(difference[compared], code, len(known))
+    if not compared.all():
+        without = counted(int((~compared).sum()), "impression")
+        notes = [*notes, f"{without} in which not both took part left aside"]
+    return _preference(outcomes, names, unit, expected, confidence, resamples, seed, notes)
+
+
+def _preference(
+    outcomes: OutcomesByUnit,
+    names: Sequence[str],
+    unit: str,
+    expected: float,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    notes: Sequence[str] = (),
+) -> Preference:
     check_share("expected", expected)
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
         raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
-    if not made.number.sum():
+    if not outcomes.number.sum():
         raise CranfieldError("there is no impression to tell rankers apart by")
-    wins, losses, ties = map(int, made.totals)
-    ahead, behind, level = map(int, made.by_unit)
+    wins, losses, ties = map(int, outcomes.totals)
+    ahead, behind, level = map(int, outcomes.by_unit)
     decided = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
     pvalue = _sign_test(ahead, behind, expected)
-    unit_limits = _exact(ahead, decided, confidence)
+    low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
     notes = list(notes)
-    if made.repeated:
+    if outcomes.repeated:
         check_whole("resamples", resamples, 1, MOST_RESAMPLES)
         check_whole("the seed", seed, 0)
         if expected != 0.5:
@@ -471,24 +472,20 @@ def preference_from(
                 f"an expected proportion other than 0.5 refers to impressions: there is no sign"
                 f" test by {unit}; the bootstrap p-value of the outcome tests it"
             )
-        samples = made.resampled(resamples, seed)
+        samples = outcomes.resampled(resamples, seed)
         outcome = _bootstrap(outcome_of(samples), expected, confidence)
         delta = _bootstrap(delta_of(samples), 0.0, confidence)
         empty = int(np.isnan(outcome_of(samples)).sum())
         if empty and decided:
             notes.append(f"{counted(empty, 'bootstrap sample')} with ties only excluded")
-        same = [
-            name
-            for name, found in (("outcome", outcome), ("Delta", delta))
-            if np.isnan(found[0]) and (decided or name == "Delta")
-        ]
+        same = ["outcome"] if decided and np.isnan(outcome[0]) else []
+        same += ["Delta"] if np.isnan(delta[0]) else []
         if same:
             notes.append(
                 f"{' and '.join(same)} equal in all bootstrap samples: no interval can be computed"
             )
     else:
         resamples = seed = 0
-        low, high = unit_limits
         share = decided / (decided + level)
         outcome = low, high, pvalue
         delta = share * (low - 0.5), share * (high - 0.5), pvalue
@@ -497,11 +494,11 @@ def preference_from(
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
         delta = *delta[:2], np.nan
-    credit, credit_low, credit_high, credit_p = made.credit_by_t(confidence)
+    credit, credit_low, credit_high, credit_p = outcomes.credit_by_t(confidence)
     if np.isnan(credit_low) and not np.isnan(credit):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
-            if made.number.sum() > 1
+            if outcomes.number.sum() > 1
             else f"one {unit}: the difference of credit has no interval"
         )
     return Preference(
@@ -516,7 +513,7 @@ def preference_from(
         expected=float(expected),
         pvalue=pvalue,
         z=float(z) if decided else 0.0,
-        unit_limits=unit_limits,
+        unit_limits=(low, high),
         outcome_limits=outcome[:2],
         delta_limits=delta[:2],
         outcome_pvalue=outcome[2],
@@ -536,11 +533,6 @@ def _sign_test(wins: int, losses: int, expected: float) -> float:
     counts = np.array(wins), np.array(losses)
     tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
     return min(1.0, 2 * float(min(tails)))
-
-
-def _exact(wins: int, decided: int, confidence: float) -> tuple[float, float]:
-    low, high = clopper_pearson(np.array(wins), np.array(decided), confidence)
-    return float(low), float(high)
 
 
 def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, float, float]:

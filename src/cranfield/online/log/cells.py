@@ -1,4 +1,4 @@
-"""Tables of logs, their cells turned into typed columns by expressions."""
+"""Tables of logs: schemas, and expressions that convert cells to typed columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _LONE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
-"""Half of a pair that stands for one character, which is no text."""
+"""Half of a surrogate pair, which is not text."""
 
 _WRAPPED = re.compile(rb'\s*\{\s*"(?:(index|create)"\s*:\s*\{|_index"\s*:.*"_source")')
 """The first line of a bulk file of OpenSearch, or of its hits."""
@@ -39,19 +39,20 @@ BOM = b"\xef\xbb\xbf"
 
 
 def is_blank(raw: bytes) -> bool:
-    """Tell whether a file has no text, but perhaps the mark with which text begins."""
+    """Whether a file has no text except a byte order mark."""
     return not raw.removeprefix(BOM).strip()
 
 
 def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
-    """Read objects, one a line, of which the other fields are left out.
+    """Read JSON objects, one a line.
 
-    types: of the fields, where values that are text hold anything; by default all fields, as text.
+    types: types of the fields to read, where text holds any plain value; by default all fields, as
+    text.
     """
     raw = raw.removeprefix(BOM)
     if wrapped := _WRAPPED.match(raw):
-        found = _BULK if wrapped[1] else _HITS
-        raise InputError(f"expected {what}, one a line, got {found}", source=source)
+        form = _BULK if wrapped[1] else _HITS
+        raise InputError(f"expected {what}, one a line, got {form}", source=source)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
         raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
@@ -76,17 +77,17 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
 
 
 def numbered_records(raw: bytes, source: str, what: str, types: Types) -> pl.DataFrame:
-    """Read objects as :func:`records` does, each with its `line`."""
+    """Read JSON objects as :func:`records` does, each with its `line`."""
     frame = records(raw, source, what, types)
     lines = lines_of_rows(raw, frame.height) or range(1, frame.height + 1)
     return frame.with_columns(line=pl.Series(lines, dtype=pl.Int64))
 
 
 def _fields(raw: bytes) -> Types:
-    """Tell the fields that some line has; plain values are text until they are needed."""
-    # Without reading: a number where another line says true or false is read as text later.
-    found = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
-    return {name: kind if kind.is_nested() else pl.String for name, kind in found.items()}
+    """Return the fields of all lines; plain values are text until they are converted."""
+    # Without reading: a number where another line has true or false is read as text later.
+    schema = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
+    return {name: kind if kind.is_nested() else pl.String for name, kind in schema.items()}
 
 
 def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
@@ -112,7 +113,7 @@ def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputE
 
 
 def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
-    """Number the lines of rows below a head; None where a row may not be a line."""
+    """Return the line of each row below a header; None where a row may not be one line."""
     lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
     if lines == rows + head:
         return range(head + 1, head + 1 + rows)
@@ -129,77 +130,80 @@ _FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1
 """The years 1 to 9999 in microseconds, beyond which no calendar of Python goes."""
 
 Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
-"""Makes values of a column of some type, null where it is none."""
+"""Converts a column of some type; null where a cell cannot be converted."""
 
 Stages = Callable[[pl.Expr], Sequence[pl.Expr]]
 
 
 @dataclass(frozen=True)
 class Cell(Kind):
-    """A kind of value that whole columns are turned into at once.
+    """A kind of value to which whole columns are converted at once.
 
-    convert: the values as an expression.
-    blank: words that say that there is none, besides null; none of them in a column that is needed.
-    stages: for text, the ways to read it one by one, of which most columns need the first few.
+    convert: the conversion, as an expression.
+    blank: words for a missing value, besides null.
+    stages: for text, the formats to try in order, of which most columns need the first few.
+    needed: whether a missing value is an error.
     """
 
+    read: Callable[[Any], Any] = lambda cell: cell
     convert: Convert = lambda column, dtype: column
     blank: tuple[str, ...] = _BLANK
     stages: Stages | None = None
     needed: bool = False
 
     def expression(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
-        """Turn a column into values, or by one stage of several only."""
+        """Convert a column, or by one stage of several only."""
+        column = pl.col(name)
         if stage is not None and self.stages is not None:
-            return self.stages(pl.col(name))[stage].cast(self.dtype)
-        return self.convert(pl.col(name), dtype).cast(self.dtype)
+            return self.stages(column)[stage].cast(self.dtype)
+        if isinstance(dtype, (pl.Categorical, pl.Enum)):
+            column, dtype = column.cast(pl.String), pl.String()
+        return self.convert(column, dtype).cast(self.dtype)
 
     def unreadable(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
-        """Tell which cells hold something that is no such value."""
-        nothing = self.expression(name, dtype, stage).is_null()
-        return nothing if self.needed else nothing & ~self._left_out(pl.col(name), dtype)
+        """Return which cells cannot be converted and are not missing."""
+        null = self.expression(name, dtype, stage).is_null()
+        return null if self.needed else null & ~self._missing(pl.col(name), dtype)
 
     def reason(self, name: str, cell: Any) -> str:
-        nothing = cell is None or (isinstance(cell, str) and cell == "")
-        return f"has no {name}" if nothing else super().reason(name, cell)
+        empty = cell is None or (isinstance(cell, str) and cell == "")
+        return f"has no {name}" if empty else super().reason(name, cell)
 
     def stage_of(self, some: pl.Series) -> int | None:
-        """Tell the stage that reads some values of a column; None where it takes all stages."""
+        """Return the stage that converts some values of a column; None if none converts all."""
         if self.stages is None or not isinstance(some.dtype, pl.String) or some.is_empty():
             return None
-        tried = some.alias("cell").drop_nulls().to_frame()
-        ways = enumerate(self.stages(pl.col("cell")))
-        fits = (k for k, way in ways if not tried.select(way).to_series().null_count())
+        values = some.alias("cell").drop_nulls().to_frame()
+        stages = enumerate(self.stages(pl.col("cell")))
+        fits = (k for k, stage in stages if not values.select(stage).to_series().null_count())
         return next(fits, None)
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else series_of(cells)
         frame = series.alias("cell").to_frame()
-        made = self._read(frame, series.dtype)
-        if not made.null_count():
-            return made.alias(name), None
-        nothing = made.is_null()
-        if not self.needed:
-            nothing &= ~frame.select(self._left_out(pl.col("cell"), series.dtype)).to_series()
-        bad = nothing.arg_true()
+        values = self._read(frame, series.dtype).alias(name)
+        null = values.is_null()
         if isinstance(cells, pl.Series):
-            return made.alias(name), int(bad[0]) if len(bad) else None
-        rows = (int(row) for row in made.is_null().arg_true())
+            if not self.needed and values.null_count():
+                null &= ~frame.select(self._missing(pl.col("cell"), series.dtype)).to_series()
+            rows = null.arg_true()
+            return values, int(rows[0]) if len(rows) else None
+        # Cells of several types have become text, some of them null.
         words = frozenset(self.blank)
-        some = (row for row in rows if self.needed or not absent(cells[row], words))
-        return made.alias(name), next(some, None)
+        places = (int(row) for row in null.arg_true())
+        return values, next((k for k in places if self.needed or not absent(cells[k], words)), None)
 
     def _read(self, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
         if self.stages is None or not isinstance(dtype, pl.String):
             return frame.select(self.expression("cell", dtype)).to_series()
-        made = pl.Series([None], dtype=self.dtype).new_from_index(0, frame.height)
+        values = pl.Series([None], dtype=self.dtype).new_from_index(0, frame.height)
         for stage in self.stages(pl.col("cell")):
-            made = frame.select(pl.coalesce(made, stage.cast(self.dtype))).to_series()
-            if not made.null_count():
+            values = frame.select(pl.coalesce(values, stage.cast(self.dtype))).to_series()
+            if not values.null_count():
                 break
-        return made
+        return values
 
-    def _left_out(self, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    def _missing(self, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         if isinstance(dtype, pl.String):
             text = column.str.strip_chars().str.to_lowercase()
             return column.is_null() | text.is_in([*self.blank])
@@ -209,7 +213,7 @@ class Cell(Kind):
 
 
 def series_of(cells: Sequence[Any]) -> pl.Series:
-    """Make a column of values of Python; of several types they become text."""
+    """Make a column of Python values; values of several types become text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
         if len(kinds) <= 1:
@@ -222,7 +226,7 @@ def series_of(cells: Sequence[Any]) -> pl.Series:
 
 
 def _text(cell: Any) -> str | None:
-    """Spell a value; None for what is no single value."""
+    """Return a single value as text; None for any other."""
     if absent(cell):
         return None
     if isinstance(cell, (date, datetime)):
@@ -238,20 +242,12 @@ def _text(cell: Any) -> str | None:
     return text
 
 
-def _nothing(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
-    """Read no cell of a column, which stays as long as it is: a literal has one row."""
+def _nulls(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
+    """Return nulls, as many as a column has cells: a literal has one row."""
     return pl.when(column.is_null()).then(pl.lit(None, dtype))
 
 
-def _told(column: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.DataType]:
-    """Take categories as the text that they stand for."""
-    if isinstance(dtype, (pl.Categorical, pl.Enum)):
-        return column.cast(pl.String), pl.String()
-    return column, dtype
-
-
 def _id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
         column = column.str.strip_chars()
         return pl.when(column != "").then(column)
@@ -260,27 +256,25 @@ def _id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         return pl.when(whole == column).then(whole).cast(pl.String)
-    return _nothing(column, pl.String) if not isinstance(dtype, pl.Null) else column.cast(pl.String)
+    return _nulls(column, pl.String) if not isinstance(dtype, pl.Null) else column.cast(pl.String)
 
 
 def _real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
         column = column.str.strip_chars().cast(pl.Float64, strict=False)
     elif not (dtype.is_numeric() or isinstance(dtype, (pl.Null, pl.Boolean))):
-        return _nothing(column, pl.Float64)
+        return _nulls(column, pl.Float64)
     number = column.cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)
 
 
 def _whole(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
         return column.str.strip_chars().cast(pl.Int64, strict=False)
     if dtype.is_integer() or isinstance(dtype, (pl.Null, pl.Boolean)):
         return column.cast(pl.Int64, strict=False)
     if not dtype.is_numeric():
-        return _nothing(column, pl.Int64)
+        return _nulls(column, pl.Int64)
     number = column.cast(pl.Float64, strict=False)
     whole = number.cast(pl.Int64, strict=False)
     return pl.when(whole == number).then(whole)
@@ -296,7 +290,6 @@ def _between(convert: Convert, low: float, high: float, above: bool = False) -> 
 
 
 def _flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    column, dtype = _told(column, dtype)
     if isinstance(dtype, (pl.Boolean, pl.Null)):
         return column.cast(pl.Boolean)
     if isinstance(dtype, pl.String):
@@ -312,13 +305,13 @@ def _flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _times(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Read how often, or whether at all."""
+    """Convert numbers of clicks, or truth values."""
     flag = _flag(column, dtype).cast(pl.Int64)
     return pl.coalesce(flag, _between(_whole, 0, 1_000_000)(column, dtype))
 
 
 def _since(number: pl.Expr) -> pl.Expr:
-    """Read a number as time since 1970: by its size in seconds, or parts of them."""
+    """Convert numbers to times since 1970: by their size in seconds or fractions of them."""
     size = number.abs()
     scale = (
         pl.when(size < 1e11).then(1e6).when(size < 1e14).then(1e3).when(size < 1e17).then(1.0)
@@ -335,7 +328,7 @@ _FORMATS = (
 
 
 def _time_of_text(column: pl.Expr) -> list[pl.Expr]:
-    """List the ways in which a time may be written, the most usual first."""
+    """Return the conversions of the formats of times, the most usual first."""
     text = column.str.strip_chars()
     zoned = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
     # Databases write the hours of a zone alone.
@@ -352,7 +345,6 @@ def _time_of_text(column: pl.Expr) -> list[pl.Expr]:
 
 
 def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
         return pl.coalesce(_time_of_text(column))
     if isinstance(dtype, pl.Datetime):
@@ -365,44 +357,41 @@ def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Null):
         return column.cast(UTC)
     if isinstance(dtype, pl.Boolean) or not dtype.is_numeric():
-        return _nothing(column, UTC)
+        return _nulls(column, UTC)
     return _since(_real(column, dtype))
 
 
-def _cell(
-    convert: Convert,
-    dtype: Any,
-    wanted: str = "",
-    blank: tuple[str, ...] = _BLANK,
-    needed: bool = False,
-    stages: Stages | None = None,
-) -> Cell:
-    return Cell(
-        lambda cell: cell,
-        dtype,
-        wanted,
-        convert=convert,
-        blank=blank,
-        needed=needed,
-        stages=stages,
-    )
-
-
-ID = _cell(_id, pl.String, "not text or an integer", needed=True)
+ID = Cell(convert=_id, wanted="not text or an integer", needed=True)
 """The name of a page or a document: whole numbers are their digits."""
 
-NAME = _cell(_id, pl.String, "not text or an integer", blank=("",))
-"""The same, and nothing where it is none."""
+NAME = Cell(convert=_id, wanted="not text or an integer", blank=("",))
+"""A name that may be missing."""
 
-RANK = _cell(_between(_whole, 1, 2**31 - 1), pl.Int32, "not a whole number from 1")
-NUMBER = _cell(_between(_whole, 0, 2**62), pl.Int64, "not a whole number from 0")
-GRADE = _cell(_between(_whole, -(2**31), 2**31 - 1), pl.Int64, "not an integer (of 32 bits)")
-PROPENSITY = _cell(_between(_real, 0, 1, above=True), pl.Float64, "not above 0 and up to 1")
-TIMES = _cell(_times, pl.Int64, "neither true nor false, nor a whole number up to a million")
-SECONDS = _cell(_real, pl.Float64, "no number of seconds")
-FLAG = _cell(_flag, pl.Boolean, "neither true nor false")
-TIME = _cell(
-    *(_time, UTC, "no time (ISO 8601, or a number since 1970)"),
+RANK = Cell(
+    convert=_between(_whole, 1, 2**31 - 1), dtype=pl.Int32, wanted="not a whole number from 1"
+)
+NUMBER = Cell(
+    convert=_between(_whole, 0, 2**62), dtype=pl.Int64, wanted="not a whole number from 0"
+)
+GRADE = Cell(
+    convert=_between(_whole, -(2**31), 2**31 - 1),
+    dtype=pl.Int64,
+    wanted="not an integer (of 32 bits)",
+)
+PROPENSITY = Cell(
+    convert=_between(_real, 0, 1, above=True), dtype=pl.Float64, wanted="not above 0 and up to 1"
+)
+TIMES = Cell(
+    convert=_times,
+    dtype=pl.Int64,
+    wanted="neither true nor false, nor a whole number up to a million",
+)
+SECONDS = Cell(convert=_real, dtype=pl.Float64, wanted="no number of seconds")
+FLAG = Cell(convert=_flag, dtype=pl.Boolean, wanted="neither true nor false")
+TIME = Cell(
+    convert=_time,
+    dtype=UTC,  # type: ignore[arg-type]
+    wanted="no time (ISO 8601, or a number since 1970)",
     blank=("", "na"),
     stages=_time_of_text,
 )
@@ -482,23 +471,20 @@ OF_DATABASES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
-    """Read a table of a log; rows know their lines where each is one line of a file.
-
-    empty: whether it may be without rows.
-    """
+    """Read a table of a log, perhaps one without rows."""
     if empty and is_blank_file(data):
         return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
     columns = columns_of(data, schema)
-    return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
+    return _table(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
 
 def table_of(frame: pl.DataFrame, schema: Schema, source: str, empty: bool = True) -> Table:
-    """Make a table of columns with the names of the schema, and perhaps the `line` of each row."""
+    """Convert a frame with columns of a schema, and perhaps the `line` of each row."""
     lines = frame["line"].to_list() if "line" in frame.columns else None
-    return _made(frame.to_dict(), schema, source, lines, empty)
+    return _table(frame.to_dict(), schema, source, lines, empty)
 
 
-def _made(
+def _table(
     cells: Mapping[str, Cells],
     schema: Schema,
     source: str,
@@ -512,13 +498,13 @@ def _made(
 
 
 def rows_of(table: Table, rows: pl.Series) -> Table:
-    """Take some rows of a table, by their places, with their lines."""
+    """Return some rows of a table, by their places, with their lines."""
     lines = None if table.lines is None else pl.Series(table.lines)[rows].to_list()
     return replace(table, frame=table.frame[rows], lines=lines)
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
-    """Refuse a lazy table with a column of counts or weights, or of how often rows were clicked."""
+    """Refuse a lazy table with a column of counts, weights or numbers of clicks."""
     names = table.collect_schema().names()
     for k in _COUNTED.named_in(names) if schema is CLICKS else ():
         reason = f"expected a row for each click, got a column {quoted(names[k])}"
@@ -532,7 +518,7 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) ->
 
 
 def is_blank_file(data: Any) -> bool:
-    """Return True for a file of JSON lines without a line; an empty CSV file has a header."""
+    """Whether a file is one of JSON lines without a line; an empty CSV file has a header."""
     if not isinstance(data, (str, PathLike)):
         return False
     source = Source(fspath(data))
@@ -543,7 +529,7 @@ def is_blank_file(data: Any) -> bool:
 
 
 def columns_of(data: Any, schema: Schema) -> Columns:
-    """Read a table, and nothing yet of what its columns hold; one that is read stays as it is."""
+    """Read the columns of a table, unless they were read, and convert no cell yet."""
     if isinstance(data, Columns):
         return data
     if isinstance(data, pl.DataFrame):

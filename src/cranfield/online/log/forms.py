@@ -1,11 +1,10 @@
-"""Forms of logs: which one a source has, how it becomes tables."""
+"""Formats of logs: their detection, and their conversion to tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from cranfield.online.log.query_log import PAGES, RESULTS
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, Table
+from cranfield.sources.columns import Table
 from cranfield.sources.schemas import spelt
 from cranfield.sources.text import decoded
 
@@ -29,8 +28,8 @@ OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
 """Columns that only clicks have."""
 
 
-def told_apart(data: Any) -> tuple[Any, Any]:
-    """Return a table as results or as clicks, whichever it holds; None is the other one."""
+def results_or_clicks(data: Any) -> tuple[Any, Any]:
+    """Return a table as results or as clicks, by its columns and ranks; the other one is None."""
     if cells.is_blank_file(data):
         return None, data
     columns = cells.columns_of(data, cells.CLICKS)
@@ -44,34 +43,22 @@ def told_apart(data: Any) -> tuple[Any, Any]:
 
 
 def holds_results(clicks: Table) -> bool:
-    """Tell whether what was read as clicks has each rank of its pages once, down to some rank."""
+    """Whether what was read as clicks has each rank of its pages once, down to some rank."""
     names = {*clicks.names}
     if not {"rank", "doc"} <= names or names & OF_CLICKS:
         return False
     rank = pl.col("rank")
-    found = clicks.frame.group_by("page").agg(
+    by_page = clicks.frame.group_by("page").agg(
         rank.max().alias("last"), whole=(pl.len() == rank.max()) & (rank.n_unique() == pl.len())
     )
-    # Users who click the first result only leave all ranks from 1 too.
-    return bool(found["whole"].all() and (found["last"] > 1).any())
-
-
-def check_order(results: Table | None, clicks: Table | None) -> None:
-    """Refuse clicks on more results than there are, where they look like the results."""
-    if results is None or clicks is None or clicks.frame.height <= results.frame.height:
-        return
-    if holds_results(clicks):
-        raise InputError(
-            f"has more rows than {results.source}, all ranks of its pages and no times: these are"
-            " the results; the tables are pages, results and clicks, in this order",
-            source=clicks.source,
-        )
+    # Users who click the first result only also have all ranks from 1.
+    return bool(by_page["whole"].all() and (by_page["last"] > 1).any())
 
 
 def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | None]:
-    """Take a flat table apart; a page without results is a row without a document.
+    """Split a flat table; a page without results is a row without a document.
 
-    clicks: whether there is a table of clicks beside it.
+    clicks: whether there is also a table of clicks.
     """
     frame = table.frame
     of_page = [name for name in PAGES if name in table.names]
@@ -95,8 +82,8 @@ def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | No
         warn(f"{table.source}: {problem}", stacklevel=4)
     if number is not None:
         table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
-    made = Table(pages, table.source, ("id", *of_page))
-    return made, results, None if number is None else _clicks(table, number)
+    of_pages = Table(pages, table.source, ("id", *of_page))
+    return of_pages, results, None if number is None else _clicks(table, number)
 
 
 def _same(table: Table, pages: pl.DataFrame, names: list[str]) -> None:
@@ -104,18 +91,18 @@ def _same(table: Table, pages: pl.DataFrame, names: list[str]) -> None:
     place = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     of_row = placed(table.frame, place)["page"]
     for name in names:
-        given = table.frame[name]
-        other = given.ne_missing(pages[name].gather(of_row))
-        table.refuse(other, partial(_two, name=name, pages=pages))
+        first = pages[name].gather(of_row)
+        rows = table.frame.select("page", "doc", pl.lit(name).alias("name"), cell=name, first=first)
+        replace(table, frame=rows).refuse(rows["cell"].ne_missing(rows["first"]), _two_values)
 
 
-def _two(row: dict[str, Any], name: str, pages: pl.DataFrame) -> str:
-    first = pages.filter(pl.col("id") == row["page"])[name][0]
-    return f"page {quoted(row['page'])} has {name} {quoted(first)} and {quoted(row[name])}"
+def _two_values(row: dict[str, Any]) -> str:
+    page, first, cell = (quoted(row[key]) for key in ("page", "first", "cell"))
+    return f"page {page} has {row['name']} {first} and {cell}"
 
 
 def _number(table: Table, shown: pl.Series) -> pl.Series | None:
-    """Tell how often each row was clicked; None where the table does not say of any."""
+    """Return the number of clicks on each row; None if the table has none for any row."""
     known = table.frame.select("clicks", "click_time").with_columns(pl.all().is_not_null())
     if known["clicks"].any():
         clicks = table.frame["clicks"]
@@ -159,24 +146,23 @@ def read_living_labs(raw: bytes, source: str) -> Table:
         rank=pl.when(pl.col("docid").is_not_null()).then(place),
         method=pl.when(drafted).then(pl.lit("TeamDraft")),
     ).rename({"docid": "doc", "clicked": "clicks"})
-    made = cells.table_of(frame, cells.FLAT, source, empty=False)
-    unknown = ~made.frame["team"].is_in(["site", "participant"])
-    made.refuse(
+    table = cells.table_of(frame, cells.FLAT, source, empty=False)
+    unknown = ~table.frame["team"].is_in(["site", "participant"])
+    table.refuse(
         unknown.fill_null(False),
         lambda row: f"team {quoted(row['team'])} is neither site nor participant",
     )
-    return made
+    return table
 
 
 _LATEST = 1e11
-"""Seconds beyond which no calendar of Python goes, roughly."""
+"""Seconds beyond which Python has no dates, roughly."""
 
 
 def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
-    """Take the queries of sessions as pages; their clocks start in 1970.
+    """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
-    Pages are named by session and query, such as `3-1`. Where the text of a query is not known, its
-    topic takes its place.
+    Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
     """
     if len(sessions.systems) > 1:
         raise InputError("a log is of one system", source=sessions.source)
@@ -188,7 +174,7 @@ def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
     names = pl.Series(sessions.names, dtype=pl.String)
     topics = pl.Series(sessions.topics, dtype=pl.String)
 
-    def named(frame: pl.DataFrame) -> pl.DataFrame:
+    def with_page(frame: pl.DataFrame) -> pl.DataFrame:
         session = names.gather(frame["session"])
         page = pl.select(pl.concat_str(session, frame["query"], separator="-")).to_series()
         return frame.with_columns(page=page, session=session, topic=topics.gather(frame["session"]))
@@ -197,11 +183,11 @@ def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
         return (pl.col(name).fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
 
     text = pl.when(pl.col("text") != "").then("text")
-    pages = named(sessions.queries).select(
+    pages = with_page(sessions.queries).select(
         "session", id="page", query=pl.coalesce(text, "topic", "page"), time=at("start")
     )
-    results = named(sessions.results).select("page", "rank", "doc")
-    clicks = named(sessions.clicks).select(
+    results = with_page(sessions.results).select("page", "rank", "doc")
+    clicks = with_page(sessions.clicks).select(
         *("page", "rank"), time=at("start"), dwell=pl.col("end") - pl.col("start")
     )
     return (
@@ -239,12 +225,12 @@ def read_ubi(
     events: tuple[bytes, str] | None,
     click_actions: Sequence[str],
 ) -> tuple[Table, Table, Table | None, dict[str, int]]:
-    """Read queries, and events that belong to them, as bytes with the names of their sources.
+    """Read UBI queries and their events, given as bytes with the names of their sources.
 
-    What a page showed are the documents of its `impression` events that say at which position, and
-    where there are none, those that the query found. Attributes beyond the standard are read where
-    :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Also
-    counts clicks of no query, and events that are neither clicks nor impressions.
+    The results of a page are the documents of its `impression` events with a position; without
+    them, those that the query found. Attributes beyond the standard are read where
+    :meth:`QueryLog.write` puts them. Clicks are the events with one of the `click_actions`. Clicks
+    of no query, and events that are neither clicks nor impressions, are counted.
     """
     asked = numbered_records(*queries, "UBI queries", QUERIES).unnest("query_attributes")
     nameless = asked.filter(pl.col("query_id").is_null())
@@ -260,7 +246,7 @@ def read_ubi(
         _check_actions(done, click_actions, events[1])
     known = pl.col("query_id").is_not_null()
     ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
-    odd = {
+    counts = {
         "clicks on no page": done.filter(clicked & ~known).height,
         "events of other kinds": done.filter(~(clicked | shown).fill_null(False)).height,
     }
@@ -301,7 +287,7 @@ def read_ubi(
         # Results stand in two files.
         cells.table_of(results.drop("line"), cells.RESULTS, queries[1]),
         None if events is None else cells.table_of(clicks, cells.CLICKS, events[1]),
-        odd,
+        counts,
     )
 
 
@@ -354,7 +340,7 @@ def read_yandex(raw: bytes, source: str) -> Tables:
     )
     results = asked.select("page", "line", doc=cell.slice(5)).explode("doc", empty_as_null=False)
     clicks = clicked.select("page", "time", "line", doc=cell.get(3, null_on_oob=True))
-    return _made(pages, results, clicks, source)
+    return _tables(pages, results, clicks, source)
 
 
 def read_one_line(raw: bytes, source: str) -> Tables:
@@ -374,7 +360,7 @@ def read_one_line(raw: bytes, source: str) -> Tables:
         return frame.select("page", "line", doc=docs).explode("doc").drop_nulls("doc")
 
     pages = frame.select("query", "line", id="page")
-    return _made(pages, listed("shown"), listed("clicked"), source)
+    return _tables(pages, listed("shown"), listed("clicked"), source)
 
 
 def _lines(raw: bytes, source: str) -> pl.DataFrame:
@@ -390,7 +376,9 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
         raise InputError(f"{quoted(text)} is no line of {what}", source=source, line=line)
 
 
-def _made(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Tables:
+def _tables(
+    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str
+) -> Tables:
     results = results.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     return (
         cells.table_of(pages, cells.PAGES, source, empty=False),
@@ -400,23 +388,21 @@ def _made(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, sour
 
 
 Parts = tuple[Table, Table | None, Table | None, dict[str, int]]
-"""Pages, results and clicks, and what was found odd."""
+"""Pages, results and clicks, and numbers of anomalous records."""
 
 _ONE_FILE = frozenset({"sessions", "yandex", "pyclick"})
-"""Forms in which clicks stand among other records, so that a file without any is no evidence."""
+"""Formats in which clicks stand among other records, so that a file without any is suspicious."""
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
-_NAMES = ("pages", "results", "clicks")
-_UBI = ("ubi_queries", "ubi_events")
 _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
 def parts_of(
     source: Any, results: Any, clicks: Any, policies: Policies, other: Any = None
 ) -> Parts:
-    """Read the tables of a log, of a form or of the one that it seems to have.
+    """Read the tables of a log, in the given format or the detected one.
 
-    other: results or clicks, where it is not said which; of other forms than tables it is clicks.
+    other: a table of results or clicks, to be detected; of other formats than tables it is clicks.
     """
     clicks = other if clicks is None else clicks
     form = policies.form
@@ -428,20 +414,8 @@ def parts_of(
         form = _form(source, results, clicks)
     if policies.click_actions is not None and form != "ubi":
         raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
-    if form == "tables" and results is None:
-        source = cells.columns_of(source, cells.PAGES)
-        of_results = (one for one in cells.FLAT.columns if one.name in {"rank", "doc"})
-        if all(column.named_in(source.names) for column in of_results):
-            return *_lists_and_clicks(source, clicks), {}
     if form == "tables":
-        if other is not None:
-            results, clicks = told_apart(other)
-        pages = cells.opened(source, cells.PAGES)
-        shown = None if results is None else cells.opened(results, cells.RESULTS, empty=True)
-        clicked = None if clicks is None else cells.opened(clicks, cells.CLICKS, empty=True)
-        check_order(shown, clicked)
-        _warn_of_no_results(shown)
-        return pages, shown, clicked, {}
+        return *_three_tables(source, results, clicks, other), {}
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
@@ -453,6 +427,38 @@ def parts_of(
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
         warn(f"{clicked.source}: has no clicks; measures of clicks are 0")
     return parts
+
+
+def _three_tables(
+    source: Any, results: Any, clicks: Any, other: Any
+) -> tuple[Table, Table | None, Table | None]:
+    if results is None:
+        source = cells.columns_of(source, cells.PAGES)
+        of_results = (one for one in cells.FLAT.columns if one.name in {"rank", "doc"})
+        if all(column.named_in(source.names) for column in of_results):
+            # Shown results with the columns of their pages, such as interleaved lists.
+            pages, shown, clicked = parted(cells.opened(source, cells.FLAT), clicks is not None)
+            if clicks is not None and clicked is not None:
+                reason = "has a column of clicks, and a table of clicks was given too"
+                raise InputError(reason, source=source.source)
+            if clicks is not None:
+                clicked = cells.opened(clicks, cells.CLICKS, empty=True)
+            return pages, shown, clicked
+    if other is not None:
+        results, clicks = results_or_clicks(other)
+    pages = cells.opened(source, cells.PAGES)
+    of_pages = None if results is None else cells.opened(results, cells.RESULTS, empty=True)
+    clicked = None if clicks is None else cells.opened(clicks, cells.CLICKS, empty=True)
+    if of_pages is not None and clicked is not None:
+        more = clicked.frame.height > of_pages.frame.height
+        if more and holds_results(clicked):
+            raise InputError(
+                f"has more rows than {of_pages.source}, all ranks of its pages and no times: these"
+                " are the results; the tables are pages, results and clicks, in this order",
+                source=clicked.source,
+            )
+    _warn_of_no_results(of_pages)
+    return pages, of_pages, clicked
 
 
 def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
@@ -469,8 +475,7 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
         return *parted(table), again
     if form == "sessions":
         sessions = source if isinstance(source, SessionLog) else read_sessions(source)
-        lost = {"clicks on no result": sessions.lost_clicks}
-        return *read_sessions_as_log(sessions), lost
+        return *read_sessions_as_log(sessions), {"clicks on no result": sessions.lost_clicks}
     raw = _raw(source, form)
     if form == "ubi":
         events = None if clicks is None else _raw(clicks, form, empty=True)
@@ -478,17 +483,6 @@ def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Pa
     if form == "living-labs":
         return *parted(read_living_labs(*raw)), {}
     return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
-
-
-def _lists_and_clicks(source: Columns, clicks: Any) -> tuple[Table, Table, Table | None]:
-    """Read shown results that have the columns of their pages, such as interleaved lists."""
-    pages, shown, own = parted(cells.opened(source, cells.FLAT), clicks is not None)
-    if clicks is None:
-        return pages, shown, own
-    if own is not None:
-        reason = "has a column of clicks, and a table of clicks was given too"
-        raise InputError(reason, source=source.source)
-    return pages, shown, cells.opened(clicks, cells.CLICKS, empty=True)
 
 
 def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
@@ -502,19 +496,17 @@ def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
 
 
 def _folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
-    """Find the tables in a folder, as an export writes them."""
-    if form in {"auto", "ubi"}:
-        queries, events = (_file(folder, name) for name in _UBI)
-        if queries is not None:
-            return queries, None, events, "ubi"
+    """Return the tables in a folder, as an export writes them, and their format."""
+    if form in {"auto", "ubi"} and (queries := _file(folder, "ubi_queries")) is not None:
+        return queries, None, _file(folder, "ubi_events"), "ubi"
     if form not in {"auto", "tables"}:
         raise InputError(f"holds no log of format {form}", source=str(folder))
     return *tables_in(folder), "tables"
 
 
 def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
-    """Find the files of pages, results and clicks in a folder."""
-    pages, results, clicks = (_file(folder, name) for name in _NAMES)
+    """Return the files of pages, results and clicks in a folder."""
+    pages, results, clicks = (_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
         reason = "holds neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
         raise InputError(reason, source=str(folder))
@@ -522,15 +514,11 @@ def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
 
 
 def _file(folder: Path, name: str) -> str | None:
-    found = [
-        str(folder / f"{name}{suffix}{end}")
-        for suffix in SUFFIXES
-        for end in _ENDINGS
-        if (folder / f"{name}{suffix}{end}").is_file()
-    ]
-    if len(found) > 1:
+    paths = [folder / f"{name}{suffix}{end}" for suffix in SUFFIXES for end in _ENDINGS]
+    files = [str(path) for path in paths if path.is_file()]
+    if len(files) > 1:
         raise InputError(f"holds the {name} in several files", source=str(folder))
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def _form(source: Any, results: Any, clicks: Any) -> str:
@@ -552,9 +540,9 @@ _SIGNS = (
 
 
 def _form_of_text(source: Source) -> str:
-    """Tell the form of a file by how it starts; nothing if it may be a table."""
+    """Return the format of a file by its first lines; empty if it may be a table."""
     with source.open() as stream:
-        head = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+        head = stream.read(1 << 16).removeprefix(cells.BOM).decode(errors="replace")
     if head.lstrip().startswith("{"):
         keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
         if {"ranking", "qid"} <= keys:

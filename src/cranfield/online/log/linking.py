@@ -1,11 +1,11 @@
-"""Tables of pages, results and clicks become one log, in which each click finds its result."""
+"""Link tables of pages, results and clicks to one log."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,11 +20,11 @@ from cranfield.sources.columns import Table
 def first_records(
     table: Table, odd: str, *, drop_doubled: bool = True
 ) -> tuple[Table, dict[str, int]]:
-    """Keep the first record of each page in a table of results, and count what is left out.
+    """Keep the first record of each page in a table of results, and count the other rows.
 
-    The rows of a page, in the order of the table, are a second record from the first rank on that
-    was there before; of results without ranks, from the first document on. A row that repeats the
-    one above it is the same result logged twice, which a flat table keeps for its clicks.
+    The rows of a page, in the order of the table, are a second record from the first repeated rank
+    on; of results without ranks, from the first repeated document on. A row that repeats the one
+    above it is the same result logged twice, which a flat table keeps for its clicks.
     """
     key = "rank" if "rank" in table.names else "doc"
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
@@ -45,18 +45,16 @@ def first_records(
     if odd == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
-    good = ~(repeated | doubled)
     counts = {
         "results logged twice": int(doubled.sum()),
         "results of a repeated record of their page": int(repeated.sum()),
     }
-    return rows_of(table, good.arg_true()), {
-        what: number for what, number in counts.items() if number
-    }
+    first = rows_of(table, (~(repeated | doubled)).arg_true())
+    return first, {what: number for what, number in counts.items() if number}
 
 
 def _repeats(frame: pl.DataFrame) -> bool:
-    """Tell whether a key is twice on a page, or a page has results and a row without any."""
+    """Whether a key is twice on a page, or a page has results and a row without any."""
     empty = frame["page"].filter(frame["doc"].is_null())
     if frame["page"].is_in(empty.unique().implode()).sum() > empty.n_unique():
         return True
@@ -64,7 +62,7 @@ def _repeats(frame: pl.DataFrame) -> bool:
 
 
 def repeated_rows(frame: pl.DataFrame) -> pl.Series:
-    """Tell which rows are equal to one above."""
+    """Return which rows are equal to an earlier one."""
     hashes = frame.hash_rows()
     # Sorted, they are compared several times as fast as they are grouped.
     ordered = hashes.sort()
@@ -108,26 +106,13 @@ class Policies:
             check_whole("max_queries", self.max_queries, 1)
 
 
-@dataclass
-class _Link:
-    """One log in the making: what is found odd on the way, and what of it is left out."""
+class Count(NamedTuple):
+    """Number of anomalous records; `treatment`, if there is any, is reported for their source."""
 
-    source: str
-    policies: Policies
-    odd: dict[str, int] = field(default_factory=dict)
-    done: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-    def count(self, what: str, number: int, done: str = "", table: Table | None = None) -> None:
-        """Count something odd of a table; `done` says what became of it, if that changes counts."""
-        if number:
-            self.odd[what] = self.odd.get(what, 0) + number
-            if done:
-                self.done[what] = (self.source if table is None else table.source, done)
-
-    def warn(self) -> None:
-        for what, (source, done) in self.done.items():
-            problem = f"{counted_things(self.odd[what], what)}, {done}"
-            warnings.warn(CranfieldWarning(f"{source}: {problem}"), stacklevel=4)
+    what: str
+    number: int
+    treatment: str = ""
+    source: str = ""
 
 
 def linked(
@@ -139,35 +124,43 @@ def linked(
 ) -> QueryLog:
     """Make a log of tables whose pages are named by their ids.
 
-    odd: what was found odd before, such as clicks that have no page.
+    odd: records that were counted while reading, such as clicks without a page.
     """
-    link = _Link(pages.source, policies)
     clicks = None if clicks is None else _each_click(clicks)
+    counts = []
     for what, number in odd.items():
+        table = results if what.startswith("results") else clicks
         # Other events, such as purchases, are no part of a log.
-        done = "" if what.startswith("events") else "left out"
-        link.count(what, number, done, results if what.startswith("results") else clicks)
-    frame = _pages(pages, link)
+        treatment = "" if what.startswith("events") else "left out"
+        counts.append(Count(what, number, treatment, (table or pages).source))
+    frame, of_pages = _pages(pages, policies.odd)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    shown = _results(results, place, link)
+    again = any(count.what == "pages twice" and count.number for count in of_pages)
+    shown, of_results = _results(results, place, policies.odd, again)
     _check_any("results", results, shown, pages)
     if not shown.is_empty():
-        empty = frame.height - shown["page"].n_unique()
-        link.count("pages without results", empty)
-    touched = _clicks(clicks, place, frame, shown, link)
+        without = frame.height - shown["page"].n_unique()
+        of_results.append(Count("pages without results", without))
+    touched, of_clicks = _clicks(clicks, place, frame, shown, policies.odd)
     _check_any("clicks on results", clicks, touched, pages)
-    shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
-    parts = (_told(frame, PAGES), shown, _told(touched, CLICKS))
-    log = QueryLog(*parts, pages.source, link.odd, tells_clicks=clicks is not None)
+    counts = [one for one in (*counts, *of_pages, *of_results, *of_clicks) if one.number]
+    totals: dict[str, int] = {}
+    for count in counts:
+        totals[count.what] = totals.get(count.what, 0) + count.number
+    shown = _filled(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
+    parts = (_filled(frame, PAGES), shown, _filled(touched, CLICKS))
+    log = QueryLog(*parts, pages.source, totals, tells_clicks=clicks is not None)
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
-    link.warn()
+    for what, count in {count.what: count for count in counts if count.treatment}.items():
+        problem = f"{counted_things(totals[what], what)}, {count.treatment}"
+        warnings.warn(CranfieldWarning(f"{count.source}: {problem}"), stacklevel=3)
     return log
 
 
-def _check_any(what: str, table: Table | None, found: pl.DataFrame, pages: Table) -> None:
+def _check_any(what: str, table: Table | None, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table of which no row is on a page of the log, or on a result of one."""
-    if table is not None and table.frame.height and found.is_empty():
+    if table is not None and table.frame.height and rows.is_empty():
         page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
         raise InputError(
             f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
@@ -176,8 +169,8 @@ def _check_any(what: str, table: Table | None, found: pl.DataFrame, pages: Table
         )
 
 
-def _told(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Leave out the columns that hold nothing, as if they were not there."""
+def _filled(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
+    """Drop optional columns without any value, as if they were not there."""
     needed = {"id", "query", "page", "rank", "doc"}
     return frame.select(
         name
@@ -187,105 +180,109 @@ def _told(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
     )
 
 
-def _pages(table: Table, link: _Link) -> pl.DataFrame:
+def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, list[Count]]:
     names = [name for name in PAGES if name in table.names]
     frame = table.frame.select(pl.col(name).cast(PAGES[name]) for name in names)
     again = ~frame["id"].is_first_distinct()
+    if odd == "refuse":
+        table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
+    twice = "of which the first is kept"
+    counts = [Count("pages twice", int(again.sum()), twice, table.source)]
     if again.any():
-        if link.policies.odd == "refuse":
-            table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
-        link.count("pages twice", int(again.sum()), "of which the first is kept")
         frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
         pairs = frame.select("user", "variant").drop_nulls().unique()
         several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
-        link.count("users in two variants", several)
+        counts.append(Count("users in two variants", several))
     stream = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        link.count("pages before the page above them", int(number))
-    return frame
+        counts.append(Count("pages before the page above them", int(number)))
+    return frame, counts
 
 
 def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
-    """Put the row of its page for the id of each; null where there is no such page."""
+    """Replace page ids by rows of pages; null where there is no such page."""
     # Pages mostly stand together, and then one look-up is enough for all their rows.
     run = frame["page"].rle_id()
     heads = frame["page"].filter(run != run.shift(1, fill_value=2**32 - 1))
     if heads.equals(place["id"]):
         return frame.with_columns(page=run.cast(pl.Int64))
-    found = heads.to_frame().join(
+    rows = heads.to_frame().join(
         place, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
     )
-    return frame.with_columns(page=found["page_row"].gather(run))
+    return frame.with_columns(page=rows["page_row"].gather(run))
 
 
-def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFrame:
+def _results(
+    table: Table | None, place: pl.DataFrame, odd: str, again: bool
+) -> tuple[pl.DataFrame, list[Count]]:
+    """Return results by page and rank; `again` says that a page was recorded twice."""
     if table is None:
-        return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")})
-    if "rank" not in table.names and "pages twice" in link.odd:
+        return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")}), []
+    if "rank" not in table.names and again:
         reason = "expected ranks, by which repeated records of a page are told apart"
         raise InputError(reason, source=table.source)
-    table, again = first_records(table, link.policies.odd)
-    for what, number in again.items():
-        link.count(what, number, "left out", table)
-    named = table.frame.with_columns(pl.col("rank").cast(pl.Int64))
-    frame = placed(_named(table, named), place)
+    table, repeated = first_records(table, odd)
+    counts = [Count(what, number, "left out", table.source) for what, number in repeated.items()]
+    frame = placed(_own_columns(table), place)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
-    elif frame["rank"].null_count():
-        table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
+    table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
     types = {name: kind for name, kind in RESULTS.items() if name in frame.columns}
     lost = frame["page"].null_count()
-    if lost:
-        link.count("results of no page", lost, "left out", table)
+    counts.append(Count("results of no page", lost, "left out", table.source))
     frame = frame.select(pl.col(name).cast(kind) for name, kind in types.items())
     if lost:
         frame = frame.drop_nulls("page")
-    key = frame["page"] * 2**32 + frame["rank"]
-    if not key.is_sorted():
+    if not _keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    link.count("documents twice on a page", int(repeated_rows(frame.select("page", "doc")).sum()))
-    return frame
+    twice = int(repeated_rows(frame.select("page", "doc")).sum())
+    return frame, [*counts, Count("documents twice on a page", twice)]
 
 
-def _named(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the columns that the source does not have."""
+def _own_columns(table: Table) -> pl.DataFrame:
+    """Drop the optional columns that the source does not have."""
     needed = {"page", "rank", "doc"}
-    return frame.drop(set(frame.columns) - needed - set(table.names))
+    return table.frame.drop(set(table.frame.columns) - needed - set(table.names))
+
+
+def _keys(frame: pl.DataFrame) -> pl.Series:
+    """Return page and rank as one number."""
+    return frame["page"] * 2**32 + frame["rank"].cast(pl.Int64)
 
 
 def _clicks(
-    table: Table | None,
-    place: pl.DataFrame,
-    pages: pl.DataFrame,
-    shown: pl.DataFrame,
-    link: _Link,
-) -> pl.DataFrame:
+    table: Table | None, place: pl.DataFrame, pages: pl.DataFrame, shown: pl.DataFrame, odd: str
+) -> tuple[pl.DataFrame, list[Count]]:
+    """Return clicks on results, by page and time."""
     if table is None:
-        return pl.DataFrame(schema={name: CLICKS[name] for name in ("page", "rank", "doc")})
+        return pl.DataFrame(schema={name: CLICKS[name] for name in ("page", "rank", "doc")}), []
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=table.source)
-    frame = _named(table, table.frame)
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
-    frame = placed(frame, place)
-    frame = _dwelt(frame)
-    lost = frame["page"].null_count()
-    link.count("clicks on no page", lost, "left out", table)
-    frame = frame.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).drop_nulls("page")
-    frame = _early(frame, pages, table, link)
-    frame = _on_results(frame, shown, table, link)
-    frame = frame.drop("row")
+    frame = _with_dwell(placed(_own_columns(table), place))
+    counts = [Count("clicks on no page", frame["page"].null_count(), "left out", table.source)]
+    if "time" in frame.columns and "time" in pages.columns:
+        early = frame["time"] < pages["time"].gather(frame["page"])
+        early = early.fill_null(False)
+        if odd == "refuse":
+            table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
+        unknown = "their times are taken as unknown"
+        counts.append(Count("clicks before their page", int(early.sum()), unknown, table.source))
+        frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
+    frame, of_results = _on_results(frame.drop_nulls("page"), shown, table.source)
+    counts += of_results
     if "time" in frame.columns:
         twice = repeated_rows(frame) & frame["time"].is_not_null()
-        link.count("clicks logged twice", int(twice.sum()), "left out", table)
+        counts.append(Count("clicks logged twice", int(twice.sum()), "left out", table.source))
         frame = frame.filter(~twice)
-    distinct = (frame["page"] * 2**32 + frame["rank"]).n_unique()
-    link.count("clicks on a result that was clicked before", frame.height - distinct)
+    repeated = frame.height - _keys(frame).n_unique()
+    counts.append(Count("clicks on a result that was clicked before", repeated))
     if "dwell" in frame.columns:
-        link.count("clicks of unknown dwell", frame["dwell"].null_count())
+        counts.append(Count("clicks of unknown dwell", frame["dwell"].null_count()))
     frame = frame.select(
         pl.col(name).cast(kind) for name, kind in CLICKS.items() if name in frame.columns
     )
@@ -293,8 +290,8 @@ def _clicks(
         # A click without a time stays behind the one that stands before it.
         gaps = frame["time"].null_count() > 0
         at = pl.col("time").forward_fill().over("page") if gaps else pl.col("time")
-        return frame.sort("page", at, maintain_order=True)
-    return frame.sort("page", maintain_order=True)
+        return frame.sort("page", at, maintain_order=True), counts
+    return frame.sort("page", maintain_order=True), counts
 
 
 def _each_click(table: Table) -> Table:
@@ -310,8 +307,8 @@ def _each_click(table: Table) -> Table:
     return replace(every, frame=frame)
 
 
-def _dwelt(frame: pl.DataFrame) -> pl.DataFrame:
-    """Find how long results were read; a dwell of 0 or less is not known."""
+def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
+    """Compute how long results were read; a dwell of 0 or less is unknown."""
     if "end" in frame.columns:
         if "dwell" not in frame.columns and "time" in frame.columns:
             microseconds = (pl.col("end") - pl.col("time")).dt.total_microseconds()
@@ -322,64 +319,37 @@ def _dwelt(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-def _early(frame: pl.DataFrame, pages: pl.DataFrame, table: Table, link: _Link) -> pl.DataFrame:
-    """Refuse clicks before their page, or take their time as not known."""
-    if "time" not in frame.columns or "time" not in pages.columns:
-        return frame
-    early = frame["time"] < pages["time"].gather(frame["page"])
-    early = early.fill_null(False)
-    if not early.any():
-        return frame
-    if link.policies.odd == "refuse":
-        bad = pl.Series([False]).new_from_index(0, table.frame.height)
-        bad = bad.scatter(frame["row"].filter(early), True)
-        table.refuse(bad, lambda row: f"a click before its page {quoted(row['page'])}")
-    told = "their times are taken as unknown"
-    link.count("clicks before their page", int(early.sum()), told, table)
-    return frame.with_columns(time=pl.when(~early).then(pl.col("time")))
-
-
 def _on_results(
-    frame: pl.DataFrame, shown: pl.DataFrame, table: Table, link: _Link
-) -> pl.DataFrame:
-    """Find the result of each click, by its document, or else by its rank."""
+    frame: pl.DataFrame, shown: pl.DataFrame, source: str
+) -> tuple[pl.DataFrame, list[Count]]:
+    """Find the result of each click by its document, or else by its rank."""
+    has_ranks = "rank" in frame.columns
+    for name, kind in (("doc", pl.String), ("rank", pl.Int32)):
+        if name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None, kind).alias(name))
     if shown.is_empty():
-        if "rank" not in frame.columns or frame["rank"].null_count():
-            raise InputError(
-                "clicks name no rank, and there is no table of results", source=table.source
-            )
-        return frame if "doc" in frame.columns else frame.with_columns(doc=pl.lit(None, pl.String))
-    at_rank = _row_at(frame, shown)
-    there = shown["doc"].gather(at_rank)
-    if "doc" not in frame.columns:
-        frame = frame.with_columns(doc=pl.lit(None, pl.String))
-    if "rank" not in frame.columns:
-        frame = frame.with_columns(rank=pl.lit(None, pl.Int32))
-    named = frame["doc"].is_not_null()
-    other = named & frame["doc"].ne_missing(there)
-    found = at_rank
+        if not has_ranks or frame["rank"].null_count():
+            reason = "clicks name no rank, and there is no table of results"
+            raise InputError(reason, source=source)
+        return frame, []
+    row = _row_at(frame, shown)
+    other = frame["doc"].is_not_null() & frame["doc"].ne_missing(shown["doc"].gather(row))
     if other.any():
         by_doc = _row_of_doc(frame.select("page", "doc").filter(other), shown)
-        found = at_rank.clone().scatter(other.arg_true(), by_doc)
-    moved = other & frame["rank"].is_not_null() & found.is_not_null()
-    link.count(
-        "clicks whose rank holds another document",
-        int(moved.sum()),
-        "taken as clicks on the document",
-        table,
-    )
-    frame = frame.with_columns(rank=shown["rank"].gather(found), doc=shown["doc"].gather(found))
-    off = frame["rank"].null_count()
-    link.count("clicks on no result", off, "left out", table)
-    return frame.drop_nulls("rank") if off else frame
+        row = row.scatter(other.arg_true(), by_doc)
+    moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
+    frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
+    lost = frame["rank"].null_count()
+    taken = "taken as clicks on the document"
+    return frame.drop_nulls("rank") if lost else frame, [
+        Count("clicks whose rank holds another document", moved, taken, source),
+        Count("clicks on no result", lost, "left out", source),
+    ]
 
 
 def _row_at(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
     """Find the result at the rank of each click; null where there is none."""
-    if "rank" not in frame.columns:
-        return pl.Series([None], dtype=pl.Int64).new_from_index(0, frame.height)
-    keys = shown["page"] * 2**32 + shown["rank"]
-    wanted = (frame["page"] * 2**32 + frame["rank"]).fill_null(-1)
+    keys, wanted = _keys(shown), _keys(frame).fill_null(-1)
     row = np.searchsorted(keys.to_numpy(), wanted.to_numpy())
     row = np.minimum(row, shown.height - 1)
     there = keys.gather(row) == wanted
@@ -395,16 +365,15 @@ def _row_of_doc(clicks: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
 
 
 def _without_bots(log: QueryLog, most: int) -> QueryLog:
-    """Leave out users, or sessions where there are no users, with too many queries."""
-    who = next((name for name in ("user", "session") if name in log.pages.columns), None)
-    if who is None:
+    """Drop users, or sessions where there are no users, with too many queries."""
+    unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
+    if unit is None:
         raise InputError("max_queries needs the user or the session of pages", source=log.source)
-    many = (pl.len().over(who) > most) & pl.col(who).is_not_null()
+    many = (pl.len().over(unit) > most) & pl.col(unit).is_not_null()
     bots = log.pages.select(many).to_series()
-    kept = log.where(~bots) if bots.any() else log
-    if kept.pages.is_empty():
-        raise InputError(f"no {who} has {counted(most, 'page')} or fewer", source=log.source)
-    kept = replace(kept, odd=dict(log.odd))
-    if bots.any():
-        kept.odd[f"pages of {who}s with more than {counted(most, 'page')}"] = int(bots.sum())
-    return kept
+    if not bots.any():
+        return log
+    if bots.all():
+        raise InputError(f"no {unit} has {counted(most, 'page')} or fewer", source=log.source)
+    what = f"pages of {unit}s with more than {counted(most, 'page')}"
+    return replace(log.where(~bots), odd={**log.odd, what: int(bots.sum())})

@@ -14,12 +14,10 @@ from cranfield.base.errors import InputError, MeasureError, PolicyError, check_c
 from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
-    LEVELS,
     MEASURES,
     OnlineMeasure,
     parse_online_measure,
 )
-from cranfield.online.measures.page_formulas import GoodAbandonment
 from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
 from cranfield.online.units import UnitSums
 from cranfield.result import Column, Columns, Result, readable
@@ -29,9 +27,6 @@ from cranfield.sources.schemas import Column as ColumnOfFile
 from cranfield.sources.schemas import schema_of_lines
 from cranfield.sources.values import ID, NO_GRADE, absent
 from cranfield.tabular import Table
-
-SHOWN = 20
-"""Rows that print."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,19 +125,14 @@ class Measured(Result):
         names = [key for key in self.by if key != "variant"]
         if len(names) != 1:
             raise PolicyError("scores need values by one unit, such as by=['query', 'variant']")
-        topics = self.units[names[0]].unique().sort()
-        systems = (
-            self.units["variant"].unique().sort()
-            if "variant" in self.by
-            else pl.Series([self.source])
-        )
-        row = topics.search_sorted(self.units[names[0]]).to_numpy()
-        column = (
-            systems.search_sorted(self.units["variant"]).to_numpy() if "variant" in self.by else 0
-        )
-        values = np.full((len(topics), len(systems)), np.nan)
-        values[row, column] = self.means[:, place]
         one = self.measures[place]
+        rows = self.units.with_columns(value=self.means[:, place])
+        if "variant" not in self.by:
+            rows = rows.with_columns(variant=pl.lit(self.source))
+        topics, systems = (rows[key].unique().sort() for key in (names[0], "variant"))
+        values = np.full((len(topics), len(systems)), np.nan)
+        row, column = topics.search_sorted(rows[names[0]]), systems.search_sorted(rows["variant"])
+        values[row.to_numpy(), column.to_numpy()] = rows["value"]
         return Scores(
             values,
             topics=tuple(topics.to_list()),
@@ -155,38 +145,40 @@ class Measured(Result):
     def _frame(self) -> pl.DataFrame:
         units, measures = self.totals.shape
         names = pl.Series("measure", list(map(str, self.measures)) * units, dtype=pl.String)
-        keys = self.units[np.repeat(np.arange(units), measures)] if self.by else pl.DataFrame()
-        of_column = {"value": "means", "total": "totals", "number": "numbers"}
-        of_column |= {name: name for name in ("values", "censored", "without")}
-        flat = {name: getattr(self, attribute).ravel() for name, attribute in of_column.items()}
         of = pl.Series("of", [one.values_of for one in self.measures] * units, dtype=pl.String)
-        found = pl.DataFrame([*keys.get_columns(), names, pl.Series("value", flat.pop("value"))])
-        return found.with_columns(of, **flat).with_columns(pl.col("value").fill_nan(None))
+        keys = self.units[np.repeat(np.arange(units), measures)] if self.by else pl.DataFrame()
+        value = pl.Series("value", self.means.ravel()).fill_nan(None)
+        frame = pl.DataFrame([*keys.get_columns(), names, value, of])
+        return frame.with_columns(
+            total=self.totals.ravel(),
+            number=self.numbers.ravel(),
+            values=self.values.ravel(),
+            censored=self.censored.ravel(),
+            without=self.without.ravel(),
+        )
 
     def wide(self) -> pl.DataFrame:
         """Return a row a unit, with a column a measure; null where there is no value."""
-        found = dict(zip(map(str, self.measures), self.means.T, strict=True))
-        return pl.DataFrame(
-            [*self.units.get_columns(), *(pl.Series(k, v) for k, v in found.items())]
-        ).with_columns(pl.col(list(found)).fill_nan(None))
+        means = {str(one): column for one, column in zip(self.measures, self.means.T, strict=True)}
+        columns = (pl.Series(name, column).fill_nan(None) for name, column in means.items())
+        return pl.DataFrame([*self.units.get_columns(), *columns])
 
     @property
     def notes(self) -> list[str]:
-        """Say what is censored, and what is of no unit."""
-        said = []
-        for one, values, censored in zip(
-            self.measures, self.values.sum(axis=0), self.censored.sum(axis=0), strict=True
-        ):
-            if censored:
-                share = censored / (values + censored)
-                said.append(
-                    f"{one}: the mean of {counted(int(values), one.values_of)};"
-                    f" {share:.1%} ({censored:,}) are censored"
+        """How many values are censored, and how many rows belong to no unit."""
+        notes = []
+        values, censored = self.values.sum(axis=0), self.censored.sum(axis=0)
+        for one, number, least in zip(self.measures, values, censored, strict=True):
+            if least:
+                share = least / (number + least)
+                notes.append(
+                    f"{one}: the mean of {counted(int(number), one.values_of)};"
+                    f" {share:.1%} ({least:,}) are censored"
                 )
         if self.outside:
             rows = f"{counted(self.outside, 'row')} {'is' if self.outside == 1 else 'are'}"
-            said.append(f"{rows} of no {' and '.join(self.by)}")
-        return said
+            notes.append(f"{rows} of no {' and '.join(self.by)}")
+        return notes
 
     def tables(self) -> list[Table]:
         """Return the table for reading: its first rows, with a column a measure if by units."""
@@ -272,31 +264,35 @@ def measure(
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     tables, asked, pages = ready(log, measures, keys, labels)
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
-    shape = (max(units.height, 1) if not keys else units.height, len(asked))
-    sums = {name: np.zeros(shape) for name in ("totals", "numbers")}
-    counts = {name: np.zeros(shape, np.int64) for name in ("values", "censored", "without")}
+    size = units.height if keys else 1
+    sums: dict[str, list[Any]] = {name: [] for name in SUMS}
     outside = 0
-    for column, one in enumerate(asked):
+    for one in asked:
         rows = counted_rows(one, pages, keys)
         place = _places(rows, units, keys)
-        if (lost := int((place < 0).sum())) > 0:
-            outside = max(outside, lost)
-            rows, place = rows.filter(place >= 0), place[place >= 0]
-        for name, out in {**sums, **counts}.items():
-            given = rows[name.removesuffix("s") if name in sums else name].to_numpy()
-            out[:, column] = _summed(place, given, shape[0])
+        inside = place >= 0
+        outside = max(outside, int((~inside).sum()))
+        for name, columns in sums.items():
+            columns.append(_summed(place[inside], rows[name].to_numpy()[inside], size))
+    arrays = {
+        name: np.array(columns, dtype=np.float64).reshape(len(asked), size).T
+        for name, columns in sums.items()
+    }
     return Measured(
         by=keys,
         units=units,
         measures=tuple(asked),
-        totals=sums["totals"],
-        numbers=sums["numbers"],
-        values=counts["values"],
-        censored=counts["censored"],
-        without=counts["without"],
+        totals=arrays["total"],
+        numbers=arrays["number"],
+        values=arrays["values"].astype(np.int64),
+        censored=arrays["censored"].astype(np.int64),
+        without=arrays["without"].astype(np.int64),
         outside=outside,
         source=tables.source,
     )
+
+
+SUMS = ("total", "number", "values", "censored", "without")
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
@@ -367,24 +363,24 @@ def sums_by_unit(
 def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
     """Return the rows of a measure: their keys, sums, and how many values are there or not."""
     rows = one.rows(pages, list(keys))
-    total, censored = pl.col("total"), pl.col("censored")
-    if "number" not in rows.columns:
-        rows = rows.with_columns(number=total.is_not_null().cast(pl.Int64))
-    if "censored" not in rows.columns:
-        rows = rows.with_columns(censored=pl.lit(0, pl.Int64))
-    number = pl.col("number").fill_null(0)
+    total, zero = pl.col("total"), pl.lit(0, pl.Int64)
+    number = pl.col("number") if "number" in rows.columns else total.is_not_null().cast(pl.Int64)
+    number = number.fill_null(0)
+    censored = pl.col("censored").fill_null(0) if "censored" in rows.columns else zero
+    known = (number > 0) & total.is_not_null()
     of_rows = one.values_of != "click"
-    there = (number > 0) & total.is_not_null()
-    rows = rows.with_columns(
-        total=pl.when(there).then(total).otherwise(0.0).cast(pl.Float64),
-        number=pl.when(there).then(number).otherwise(0.0).cast(pl.Float64),
-        values=there.cast(pl.Int64) if of_rows else number.cast(pl.Int64),
-        censored=censored.fill_null(0),
-    )
-    missing = (1 - pl.col("values") - pl.col("censored")) if of_rows else pl.lit(0)
+    values = (known if of_rows else pl.when(known).then(number).otherwise(0)).cast(pl.Int64)
+    missing = 1 - values - censored if of_rows else zero
     if "missing" in rows.columns:
         missing = pl.col("missing").fill_null(0)
-    return rows.with_columns(without=missing.cast(pl.Int64))
+    return rows.select(
+        *keys,
+        total=pl.when(known).then(total).otherwise(0.0).cast(pl.Float64),
+        number=pl.when(known).then(number).otherwise(0.0).cast(pl.Float64),
+        values=values,
+        censored=censored,
+        without=missing.cast(pl.Int64),
+    )
 
 
 def ready(
@@ -405,7 +401,7 @@ def ready(
     if labels is not None:
         pages = _labelled(pages, labels, tables.source)
         known = pages["label"].drop_nulls().unique().sort()
-        for name in (one.label for one in asked if isinstance(one, GoodAbandonment)):
+        for name in (vars(one)["label"] for one in asked if one.name == "GoodAbandonment"):
             alike = [one for one in known if one != name and one.casefold() == name.casefold()]
             if name not in known or alike:
                 listed = some_of(map(quoted, known), 6)
@@ -451,7 +447,6 @@ def _asked(
 def _too_fine(one: OnlineMeasure, keys: Sequence[str]) -> str:
     """Return a unit that is smaller than what the measure has a value for."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
-    assert one.level in LEVELS
     return next((key for key in keys if key in smaller[one.level]), "")
 
 

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from inspect import signature
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import polars as pl
 
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import (
-    Registry,
-    Spec,
-    choice,
-    integer,
-    number,
-    optional,
-    parameter,
-    parameters_of,
-    summary_of,
-)
+from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
 from cranfield.online.measures.page_table import LogTables, needs_of
 
-LEVELS = ("page", "session", "user")
-"""What a measure can have a value for."""
+
+@dataclass(frozen=True)
+class Sums:
+    """Expressions over the rows of a measure: its value is the sum of totals over that of numbers.
+
+    number: 1 for each row that has a total, by default. censored: how many values are only known to
+    be at least `until`. missing: how many values are unknown, if values are not those of the rows.
+    """
+
+    total: pl.Expr
+    number: pl.Expr | None = None
+    censored: pl.Expr | None = None
+    missing: pl.Expr | None = None
+    until: pl.Expr | None = None
+
+    def expressions(self, columns: Iterable[str] | None = None) -> dict[str, pl.Expr]:
+        """Return the expressions by name; `until` only if the columns suffice for it."""
+        named = {name: one for name, one in vars(self).items() if one is not None}
+        if "until" in named and not {*named["until"].meta.root_names()} <= {*(columns or ())}:
+            del named["until"]
+        return named
 
 
 class OnlineMeasure(Spec):
@@ -49,18 +60,18 @@ class OnlineMeasure(Spec):
     formula: ClassVar[str] = ""
     """In LaTeX."""
     source: ClassVar[str] = ""
-    """Where the definition stands."""
+    """The publication that defines it."""
     range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     unit: ClassVar[str] = ""
-    """What a value is a number of, such as seconds; empty of a share."""
+    """Unit of the values, such as seconds; empty for a proportion."""
     better: ClassVar[str] = ""
     """Whether `higher` or `lower` is better; empty where that is not said."""
     level: ClassVar[str] = "page"
-    """What a row is: a page, a session or a user."""
+    """What a row is: a `page`, a `session` or a `user`."""
     of: ClassVar[str] = ""
     """What has values, if not the rows: clicks, of which a page has several, or absences."""
     lasts: ClassVar[bool] = False
-    """Whether it is a time, or another number that may not have been seen to its end."""
+    """Whether it is a time, or another number that may be censored."""
 
     @classmethod
     def called(cls) -> str:
@@ -71,48 +82,25 @@ class OnlineMeasure(Spec):
         """What has values, in the singular."""
         return self.of or self.level
 
-    def total(self) -> pl.Expr:
-        """What is summed up: a value of each page, or an aggregate of the pages of a session."""
+    def sums(self) -> Sums:
+        """Return the expressions over pages, or over the pages of each session or user."""
         raise NotImplementedError
-
-    def number(self) -> pl.Expr | None:
-        """What the sum is divided by; by default, the number of rows that have a value."""
-        return None
-
-    def censored(self) -> pl.Expr | None:
-        """How many values are not known but as at least so much, if any can be."""
-        return None
-
-    def missing(self) -> pl.Expr | None:
-        """How many values are not known, where they are not of the rows."""
-        return None
-
-    def until(self) -> pl.Expr | None:
-        """What a censored value is at least."""
-        return None
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         """Return a row a page, session or user: its keys, `total`, `number`, `censored`, `until`.
 
         A session is of a user or variant if all its pages are.
         """
-        named = {
-            "total": self.total(),
-            "number": self.number(),
-            "censored": self.censored(),
-            "missing": self.missing(),
-            "until": self.until() if self._sees(pages) else None,
-        }
-        found = {name: one.alias(name) for name, one in named.items() if one is not None}
+        sums = self.sums().expressions(pages.columns)
         if self.level == "page":
-            return pages.select(*keys, *found.values())
+            return pages.select(*keys, **sums)
         single = [
             pl.when(pl.col(key).n_unique() == 1).then(pl.col(key).first()).alias(key)
             for key in keys
             if key != self.level
         ]
         inside = pages.filter(pl.col(self.level).is_not_null())
-        return inside.group_by(self.level, maintain_order=True).agg(*single, *found.values())
+        return inside.group_by(self.level, maintain_order=True).agg(*single, **sums)
 
     def durations(
         self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
@@ -125,16 +113,14 @@ class OnlineMeasure(Spec):
         lasted = pl.when(ended).then(pl.col("total")).otherwise(open_ended)
         return rows.select(*keys, time=lasted.cast(pl.Float64), seen=ended)
 
-    def _sees(self, pages: pl.DataFrame) -> bool:
-        until = self.until()
-        return until is not None and {*until.meta.root_names()} <= {*pages.columns}
-
     def columns(self, *, until: bool = False) -> set[str]:
         """Return the columns of pages that its formulas mention."""
-        said = [self.total(), self.number(), self.censored(), self.missing()]
-        said += [self.until()] if until else []
-        names = {name for one in said if one is not None for name in one.meta.root_names()}
-        return names | ({self.level} if self.level != "page" else set())
+        sums = self.sums()
+        expressions = list(sums.expressions().values())
+        if until and sums.until is not None:
+            expressions.append(sums.until)
+        names = {name for one in expressions for name in one.meta.root_names()}
+        return names | ({self.level} - {"page"})
 
     @property
     def needs(self) -> set[tuple[str, str]]:
@@ -144,50 +130,44 @@ class OnlineMeasure(Spec):
     def __matmul__(self, at: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
             raise MeasureError(f"{self.name} takes no cutoff")
-        made: OnlineMeasure = self._with({"cutoff": at})
-        return made
+        return self._with({"cutoff": at})
 
     def __str__(self) -> str:
         at = getattr(self, "cutoff", None)
         return self.called() + self.shown("cutoff") + ("" if at is None else f"@{at}")
 
 
-def last_rank() -> Any:
-    """Make the parameter that stands behind the @."""
-    return parameter(None, optional(integer(1)), "last rank that counts; any if not given")
+def online_measure(
+    formula: str, source: str, **attributes: Any
+) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
+    """Declare a measure by a function from its parameters to its sums.
 
+    The measure has the name and docstring of the function, and the parameters of its signature.
+    """
 
-def repeated(default: str) -> Any:
-    """Make the parameter that says how often a result can count."""
-    return parameter(
-        default, choice("once", "count"), "whether a result that is clicked again counts `once`"
-    )
+    def declare(function: Callable[..., Sums]) -> type[OnlineMeasure]:
+        defaults = {name: one.default for name, one in signature(function).parameters.items()}
 
+        def sums(self: OnlineMeasure) -> Sums:
+            return function(**{name: getattr(self, name) for name in defaults})
 
-def dwell_of(default: float, what: str) -> Any:
-    """Make the parameter of a threshold of dwell time."""
-    return parameter(default, number(0), what)
+        texts = {"name": function.__name__, "formula": formula, "source": source}
+        own = {"__doc__": function.__doc__, "__module__": function.__module__, "sums": sums}
+        return type(function.__name__, (OnlineMeasure,), {**own, **texts, **attributes, **defaults})
 
-
-def unknown_dwell() -> Any:
-    """Make the parameter that says what clicks of unknown dwell are."""
-    return parameter(
-        "drop",
-        choice("drop", "sat", "not"),
-        "clicks of unknown dwell are satisfied, are `not`, or what they could change has no value",
-    )
+    return declare
 
 
 MEASURES: Registry[type[OnlineMeasure]] = Registry(
     "online measure",
     """
-    page_formulas: CTR UCTR QCTR COEC
-    page_formulas: ClickRank ClickRR MaxRR MeanRR MinRR PLC pSkip
-    page_formulas: TimeToClick TimeToSAT Dwell
-    session_formulas: SATClicks SATRate DSAT DSATRate
-    page_formulas: Abandonment ZeroResults GoodAbandonment AbandonedLast Reformulation
-    session_formulas: QueriesPerSession SessionLength SessionClicks SessionSuccess QueriesToSAT
-    session_formulas: QueriesPerUser SessionsPerUser ActiveDays QueriesPerActiveDay AbsenceTime
+    formulas: CTR UCTR QCTR COEC
+    formulas: ClickRank ClickRR MaxRR MeanRR MinRR PLC pSkip
+    formulas: TimeToClick TimeToSAT Dwell
+    formulas: SATClicks SATRate DSAT DSATRate
+    formulas: Abandonment ZeroResults GoodAbandonment AbandonedLast Reformulation
+    formulas: QueriesPerSession SessionLength SessionClicks SessionSuccess QueriesToSAT
+    formulas: QueriesPerUser SessionsPerUser ActiveDays QueriesPerActiveDay AbsenceTime
     """,
     package="cranfield.online.measures",
     base=OnlineMeasure,
@@ -214,14 +194,13 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
         ...
     cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
-    measure: OnlineMeasure
     if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
-        measure = MEASURES.parse(text)
+        measure: OnlineMeasure = MEASURES.parse(text)
         return measure
     if not at[2].isdecimal() or len(at[2]) > 9:
         raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
-    measure = MEASURES.parse(at[1]) @ int(at[2])
-    return measure
+    cut: OnlineMeasure = MEASURES.parse(at[1]) @ int(at[2])
+    return cut
 
 
 def catalogue() -> pl.DataFrame:

@@ -1,11 +1,11 @@
-"""Times that were not seen to their end: Kaplan-Meier estimates and log-rank tests."""
+"""Survival analysis of censored times: Kaplan-Meier estimates and log-rank tests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -19,57 +19,56 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.of_pvalues import adjusted
 
 _HALF = 1e-9
-"""How near to one half a share of survivors is taken for it, which rounding can miss."""
+"""Distance from one half up to which a proportion of survivors equals it, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Kaplan-Meier estimate of a group (Kaplan and Meier, 1958)."""
 
-    times: Floats  # Times at which something ended, ascending
-    survivors: Floats  # Estimated share that lasts longer than each, of the same shape
-    at_risk: Floats  # How many had lasted as long, and how many ended then
-    ended: Floats
-    last: float  # The longest time that was seen, ended or not; NaN of an empty group
+    times: Floats  # Times of events, ascending
+    survivors: Floats  # Estimated proportion that lasts longer than each time, of the same shape
+    at_risk: Floats  # Number that lasted at least as long
+    ended: Floats  # Number of events at each time
+    last: float  # The longest time, censored or not; NaN of an empty group
 
     @property
     def median(self) -> float:
         """First time that at most half last longer than; NaN where more than half last.
 
-        Where exactly half do for a while, the middle of that while, as R's survival has it.
+        Where exactly half last longer than several times, their middle, as in R's survival.
         """
         low = np.flatnonzero(self.survivors <= 0.5 + _HALF)
         if not low.size:
             return float("nan")
         first = int(low[0])
-        flat = self.survivors[first] >= 0.5 - _HALF
-        if not flat:
-            return float(self.times[first])
-        ends = self.times[first + 1] if first + 1 < self.times.size else self.last
-        return float((self.times[first] + ends) / 2)
+        start = self.times[first]
+        if self.survivors[first] < 0.5 - _HALF:
+            return float(start)
+        end = self.times[first + 1] if first + 1 < self.times.size else self.last
+        return float((start + end) / 2)
 
     def restricted(self, horizon: float) -> tuple[float, float]:
-        """Return the mean of times cut off at the horizon, and its standard error (Greenwood).
+        """Return the mean of times up to the horizon, and its standard error (Greenwood).
 
-        The error is NaN if no times that differ end before the horizon.
+        The error is NaN if fewer than two different times end before the horizon.
         """
         if not np.isfinite(self.last):
             return float("nan"), float("nan")
         inside = self.times < horizon
         times = np.concatenate([[0.0], self.times[inside], [horizon]])
-        shares = np.concatenate([[1.0], self.survivors[inside]])
-        areas = np.diff(times) * shares
-        rest = np.cumsum(areas[::-1])[::-1][1:]
+        areas = np.diff(times) * np.concatenate([[1.0], self.survivors[inside]])
+        areas_after = np.cumsum(areas[::-1])[::-1][1:]
         at_risk, ended = self.at_risk[inside], self.ended[inside]
-        left = at_risk > ended
-        terms = rest[left] ** 2 * ended[left] / (at_risk[left] * (at_risk[left] - ended[left]))
-        # Without an end before the horizon, nothing tells how much times vary.
+        some = at_risk > ended
+        terms = areas_after[some] ** 2 * ended[some]
+        terms = terms / (at_risk[some] * (at_risk[some] - ended[some]))
         error = float(np.sqrt(terms.sum())) if terms.sum() > 0 else float("nan")
         return float(areas.sum()), error
 
 
 def curve(times: Floats, seen: Bools) -> Curve:
-    """Estimate which share lasts longer, from times of which some were not seen to end."""
+    """Estimate the survival curve of times, and whether the end of each was seen."""
     ends, ended = np.unique(times[seen], return_counts=True)
     at_risk = times.size - np.searchsorted(np.sort(times), ends)
     survivors: Floats = np.cumprod(1 - ended / at_risk, dtype=np.float64)
@@ -79,7 +78,7 @@ def curve(times: Floats, seen: Bools) -> Curve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survival(Result):
-    """How long something lasts, by group; made by :func:`survival`.
+    """Kaplan-Meier estimates of censored times, by group; made by :func:`survival`.
 
     Attributes
     ----------
@@ -94,9 +93,9 @@ class Survival(Result):
     horizon
         Time up to which means are taken.
     correction
-        How p-values are adjusted.
+        Correction of the p-values.
     outside
-        Values of no variant, which are excluded.
+        Number of values of no variant, which are excluded.
     """
 
     name: ClassVar[str] = "survival"
@@ -158,7 +157,7 @@ def survival(
     horizon: float | None = None,
     correction: str = "holm",
 ) -> Survival:
-    """Estimate how long something lasts, where it was not always seen to its end.
+    """Estimate how long something lasts from times that may be censored.
 
     Parameters
     ----------
@@ -166,14 +165,14 @@ def survival(
         As :func:`measure` takes it.
     measure
         `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. A page without the
-        click is censored when the next page of its session comes; at 0, which tells nothing, after
-        the last. An absence is censored at the end of the log.
+        click is censored when the next page of its session comes; at 0, without any information,
+        after the last. An absence is censored at the end of the log.
     by
-        `variant`, or nothing.
+        `variant`; by default all values are one group.
     horizon
-        Time up to which means go; by default the shortest of the groups' longest times.
+        Upper limit of times in means; by default the shortest of the groups' longest times.
     correction
-        For the log-rank tests of several pairs: as corrections of p-values are called.
+        Correction of the p-values of the log-rank tests of several pairs.
 
     Returns
     -------
@@ -183,17 +182,17 @@ def survival(
     Raises
     ------
     MeasureError
-        For a measure that is no time.
+        For a measure that is not a time.
     InputError
-        For a log that does not tell it, or has no value.
+        For a log that lacks the columns of the measure, or has no value.
     PolicyError
-        For a horizon that is not above 0, or lies beyond what was seen of a group.
+        For a horizon that is not above 0, or beyond the longest time of a group.
 
     Notes
     -----
     The mean of the values that were seen to end is too short: long ones are censored more often.
-    Kaplan and Meier (1958), Mantel (1966). Log-rank tests and standard errors take all values for
-    independent of each other; several pages or absences of a user are not.
+    Kaplan and Meier (1958), Mantel (1966). Log-rank tests and standard errors assume independent
+    values; several pages or absences of a user are not.
 
     Examples
     --------
@@ -213,95 +212,84 @@ def survival(
     tables, [one], pages = ready(log, measure, keys, until=True)
     if not one.lasts:
         raise MeasureError(f"{one} is no time that can be censored")
-    rows = one.durations(tables, pages, keys)
-    inside = rows if by is None else rows.drop_nulls(by)
-    outside = rows.height - inside.height
-    rows = inside
+    every = one.durations(tables, pages, keys)
+    rows = every if by is None else every.drop_nulls(by)
     groups = (tables.source,) if by is None else tuple(rows[by].unique().sort().to_list())
     parts = [rows if by is None else rows.filter(pl.col(by) == name) for name in groups]
-    known = [part.filter(pl.col("time").is_not_null()) for part in parts]
-    given = [(part["time"].to_numpy(), part["seen"].to_numpy()) for part in known]
-    if not any(times.size for times, _ in given):
+    samples = [_sample(part) for part in parts]
+    if not any(times.size for times, _ in samples):
         raise InputError(f"{one} has no value", source=tables.source)
-    curves = tuple(curve(times, seen) for times, seen in given)
-    until = _horizon(horizon, groups, curves)
+    curves = tuple(curve(times, seen) for times, seen in samples)
+    upto = _horizon(horizon, groups, curves)
+    table = []
+    for name, part, (times, seen), estimate in zip(groups, parts, samples, curves, strict=True):
+        mean, error = estimate.restricted(upto)
+        ended = times[seen]
+        row = {
+            by or "log": name,
+            "number": times.size,
+            "censored": times.size - ended.size,
+            "without": part.height - times.size,
+            "median": estimate.median,
+            "mean": mean,
+            "error": error,
+            "seen_mean": float(ended.mean()) if ended.size else None,
+            "seen_median": float(np.median(ended)) if ended.size else None,
+        }
+        table.append(
+            {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()}
+        )
     return Survival(
         measure=str(one),
         groups=groups,
         curves=curves,
-        table=pl.DataFrame(
-            [
-                _row(name, part.height - times.size, times, seen, estimate, until)
-                for name, part, (times, seen), estimate in zip(
-                    groups, parts, given, curves, strict=True
-                )
-            ]
-        ).rename({"group": by or "log"}),
-        horizon=until,
-        tests=_tests(groups, given, correction),
+        table=pl.DataFrame(table),
+        horizon=upto,
+        tests=_tests(groups, samples, correction),
         correction=correction,
-        outside=outside,
+        outside=every.height - rows.height,
     )
 
 
-def _row(
-    group: str, without: int, times: Floats, seen: Bools, estimate: Curve, horizon: float
-) -> dict[str, Any]:
-    mean, error = estimate.restricted(horizon)
-    ended = times[seen]
-    found = {
-        "median": estimate.median,
-        "mean": mean,
-        "error": error,
-        "seen_mean": float(ended.mean()) if ended.size else None,
-        "seen_median": float(np.median(ended)) if ended.size else None,
-    }
-    return {
-        "group": group,
-        "number": times.size,
-        "censored": int(times.size - ended.size),
-        "without": without,
-        **{name: None if one is None or np.isnan(one) else one for name, one in found.items()},
-    }
+Sample = tuple[Floats, Bools]
+"""Times, and whether the end of each was seen."""
+
+
+def _sample(rows: pl.DataFrame) -> Sample:
+    known = rows.drop_nulls("time")
+    return known["time"].to_numpy(), known["seen"].to_numpy()
 
 
 def _horizon(horizon: float | None, groups: tuple[str, ...], curves: tuple[Curve, ...]) -> float:
-    seen = [one for one in curves if np.isfinite(one.last)]
     if horizon is None:
-        return min(one.last for one in seen)
-    until = float(numbers(horizon, "horizons").item())
-    if not until > 0:
+        return min(one.last for one in curves if np.isfinite(one.last))
+    upto = float(numbers(horizon, "horizons").item())
+    if not upto > 0:
         raise PolicyError(f"horizon must be a number above 0, not {horizon!r}")
     for name, one in zip(groups, curves, strict=True):
-        ends = one.survivors.size and one.survivors[-1] == 0
-        if until > one.last and not ends:
-            raise PolicyError(
-                f"horizon {until:g} lies beyond what was seen of {name}: {one.last:g}"
-            )
-    return until
+        all_ended = one.survivors.size and one.survivors[-1] == 0
+        if upto > one.last and not all_ended:
+            raise PolicyError(f"horizon {upto:g} lies beyond what was seen of {name}: {one.last:g}")
+    return upto
 
 
-def _tests(
-    groups: tuple[str, ...], given: list[tuple[Floats, Bools]], correction: str
-) -> pl.DataFrame:
+def _tests(groups: tuple[str, ...], samples: list[Sample], correction: str) -> pl.DataFrame:
     """Compare all pairs of groups by the log-rank test (Mantel, 1966)."""
     from scipy.stats import CensoredData, logrank
 
-    def of(times: Floats, seen: Bools) -> Any:
-        return CensoredData(uncensored=times[seen], right=times[~seen])
-
     rows = []
     for first, second in combinations(range(len(groups)), 2):
-        pair = given[first], given[second]
-        row = {"first": groups[first], "second": groups[second]}
+        pair = samples[first], samples[second]
+        statistic = pvalue = float("nan")
         if all(times.size for times, _ in pair) and any(seen.any() for _, seen in pair):
+            data = [
+                CensoredData(uncensored=times[seen], right=times[~seen]) for times, seen in pair
+            ]
             with np.errstate(invalid="ignore", divide="ignore"):
-                found = logrank(*(of(*one) for one in pair))
-            statistic, pvalue = float(found.statistic), float(found.pvalue)
-        else:
-            statistic = pvalue = float("nan")
-        rows.append({**row, "statistic": statistic, "pvalue": pvalue})
-    kinds = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
-    tests = pl.DataFrame(rows, schema=kinds)
+                test = logrank(*data)
+            statistic, pvalue = float(test.statistic), float(test.pvalue)
+        rows.append((groups[first], groups[second], statistic, pvalue))
+    types = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
+    tests = pl.DataFrame(rows, schema=types, orient="row")
     corrected = adjusted(tests["pvalue"].to_numpy(), correction)
     return tests.with_columns(adjusted=pl.Series(corrected, dtype=pl.Float64))

@@ -1,4 +1,4 @@
-"""What a policy would have been worth to the users of a log."""
+"""Off-policy evaluation: the value of a policy, estimated from the log of another one."""
 
 from __future__ import annotations
 
@@ -59,18 +59,17 @@ POLICY = Schema(
 )
 
 _SLACK = 1e-6
-"""What chances that sum to 1 may miss by rounding."""
+"""Largest deviation from 1 of a sum of probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoggedActions:
     """Actions by list and position.
 
-    rows: a row an action; `list` numbers the lists from 0, and other columns are those of ACTIONS
-        that are known.
-    unseen: share of the policy's chance that is on actions which the log never shows there; NaN
-        where only the chances of the logged actions are known.
-    notes: what was left out.
+    rows: a row an action; `list` numbers the lists from 0, the other columns are those of ACTIONS.
+    unseen: proportion of the policy's probability on actions that the log never shows there; NaN if
+        only the probabilities of the logged actions are known.
+    notes: what was excluded.
     """
 
     rows: pl.DataFrame
@@ -85,11 +84,14 @@ class LoggedActions:
 
 
 def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
-    """Read actions, in order of list and position, with the chance of each under the policy."""
+    """Read actions, in order of list and position, with their probabilities under the policy."""
     rows, source, notes = _of_log(data) if isinstance(data, QueryLog) else _of_table(data)
     if policy is None:
         return LoggedActions(rows, source, float("nan"), notes)
-    chances = _of_run(policy) if isinstance(policy, Run) else _of_policy(policy)
+    if isinstance(policy, Run):
+        chances = ranks_of(policy).with_columns(chance=pl.lit(1.0))
+    else:
+        chances = _of_policy(policy)
     keys: list[str] = [name for name in chances.columns if name != "chance"]
     for name in keys:
         if name not in rows.columns:
@@ -103,12 +105,10 @@ def logged_actions(data: Any, policy: Any = None) -> LoggedActions:
         whole = [name for name in keys if name != "position"]
         everywhere = chances.group_by(whole).agg(anywhere=pl.col("chance").sum())
         rows = rows.join(everywhere, on=whole, how="left", maintain_order="left")
-    strange = 0
     if "query" in keys:
         known = rows["query"].is_in(chances["query"].unique().implode())
-        strange = rows.filter(~known)["list"].n_unique()
-    if strange:
-        notes += (f"{counted(strange, 'list')} of queries that the policy does not have",)
+        if unknown := rows.filter(~known)["list"].n_unique():
+            notes += (f"{counted(unknown, 'list')} of queries that the policy does not have",)
     filled = [name for name in ("chance", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(filled).fill_null(0.0))
     if not (rows["chance"] > 0).any():
@@ -124,8 +124,7 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     by_page, position = "page" in table.names, table.frame["position"]
     if by_page and "position" not in table.names:
         raise InputError("lists, by page, need a column position", source=table.source)
-    if len(below := (position < 0).arg_true()):
-        row = int(below[0])
+    for row in (position < 0).arg_true():
         raise table.wrong(row, f"position must be at least 0, got {position[row]}")
     if by_page or not position.is_null().all():
         table.refuse(position.is_null(), lambda row: "has no position")
@@ -145,7 +144,12 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     frame = log.shown.with_columns(reward=(pl.col("clicks") > 0).cast(pl.Float64)).rename(
         {"rank": "position", "doc": "action"}
     )
-    _refuse_propensities(frame, log.source)
+    if "propensity" in frame.columns:
+        valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
+        for value, doc in frame.filter(~valid).select("propensity", "action").head(1).rows():
+            shown = "missing" if value is None else f"{value:g}"
+            reason = f"propensity {shown} does not lie above 0, up to 1"
+            raise InputError(reason, source=log.source, doc=doc)
     known = [name for name in ("query", "user", "session") if name in log.pages.columns]
     pages = log.pages.select(known).with_row_index("page").cast({"page": pl.Int64})
     frame = frame.join(pages, on="page", how="left", maintain_order="left")
@@ -155,24 +159,11 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     return frame, log.source, notes
 
 
-def _refuse_propensities(frame: pl.DataFrame, source: str) -> None:
-    if "propensity" in frame.columns:
-        right = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
-        bad = frame.filter(~right)
-        if bad.height:
-            value = bad["propensity"][0]
-            shown = "missing" if value is None else f"{value:g}"
-            reason = f"propensity {shown} does not lie above 0, up to 1"
-            raise InputError(reason, source=source, doc=bad["action"][0])
-
-
 def _check_chances(table: Table, name: str, *, zero: bool) -> None:
-    bad = ~table.frame[name].is_between(0, 1, closed="both" if zero else "right")
-    if bad.any():
-        row = int(bad.arg_true()[0])
+    column = table.frame[name]
+    for row in (~column.is_between(0, 1, closed="both" if zero else "right")).arg_true():
         lies = "from 0" if zero else "above 0, up"
-        reason = f"{name} {table.frame[name][row]:g} does not lie {lies} to 1"
-        raise table.wrong(row, reason)
+        raise table.wrong(row, f"{name} {column[row]:g} does not lie {lies} to 1")
 
 
 def _of_policy(policy: Any) -> pl.DataFrame:
@@ -198,32 +189,35 @@ def _first(frame: pl.DataFrame, keys: list[str]) -> pl.Series:
     return frame.select(pl.struct(keys).is_first_distinct()).to_series()
 
 
-def _of_run(run: Run) -> pl.DataFrame:
-    """A run shows each document at its rank, for sure."""
+def ranks_of(run: Run) -> pl.DataFrame:
+    """Return the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_of(run, "trec")
     return pl.DataFrame(
         {
             "query": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
             "position": pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32),
             "action": run.docs,
-            "chance": pl.Series([1.0]).new_from_index(0, len(run)),
         }
     )
 
 
 def _unseen(rows: pl.DataFrame, chances: pl.DataFrame, keys: list[str]) -> float:
-    """Share of the policy's chance on what was never shown where the log has a position."""
+    """Proportion of the policy's probability on actions that the log never shows there."""
     places = [name for name in keys if name != "action"]
-    have = rows.select(keys).unique()
-    seen = have.join(chances, on=keys, how="left").with_columns(pl.col("chance").fill_null(0.0))
+    seen = (
+        rows.select(keys)
+        .unique()
+        .join(chances, on=keys, how="left")
+        .with_columns(pl.col("chance").fill_null(0.0))
+    )
     if not places:
         return max(0.0, 1 - float(seen["chance"].sum()))
-    # What the policy does there at all: a run may be shorter than the pages.
+    # The policy may show fewer actions: a run may be shorter than the pages.
     there = chances.group_by(places).agg(there=pl.col("chance").sum())
     sums = seen.group_by(places).agg(seen=pl.col("chance").sum())
     number = rows.group_by(places).agg(number=pl.len())
-    both = number.join(sums, on=places).join(there, on=places, how="left").fill_null(0.0)
-    share = both.select(
+    joined = number.join(sums, on=places).join(there, on=places, how="left").fill_null(0.0)
+    share = joined.select(
         ((pl.col("there") - pl.col("seen")) * pl.col("number")).sum()
         / (pl.col("there") * pl.col("number")).sum()
     ).item()
@@ -235,16 +229,16 @@ DEPENDS = {
     "above": "a reward depends on its own action and those above it (cascade)",
     "list": "a reward depends on all actions of its list",
 }
-"""What the reward of a position depends on."""
+"""Assumptions on the reward of a position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
     """Weights of actions.
 
-    each: of each row, for its reward, shape (rows,).
-    before: what an expected reward of its position is weighted by, shape (rows,).
-    drawn: those that are independent draws of a weight with mean 1: of rows or of lists.
+    each: weight of the reward of each row, shape (rows,).
+    before: weight of the expected reward of each row, shape (rows,).
+    drawn: weights of rows or of lists, each a draw from a distribution with mean 1.
     """
 
     each: Floats
@@ -256,7 +250,7 @@ class Weights:
 
 
 def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
-    """Divide the chances of a policy by those of the log."""
+    """Divide the probabilities of a policy by those of the log."""
     chance = logged.column("chance", purpose)
     each = chance / logged.column("propensity", purpose)
     if depends == "position":
@@ -313,14 +307,14 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
 
 
 def check_uniform(logged: LoggedActions, candidates: int, repeats: bool) -> None:
-    """Refuse propensities that are not those of uniformly drawn lists."""
+    """Refuse propensities of lists that were not drawn uniformly."""
     if "propensity" not in logged.rows.columns:
         return
-    given = logged.rows["propensity"].to_numpy()
+    propensity = logged.rows["propensity"].to_numpy()
     place = logged.rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
     left = candidates if repeats else candidates - place
-    alike = [np.abs(given * number - 1) < 1e-6 for number in (candidates, left)]
-    if not (alike[0].all() or alike[1].all()):
+    uniform = [(np.abs(propensity * n - 1) < 1e-6).all() for n in (candidates, left)]
+    if not any(uniform):
         raise InputError(
             "PI is for lists drawn uniformly, and propensities are not 1 / candidates",
             source=logged.source,
@@ -337,7 +331,7 @@ ESTIMATORS = {
 """The estimators and what they do."""
 
 UNITS = ("list", "query", "session", "user")
-"""What is taken to be independent."""
+"""Independent units."""
 
 
 def policy_value(
@@ -354,22 +348,23 @@ def policy_value(
     resamples: int = 0,
     seed: int = 0,
 ) -> PolicyValue:
-    r"""Estimate what a policy would have been worth from a log that another policy made by chance.
+    r"""Estimate the value of a policy from the log of another policy with random actions.
 
-    An action a was taken with propensity :math:`\pi_0(a)` and had reward r; the policy asked about
-    takes it with chance :math:`\pi(a)`. With weights :math:`w = \pi(a) / \pi_0(a)`,
+    An action a was taken with propensity :math:`\pi_0(a)` and had reward r; the evaluated policy
+    takes it with probability :math:`\pi(a)`. With weights :math:`w = \pi(a) / \pi_0(a)`,
 
     .. math:: \mathrm{IPS} = \frac1n \sum_i w_i r_i, \quad
         \mathrm{SNIPS} = \frac{\sum_i w_i r_i}{\sum_i w_i}, \quad
         \mathrm{DR} = \frac1n \sum_i \left(\hat e_i + w_i (r_i - \hat q_i)\right)
 
     where :math:`\hat q` is the reward predicted of the action, and :math:`\hat e` its expectation
-    under the policy; DM is their mean alone. Of lists the rewards of positions are added. A weight
-    is that of the position, the product of those down to it, or of the whole list, as rewards
-    depend on the `position`, on those `above` too, or on the whole `list`.
+    under the policy; DM is the mean of these alone. The rewards of the positions of a list are
+    added. A weight is that of the position, the product of those down to it, or of the whole list,
+    as rewards depend on the `position`, also on those `above`, or on the whole `list`.
 
-    IPS and DR are right on average if propensities are, if rewards depend on what was said, and if
-    each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are not.
+    IPS and DR are unbiased if propensities are correct, if rewards depend on no more than that, and
+    if each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are
+    biased.
 
     Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
     Li (2011), DR; Li and others (2018), item-position; McInerney and others (2020), cascade;
@@ -435,10 +430,10 @@ def policy_value(
     lists = int(code[-1]) + 1
     reward = read.rows["reward"].to_numpy()
     weights = None
-    if estimator == "PI":
+    if candidates is not None:
         check_whole("candidates", candidates, 1)
-        weights = pseudo_inverse(read, int(candidates or 0), repeats)
-        check_uniform(read, int(candidates or 0), repeats)
+        weights = pseudo_inverse(read, int(candidates), repeats)
+        check_uniform(read, int(candidates), repeats)
     elif estimator != "DM":
         weights = weights_of(read, depends, estimator)
     used = weights if weights is None or clip is None else weights.clipped(clip)
@@ -451,23 +446,30 @@ def policy_value(
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
     firsts = read.rows.filter(pl.col("list").is_first_distinct())
     unit_code, units = unit_codes(firsts, unit, read.source)
-    pairs = np.stack([below, np.ones(lists)], axis=1)
-    means = two_means(totals, pairs, unit_code, units, how)
-    said = None if weights is None else WeightSummary.of(weights.drawn, clip)
+    means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, how)
+    warnings = [*read.notes, *means.notes(units, unit)]
+    summary = None
+    if weights is not None:
+        summary = WeightSummary.of(weights.drawn, clip)
+        warnings += summary.doubts()
+    if read.unseen > 0:
+        warnings.append(
+            f"{100 * read.unseen:.1f}% of what the policy would show is never shown there:"
+            " it counts as worth nothing"
+        )
+    if weights is not None:
+        by_row = weights.drawn.size == read.rows.height
+        warnings += _doubts_on_mean(weights.drawn, unit_code[code] if by_row else unit_code, units)
     return PolicyValue(
         estimator=estimator if estimator == "PI" else f"{estimator} by {depends}",
         means=means,
         lists=lists,
         units=units,
         unit=unit,
-        weights=said,
+        weights=summary,
         unseen=read.unseen,
         how=how,
-        warnings=(
-            *read.notes,
-            *means.notes(units, unit),
-            *_doubts(read, weights, said, unit_code, units),
-        ),
+        warnings=tuple(warnings),
     )
 
 
@@ -479,7 +481,7 @@ def check_clip(clip: float | None) -> None:
 def _contributions(
     read: LoggedActions, reward: Floats, weights: Weights | None, estimator: str, depends: str
 ) -> Floats:
-    """What each row adds to the value of its list."""
+    """Return the contribution of each row to the value of its list."""
     if estimator in {"DM", "DR"}:
         expected = read.column("expected", estimator)
         if weights is None:
@@ -493,7 +495,7 @@ def _contributions(
 
 
 def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, int]:
-    """Number the unit of each list, a row each; and how many there are."""
+    """Return the number of the unit of each list, a row each, and the number of units."""
     check_choice("unit", unit, UNITS)
     if unit == "list":
         return np.arange(lists.height), lists.height
@@ -503,29 +505,14 @@ def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, in
     return code, int(code.max()) + 1
 
 
-def _doubts(
-    read: LoggedActions,
-    weights: Weights | None,
-    said: WeightSummary | None,
-    code: Indices,
-    units: int,
-) -> list[str]:
-    doubts = []
-    if read.unseen > 0:
-        doubts.append(
-            f"{100 * read.unseen:.1f}% of what the policy would show is never shown there:"
-            " it counts as worth nothing"
-        )
-    if weights is None or said is None:
-        return doubts
-    drawn = weights.drawn
-    if drawn.size == read.rows.height:
-        code = code[read.rows["list"].to_numpy()]
-    mean = two_means(np.tile(drawn[:, None], 2), np.ones((drawn.size, 2)), code, units, LimitsBy())
-    off, error = abs(mean.estimate[0] - 1), mean.standard_error[0]
-    if off > max(FAR * error, 1e-9):
-        doubts.append(
-            f"the mean weight is {mean.estimate[0]:.4f}, and more than {FAR:g} standard errors"
-            " off 1: propensities or chances are wrong, or actions of the policy were never shown"
-        )
-    return [*said.doubts(), *doubts]
+def _doubts_on_mean(weights: Floats, code: Indices, units: int) -> list[str]:
+    """Return a warning if the mean weight differs from 1 by more than its error explains."""
+    pairs = np.tile(weights[:, None], 2)
+    means = two_means(pairs, np.ones((weights.size, 2)), code, units, LimitsBy())
+    mean, error = means.estimate[0], means.standard_error[0]
+    if not abs(mean - 1) > max(FAR * error, 1e-9):
+        return []
+    return [
+        f"the mean weight is {mean:.4f}, and more than {FAR:g} standard errors"
+        " off 1: propensities or chances are wrong, or actions of the policy were never shown"
+    ]

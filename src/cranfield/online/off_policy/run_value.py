@@ -1,4 +1,4 @@
-"""What a new ranker would be worth, by the chance that each rank is looked at."""
+"""Examination propensities of ranks, and the value of a run from clicks on other rankings."""
 
 from __future__ import annotations
 
@@ -23,29 +23,28 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.off_policy.policy_value import check_clip, unit_codes
+from cranfield.online.off_policy.policy_value import check_clip, ranks_of, unit_codes
 from cranfield.online.off_policy.value import SAME, LimitsBy, PolicyValue, WeightSummary, two_means
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_limits
 
 STEPS = 100
-"""Newton steps at most; a handful is usual."""
+"""Most Newton steps; a handful is usual."""
 
 SMALLEST = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Documents without a click in a cell, at least; the last one is as good as none."""
+"""Lower bounds for the number of documents without a click in a cell, down to almost 0."""
 
 
 class Harvest(NamedTuple):
-    """Rates of documents that were seen at two ranks, summed by query.
+    """Click rates of documents that were shown at two ranks, summed by query.
 
-    A row is a query, a rank and the other rank: `clicked` sums clicks over impressions there, each
-    document weighing the same, and `not_clicked` what is left to the number of documents.
+    A row is a query, a rank and the other rank: `clicked` is the sum of the click rates of the
+    documents at the rank, and `not_clicked` the sum of 1 minus the rate.
     """
 
     query: Indices
@@ -57,14 +56,11 @@ class Harvest(NamedTuple):
 
 
 def harvest(shown: pl.DataFrame) -> Harvest:
-    """Collect documents that a query shows at two ranks.
-
-    `shown` has query, doc, rank and whether it was clicked.
-    """
+    """Collect documents that a query shows at two ranks: `query`, `doc`, `rank`, `clicked`."""
     cells = shown.group_by("query", "doc", "rank").agg(pl.col("clicked").mean())
-    both = cells.join(cells.select("query", "doc", other="rank"), on=["query", "doc"])
-    both = both.filter(pl.col("rank") != pl.col("other"))
-    sums = both.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
+    pairs = cells.join(cells.select("query", "doc", other="rank"), on=["query", "doc"])
+    pairs = pairs.filter(pl.col("rank") != pl.col("other"))
+    sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
     sums = sums.sort("query", "rank", "other")
     clicked = sums["clicked"].to_numpy()
     return Harvest(
@@ -73,7 +69,7 @@ def harvest(shown: pl.DataFrame) -> Harvest:
         sums["other"].to_numpy().astype(np.intp),
         clicked,
         sums["number"].to_numpy() - clicked,
-        both.height // 2,
+        pairs.height // 2,
     )
 
 
@@ -133,7 +129,7 @@ def all_pairs(found: Harvest, depth: int) -> tuple[Floats, Floats]:
 
 
 def _terms(z: Floats) -> tuple[Floats, Floats]:
-    """Odds e^z / (1 - e^z) and their derivative."""
+    """Return the odds e^z / (1 - e^z) and their derivative."""
     odds = np.exp(z) / -np.expm1(z)
     return odds, odds * (1 + odds)
 
@@ -171,7 +167,7 @@ def _maximised(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
 
 
 def _linked(found: Harvest, clicked: Bools, depth: int) -> Bools:
-    """Ranks with clicks that pairs link with rank 1, directly or by way of others."""
+    """Return the ranks with clicks that pairs link with rank 1, directly or through others."""
     linked = np.zeros(depth + 1, dtype=bool)
     linked[1] = clicked[1]
     for _ in range(depth):
@@ -185,7 +181,7 @@ METHODS = {
     "AllPairs": "documents that were seen at two ranks, all pairs of ranks together",
     "EM": "the position-based model, by expectation maximisation",
 }
-"""Ways to estimate the chance to look at a rank."""
+"""Methods to estimate the probability to examine a rank."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,10 +245,10 @@ class RankPropensities(Result):
 def rank_propensities(
     log: QueryLog, method: str = "AllPairs", *, depth: int = 10, confidence: float = 0.95
 ) -> RankPropensities:
-    r"""Estimate how likely users look at each rank, relative to rank 1, from what they clicked.
+    r"""Estimate the probability to examine each rank, relative to rank 1, from clicks.
 
-    It is assumed that a click needs a look at the rank, with chance :math:`x_k`, and a document
-    that attracts, and that both are independent (the position-based model).
+    A click is assumed to need the examination of the rank, with probability :math:`x_k`, and an
+    attractive document, independently of each other (the position-based model).
 
     **swaps**: for pairs of documents that a query showed at ranks 1 and k in both orders, the
     clicks at k by those at 1, where both orders weigh the same. That is an experiment if a coin
@@ -382,8 +378,8 @@ def run_value(
 ) -> PolicyValue:
     r"""Estimate a measure of a ranker from clicks on the pages of other rankers.
 
-    A click at rank r says that the document is relevant and that r was looked at, with chance
-    :math:`x_r`. Weighted by its inverse, clicks are right on average:
+    A click at rank r means that the document is relevant and that r was examined, with probability
+    :math:`x_r`. Weighted by its inverse, clicks are unbiased:
 
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
@@ -441,9 +437,9 @@ def run_value(
     if law.info.inputs or not law.linear:
         raise MeasureError(f"{law} is no sum over documents, and clicks do not add up to it")
     log.require("results", purpose="the value of a run")
-    ranks = _ranks(run)
+    ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
     shown = log.shown.with_columns(_chance(log, examination), clicked=pl.col("clicks") > 0)
-    said = _check_chances(shown, log, examination)
+    warnings = _check_chances(shown, log, examination)
     pages = log.pages.with_row_index("page").cast({"page": pl.Int64})
     shown = shown.join(pages.select("page", "query"), on="page", how="left")
     shown = shown.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
@@ -467,15 +463,17 @@ def run_value(
     total = float(could.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
     if lacking := could.null_count():
-        said.append(f"{counted(lacking, 'page')} of queries that the run lacks are worth nothing")
+        warnings.append(
+            f"{counted(lacking, 'page')} of queries that the run lacks are worth nothing"
+        )
     if lost := int((clicked & ~known).sum()):
-        said.append(f"{counted(lost, 'click')} at ranks of unknown examination left out")
+        warnings.append(f"{counted(lost, 'click')} at ranks of unknown examination left out")
     if unseen > 1e-9:
-        said.append(
+        warnings.append(
             f"{100 * unseen:.1f}% of the weight of {law} is on documents that pages do not show:"
             " they count as worth nothing"
         )
-    said += means.notes(units, unit)
+    warnings += means.notes(units, unit)
     counting = weight[clicked & known & (new > 0)]
     weights = WeightSummary.of(counting, clip) if counting.size else None
     return PolicyValue(
@@ -487,34 +485,23 @@ def run_value(
         weights=weights,
         unseen=unseen,
         how=how,
-        warnings=(*said, *(weights.doubts() if weights else ("no click counts",))),
-    )
-
-
-def _ranks(run: Run) -> pl.DataFrame:
-    order = order_of(run, "trec")
-    return pl.DataFrame(
-        {
-            "query": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
-            "doc": run.docs,
-            "new": order.ranks_of(np.arange(len(run))),
-        }
+        warnings=(*warnings, *(weights.doubts() if weights else ("no click counts",))),
     )
 
 
 def _worths(law: Measure, deepest: int) -> Floats:
-    """What a relevant document adds at each rank, from 0 (nowhere, nothing)."""
+    """Contribution of a relevant document at each rank; 0 at rank 0, which is nowhere."""
     ranks = np.arange(1, deepest + 1)
     if law.cutoff is not None:
         ranks = ranks[: law.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
-    found = np.zeros(deepest + 1)
-    found[ranks] = worth(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
-    return found
+    values = np.zeros(deepest + 1)
+    values[ranks] = worth(law, judged, ranks, np.ones(ranks.size, dtype=np.int64))
+    return values
 
 
 def _chance(log: QueryLog, examination: Any) -> pl.Expr:
-    """The chance that each result was looked at."""
+    """Probability of examination of each result."""
     if examination is None:
         log.require("results", "propensity", purpose="the value of a run without examination")
         return pl.col("propensity").alias("chance")
@@ -527,7 +514,7 @@ def _chance(log: QueryLog, examination: Any) -> pl.Expr:
     whole = all(isinstance(rank, Integral) for rank in by_rank)
     if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
         raise PolicyError("examination is a number for each rank")
-    # A relative propensity of 0 says that no pair has a click there: it is not known.
+    # A relative propensity of 0 means that no pair has a click there: it is unknown.
     relative = isinstance(examination, RankPropensities)
     known = {rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)}
     chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
@@ -535,7 +522,7 @@ def _chance(log: QueryLog, examination: Any) -> pl.Expr:
 
 
 def _check_chances(shown: pl.DataFrame, log: QueryLog, examination: Any) -> list[str]:
-    """Refuse chances that are none; return notes on relative ones that are above 1."""
+    """Refuse invalid probabilities; return notes on relative ones above 1."""
     relative = isinstance(examination, RankPropensities)
     chance = pl.col("chance")
     bad = shown.filter(~chance.is_between(0, np.inf if relative else 1, closed="right"))

@@ -1,4 +1,4 @@
-"""The value of a policy with confidence limits."""
+"""Estimated values of policies with confidence intervals, and summaries of weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cranfield.significance.differences import t_limits
 from cranfield.significance.registry import MOST_RESAMPLES
 
 DRAWN = 2**21
-"""Numbers that are drawn at a time; it is part of what a seed means."""
+"""Numbers that are drawn at a time; results of a seed depend on it."""
 
 
 SAME = 1e-12
@@ -28,7 +28,7 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class LimitsBy:
-    """How limits are made: by Student's t without `resamples`, else by the bootstrap of units."""
+    """Options of intervals: Student's t without `resamples`, else the bootstrap of units."""
 
     confidence: float = 0.95
     resamples: int = 0
@@ -93,18 +93,17 @@ def two_means(
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _with_difference((sums[:2] - estimate[:2, None] * sums[2:]) / below)
     error = np.sqrt(units / (units - 1) * (terms**2).sum(axis=1))
-    same = error <= SAME * np.abs(estimate)
-    if not how.resamples:
+    if how.resamples:
+        drawn = np.empty((how.resamples, 3))
+        even = np.full(units, 1 / units)
+        for part, rows in enumerate(row_slices(how.resamples, units, DRAWN)):
+            times = stream(how.seed, part).multinomial(units, even, size=rows.stop - rows.start)
+            drawn[rows] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
+        tail = (1 - how.confidence) / 2
+        low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
+    else:
         low, high = t_limits(estimate, error, units - 1, how.confidence)
-        return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
-    drawn = np.empty((how.resamples, 3))
-    chances = np.full(units, 1 / units)
-    for part, rows in enumerate(row_slices(how.resamples, units, DRAWN)):
-        samples = drawn[rows]
-        times = stream(how.seed, part).multinomial(units, chances, size=len(samples))
-        samples[:] = _with_difference(_ratio(sums @ times.T.astype(np.float64))).T
-    tail = (1 - how.confidence) / 2
-    low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
+    same = error <= SAME * np.abs(estimate)
     return Limited(estimate, error, *(np.where(same, np.nan, end) for end in (low, high)))
 
 
@@ -118,31 +117,31 @@ def _with_difference(two: Floats) -> Floats:
 
 
 FEW = 100
-"""Effective sample size below which limits are not to be relied on."""
+"""Effective sample size below which intervals are unreliable."""
 
 ALONE = 0.05
-"""Share of all weight above which one draw decides too much."""
+"""Proportion of all weight above which one draw has too much influence."""
 
 FAR = 3.0
-"""Standard errors that the mean weight may be off 1."""
+"""Standard errors by which the mean weight may differ from 1."""
 
 
 @dataclass(frozen=True)
 class WeightSummary:
-    """What weights are like, as they were used.
+    """Summary of weights as they were used.
 
     Attributes
     ----------
     number
-        How many there are: a weight for each action, or for each list.
+        Number of weights: one for each action, or for each list.
     effective
         Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
     mean, largest
-        Of the weights; the mean is 1 but for chance, if they are not clipped.
+        Mean and largest weight; the expected mean is 1 if weights are not clipped.
     heaviest
-        Share of the sum of all weights that the heaviest hundredth of them holds.
+        Proportion of the sum of all weights that is due to the heaviest hundredth of them.
     clip, clipped
-        Where weights were cut, None for nowhere, and the share of weights that were.
+        Largest weight, None for no limit, and the proportion of weights that were clipped.
     """
 
     number: int
@@ -155,7 +154,7 @@ class WeightSummary:
 
     @classmethod
     def of(cls, weights: Floats, clip: float | None) -> WeightSummary:
-        """Look at weights, not clipped yet."""
+        """Summarise weights that are not clipped yet."""
         used = weights if clip is None else np.minimum(weights, clip)
         if not used.size or not np.isfinite(used).all():
             raise PolicyError("weights are finite numbers, one at least")
@@ -185,16 +184,20 @@ class WeightSummary:
         )
 
     def doubts(self) -> list[str]:
-        """Say what makes an estimate by these weights doubtful."""
-        said = []
+        """Return reasons to doubt an estimate by these weights."""
+        doubts = []
         if self.effective < FEW:
-            said.append(f"effective sample size {self.effective:.1f}: limits are not to be trusted")
+            doubts.append(
+                f"effective sample size {self.effective:.1f}: limits are not to be trusted"
+            )
         if self.largest > ALONE * self.mean * self.number:
             share = 100 * self.largest / (self.mean * self.number) if self.mean else 0.0
-            said.append(f"one weight is {share:.0f}% of all")
+            doubts.append(f"one weight is {share:.0f}% of all")
         if self.clipped:
-            said.append(f"{100 * self.clipped:.2f}% of weights are cut, which biases the estimate")
-        return said
+            doubts.append(
+                f"{100 * self.clipped:.2f}% of weights are cut, which biases the estimate"
+            )
+        return doubts
 
 
 @dataclass(frozen=True, eq=False, repr=False)

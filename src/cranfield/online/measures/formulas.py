@@ -1,0 +1,576 @@
+"""The online measures: one function each, from its parameters to the sums of its value.
+
+A function gets the parameters that its signature declares and returns :class:`Sums` over columns of
+the table of pages, such as `clicked@3`; see :func:`~cranfield.online.measures.page_table.count_of`.
+"""
+
+# ruff: noqa: N802
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.spec import choice, integer, number, optional, parameter
+from cranfield.base.spec import name as text
+from cranfield.online.measures.online_measure import OnlineMeasure, Sums, online_measure
+from cranfield.online.measures.page_table import SECOND, UNIT, LogTables, collected
+
+BOOK = "Ferro and Maistro (2024), section 6.5"
+LOGS = "Ferro and Maistro (2024), section 6.1"
+CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan (2009)"
+RADLINSKI = "Radlinski, Kurup and Joachims (2008), section 3.2"
+FOX = f"{BOOK}; Fox et al. (2005)"
+KIM = "Kim, Hassan, White and Zitouni (2014)"
+LALMAS = f"{BOOK}; Lalmas, O'Brien and Yom-Tov (2014)"
+
+SHARE = (0.0, 1.0)
+FROM_1 = (1.0, float("inf"))
+
+CUTOFF = parameter(None, optional(integer(1)), "last rank that counts; any if not given")
+OVER_RESULTS = parameter(
+    "results", choice("results", "pages"), "what it is the mean of: all results, or pages"
+)
+OVER_PAGES = parameter(
+    "pages",
+    choice("pages", "results"),
+    "what it is the mean of: pages, or all results down to the lowest click",
+)
+FIRST = parameter("time", choice("time", "rank"), "the first click in time, or that at the top")
+SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click")
+DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied")
+UNKNOWN = parameter(
+    "drop",
+    choice("drop", "sat", "not"),
+    "clicks of unknown dwell are satisfied, are `not`, or what they could change has no value",
+)
+
+
+def _repeats(default: str) -> Any:
+    return parameter(
+        default, choice("once", "count"), "whether a result that is clicked again counts `once`"
+    )
+
+
+def _abandoned(default: str) -> Any:
+    return parameter(default, choice("zero", "drop"), "pages without a click: zero, or excluded")
+
+
+ONCE, COUNT = _repeats("once"), _repeats("count")
+ZERO, DROP = _abandoned("zero"), _abandoned("drop")
+
+CLICKS = pl.col("clicks")
+LOWEST = pl.col("lowest")
+TIME = pl.col("time")
+LAST = pl.col("last_in_session")
+
+
+def _upto(column: str, cutoff: int | None) -> pl.Expr:
+    return pl.col(column if cutoff is None else f"{column}@{cutoff}")
+
+
+def _clicks(repeats: str) -> str:
+    return "clicked" if repeats == "once" else "clicks"
+
+
+def _is(condition: pl.Expr) -> pl.Expr:
+    """Return 1 for true and 0 for false."""
+    return condition.cast(pl.Int64)
+
+
+def _seconds(start: pl.Expr, end: pl.Expr) -> pl.Expr:
+    """Return the seconds between two times; null where the clock goes back."""
+    between = (end - start).dt.total_microseconds()
+    return pl.when(between >= 0).then(between / SECOND)
+
+
+# Clicks of a page.
+
+
+@online_measure(r"\frac{\sum_p |C_p|}{\sum_p |S_p|}", BOOK, better="higher", range=SHARE)
+def CTR(
+    ranks: str = parameter(
+        "top", choice("top", "at"), "with @k: results up to rank k, or those `at` rank k alone"
+    ),
+    over: str = OVER_RESULTS,
+    repeats: str = ONCE,
+    cutoff: int | None = CUTOFF,
+) -> Sums:
+    """Share of the shown results that were clicked (click-through rate)."""
+    at = "_at" if ranks == "at" and cutoff is not None else ""
+    clicked, shown = _upto(_clicks(repeats) + at, cutoff), _upto(f"shown{at}", cutoff)
+    if over == "results":
+        return Sums(clicked, shown)
+    return Sums(pl.when(shown > 0).then(clicked / shown))
+
+
+@online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, better="higher", range=SHARE)
+def UCTR(cutoff: int | None = CUTOFF) -> Sums:
+    """Share of the pages with a click."""
+    return Sums(_is(_upto("clicks", cutoff) > 0))
+
+
+@online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, better="higher", unit="clicks")
+def QCTR(repeats: str = COUNT, cutoff: int | None = CUTOFF) -> Sums:
+    """Number of clicks on a page."""
+    return Sums(_upto(_clicks(repeats), cutoff))
+
+
+@online_measure(
+    r"\frac{\sum_p |C_p|}{\sum_p \sum_{r \in S_p} \mathit{CTR}_r}",
+    "Zhang and Jones (2007)",
+    better="higher",
+)
+def COEC() -> Sums:
+    """Clicked results over those expected at the same ranks, by the log's own rates."""
+    return Sums(pl.col("clicked"), pl.col("expected") / UNIT)
+
+
+def _first_rank(first: str) -> pl.Expr:
+    return pl.col("first_rank" if first == "time" else "highest")
+
+
+def _reciprocal(inverse: pl.Expr, abandoned: str) -> Sums:
+    without = pl.lit(0.0 if abandoned == "zero" else None, pl.Float64)
+    return Sums(pl.when(CLICKS > 0).then(inverse).otherwise(without))
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", BOOK, better="lower", range=FROM_1, unit="ranks"
+)
+def ClickRank(first: str = FIRST) -> Sums:
+    """Rank of the first click, of pages with a click."""
+    return Sums(_first_rank(first))
+
+
+@online_measure(
+    r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", BOOK, better="higher", range=SHARE
+)
+def ClickRR(abandoned: str = ZERO, first: str = FIRST) -> Sums:
+    """Inverse rank of the first click, 0 of pages without one."""
+    return _reciprocal(1 / _first_rank(first), abandoned)
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}",
+    RADLINSKI,
+    better="higher",
+    range=SHARE,
+)
+def MaxRR(abandoned: str = DROP) -> Sums:
+    """Inverse of the highest clicked rank, of pages with a click."""
+    return _reciprocal(1 / pl.col("highest"), abandoned)
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}",
+    RADLINSKI,
+    better="higher",
+    range=SHARE,
+)
+def MeanRR(abandoned: str = DROP, repeats: str = COUNT) -> Sums:
+    """Mean inverse rank of the clicks of a page, of pages with a click."""
+    once = "_once" if repeats == "once" else ""
+    inverse = pl.col(f"inverse_ranks{once}") / UNIT / pl.col(_clicks(repeats))
+    return _reciprocal(inverse, abandoned)
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}",
+    CHAPELLE,
+    better="higher",
+    range=SHARE,
+)
+def MinRR(abandoned: str = DROP) -> Sums:
+    """Inverse of the lowest clicked rank, of pages with a click."""
+    return _reciprocal(1 / LOWEST, abandoned)
+
+
+def _down_to_lowest(results: pl.Expr, over: str) -> Sums:
+    if over == "results":
+        return Sums(pl.when(CLICKS > 0).then(results), LOWEST.fill_null(0))
+    return Sums(pl.when(CLICKS > 0).then(results / LOWEST))
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}",
+    CHAPELLE,
+    better="higher",
+    range=SHARE,
+)
+def PLC(over: str = OVER_PAGES) -> Sums:
+    """Share of the results down to the lowest click that were clicked."""
+    return _down_to_lowest(pl.col("clicked"), over)
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{\max C_p - |C_p|}{\max C_p}",
+    "Wang, Walker and Zheng (2009)",
+    better="lower",
+    range=SHARE,
+)
+def pSkip(over: str = OVER_PAGES) -> Sums:
+    """Share of the results down to the lowest click that were skipped."""
+    return _down_to_lowest(LOWEST - pl.col("clicked"), over)
+
+
+# Times of a page.
+
+
+def _sat(seconds: float) -> pl.Expr:
+    return pl.col(f"sat@{seconds}")
+
+
+def _unsure(seconds: float) -> pl.Expr:
+    """Return the number of clicks that may be satisfied or not, by what is known of their dwell."""
+    return pl.col(f"unsure@{seconds}")
+
+
+def _wait(end: pl.Expr, clicks: pl.Expr) -> Sums:
+    """Measure the seconds until a click; censored where there are no such clicks."""
+    next_page = _seconds(TIME, pl.col("next_time")).fill_null(0.0)
+    return Sums(_seconds(TIME, end), censored=_is(clicks == 0), until=next_page)
+
+
+@online_measure(
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)",
+    BOOK,
+    better="lower",
+    unit="seconds",
+    lasts=True,
+)
+def TimeToClick(click: str = parameter("first", choice("first", "last"), "which click")) -> Sums:
+    """Seconds from the page to its first or last click; censored where there is none."""
+    return _wait(pl.col(f"{click}_click"), CLICKS)
+
+
+@online_measure(
+    r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)",
+    FOX,
+    better="lower",
+    unit="seconds",
+    lasts=True,
+)
+def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Seconds from the page to its first satisfied click; censored where there is none."""
+    sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
+    if unknown == "not":
+        return _wait(sat, _sat(seconds))
+    if unknown == "sat":
+        first = pl.min_horizontal(sat, unsure)
+    else:
+        # An earlier click of unknown dwell could have been the first satisfied one.
+        first = pl.when((_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
+    return _wait(first, _sat(seconds) + _unsure(seconds))
+
+
+class Dwell(OnlineMeasure):
+    """Seconds on a clicked result."""
+
+    name = "Dwell"
+    formula = r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c"
+    source = BOOK
+    unit = "seconds"
+    better = "higher"
+    of = "click"
+    lasts = True
+
+    def sums(self) -> Sums:
+        known, censored = pl.col("dwells"), pl.col("dwells_censored")
+        total = pl.col("dwell") / SECOND
+        return Sums(total, known, censored=censored, missing=CLICKS - known - censored)
+
+    def durations(
+        self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
+    ) -> pl.DataFrame:
+        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
+        of_page = pages.select("page", *keys)
+        clicks = clicks.with_columns(pl.col("page").cast(of_page["page"].dtype))
+        joined = of_page.join(clicks, on="page", how="inner")
+        return joined.select(*keys, time="dwell", seen=~pl.col("censored"))
+
+
+# Satisfied and dissatisfied clicks.
+
+
+def _satisfied(seconds: float, unknown: str) -> pl.Expr:
+    return _sat(seconds) + _unsure(seconds) if unknown == "sat" else _sat(seconds)
+
+
+def _dissatisfied(seconds: float, unknown: str) -> pl.Expr:
+    # Clicks that were surely no shorter, or of unknown dwell, are not dissatisfied.
+    short = CLICKS - _sat(seconds) - _unsure(seconds)
+    return short + _unsure(seconds) if unknown == "not" else short
+
+
+def _of_page(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
+    return Sums(hits if unknown != "drop" else pl.when(_unsure(seconds) == 0).then(hits))
+
+
+def _of_clicks(hits: pl.Expr, seconds: float, unknown: str) -> Sums:
+    if unknown != "drop":
+        return Sums(hits, CLICKS)
+    return Sums(hits, CLICKS - _unsure(seconds), missing=_unsure(seconds))
+
+
+@online_measure(
+    r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, better="higher", unit="clicks"
+)
+def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Number of satisfied clicks on a page, by their dwell."""
+    return _of_page(_satisfied(seconds, unknown), seconds, unknown)
+
+
+@online_measure(
+    r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, better="higher", range=SHARE, of="click"
+)
+def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Share of the clicks that are satisfied, by their dwell."""
+    return _of_clicks(_satisfied(seconds, unknown), seconds, unknown)
+
+
+@online_measure(
+    r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, better="lower", unit="clicks"
+)
+def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Number of dissatisfied clicks on a page, by their dwell."""
+    return _of_page(_dissatisfied(seconds, unknown), seconds, unknown)
+
+
+@online_measure(
+    r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, better="lower", range=SHARE, of="click"
+)
+def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Share of the clicks that are dissatisfied, by their dwell."""
+    return _of_clicks(_dissatisfied(seconds, unknown), seconds, unknown)
+
+
+# Abandoned and reformulated queries.
+
+
+@online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", LOGS, better="lower", range=SHARE)
+def Abandonment() -> Sums:
+    """Share of the pages without a click."""
+    return Sums(_is(CLICKS == 0))
+
+
+@online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", LOGS, better="lower", range=SHARE)
+def ZeroResults(
+    by: str = parameter(
+        "shown", choice("shown", "found"), "which number is 0: of results shown, or `found`"
+    ),
+) -> Sums:
+    """Share of the pages without a result."""
+    return Sums(_is(pl.col(by) == 0))
+
+
+@online_measure(
+    r"\frac{|\{p : C_p = \emptyset, l_p = l\}|}{|\{p : C_p = \emptyset, l_p\}|}",
+    "Li, Huffman and Tokuda (2009)",
+    better="higher",
+    range=SHARE,
+)
+def GoodAbandonment(
+    label: str = parameter("good", text, "the label of a page that answered without a click"),
+) -> Sums:
+    """Share of the abandoned pages that are labelled good, of those with a label."""
+    return Sums(pl.when(CLICKS == 0).then(_is(pl.col("label") == label)))
+
+
+@online_measure(
+    r"\frac{1}{|P|} \sum_p [C_p = \emptyset] [p = \mathit{last}(s_p)]",
+    "a proxy of good abandonment, Li, Huffman and Tokuda (2009)",
+    range=SHARE,
+)
+def AbandonedLast() -> Sums:
+    """Share of the pages without a click or a later query in the session.
+
+    Such pages may be good abandonment, or users who gave up: this is no more than a proxy.
+    """
+    return Sums(_is((CLICKS == 0) & LAST))
+
+
+@online_measure(
+    r"\frac{1}{|P|} \sum_p [q_{p+1} \ne q_p] [t_{p+1} - t_p \le w]",
+    "Hassan, Shi, Craswell and Ramsey (2013)",
+    better="lower",
+    range=SHARE,
+)
+def Reformulation(
+    window: float = parameter(300.0, number(0), "seconds within which the next query comes"),
+    shares: str = parameter(
+        "any", choice("any", "term"), "any other query, or one that has a `term` in common"
+    ),
+) -> Sums:
+    """Share of the pages after which the session goes on with another query soon."""
+    query, following = pl.col("query"), pl.col("next_query")
+    between = (pl.col("next_time") - TIME).dt.total_microseconds()
+    again = (following != query) & (between <= window * SECOND) & (between >= 0)
+    if shares == "term":
+        terms, others = (
+            words.str.to_lowercase().str.extract_all(r"\w+") for words in (query, following)
+        )
+        again &= terms.list.set_intersection(others).list.len() > 0
+    # A session's last page has no query after it; a page of no session has no value.
+    return Sums(_is(pl.when(LAST).then(False).otherwise(again)))
+
+
+# Sessions.
+
+
+@online_measure(r"\frac{1}{|S|} \sum_s |P_s|", BOOK, range=FROM_1, unit="queries", level="session")
+def QueriesPerSession() -> Sums:
+    """Number of queries of a session: its pages."""
+    return Sums(pl.len())
+
+
+@online_measure(
+    r"\frac{1}{|S|} \sum_s (t_{s,\mathit{last}} - t_{s,1})", BOOK, unit="seconds", level="session"
+)
+def SessionLength(
+    until_last: str = parameter("click", choice("click", "page"), "what the last moment can be"),
+) -> Sums:
+    """Seconds from the first page of a session to its last page or click."""
+    page = TIME.max()
+    last = pl.max_horizontal(page, pl.col("last_click").max())
+    return Sums(_seconds(TIME.min(), last if until_last == "click" else page))
+
+
+@online_measure(
+    r"\frac{1}{|S|} \sum_s \sum_{p \in P_s} |C_p|", BOOK, unit="clicks", level="session"
+)
+def SessionClicks() -> Sums:
+    """Number of clicks of a session."""
+    return Sums(CLICKS.sum())
+
+
+@online_measure(
+    r"\frac{1}{|S|} \sum_s [\exists c \in C_s : d_c \ge s]",
+    FOX,
+    better="higher",
+    range=SHARE,
+    level="session",
+)
+def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Share of the sessions with a satisfied click."""
+    success = _satisfied(seconds, unknown).sum() > 0
+    if unknown == "drop":
+        # Without a satisfied click, one of unknown dwell could have been it.
+        success = pl.when(success | (_unsure(seconds).sum() == 0)).then(success)
+    return Sums(_is(success))
+
+
+@online_measure(
+    r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s",
+    FOX,
+    better="lower",
+    range=FROM_1,
+    unit="queries",
+    level="session",
+    lasts=True,
+)
+def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
+    """Number of queries of a session up to its first satisfied click; censored without one."""
+    sat = _satisfied(seconds, unknown) > 0
+    unsure = (_unsure(seconds) > 0) & pl.lit(unknown == "drop")
+    # Of several that are highest, arg_max need not give the first.
+    first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
+    # An earlier click of unknown dwell could have been the first satisfied one.
+    certain = first_unsure.is_null() | (first_sat <= first_unsure)
+    return Sums(
+        pl.when(certain).then(first_sat + 1).cast(pl.Int64),
+        censored=_is(~(sat | unsure).any()),
+        until=pl.len().cast(pl.Float64),
+    )
+
+
+# Users.
+
+_DAYS = TIME.dt.date().drop_nulls().n_unique()
+
+
+@online_measure(
+    r"\frac{1}{|U|} \sum_u |P_u|",
+    LALMAS,
+    better="higher",
+    range=FROM_1,
+    unit="queries",
+    level="user",
+)
+def QueriesPerUser() -> Sums:
+    """Number of queries of a user: the pages."""
+    return Sums(pl.len())
+
+
+@online_measure(
+    r"\frac{1}{|U|} \sum_u |S_u|", LALMAS, better="higher", unit="sessions", level="user"
+)
+def SessionsPerUser() -> Sums:
+    """Number of sessions of a user."""
+    sessions = pl.col("session").drop_nulls().n_unique()
+    return Sums(pl.when(sessions > 0).then(sessions))
+
+
+@online_measure(r"\frac{1}{|U|} \sum_u |D_u|", LALMAS, better="higher", unit="days", level="user")
+def ActiveDays() -> Sums:
+    """Number of days, by UTC, on which a user issued a query."""
+    return Sums(pl.when(_DAYS > 0).then(_DAYS))
+
+
+@online_measure(
+    r"\frac{1}{|U|} \sum_u \frac{|P_u|}{|D_u|}",
+    LALMAS,
+    better="higher",
+    unit="queries",
+    level="user",
+)
+def QueriesPerActiveDay() -> Sums:
+    """Number of queries of a user on a day with any."""
+    return Sums(pl.when(_DAYS > 0).then(pl.len() / _DAYS))
+
+
+class AbsenceTime(OnlineMeasure):
+    """Seconds from the end of a session to the next one of the user; censored after the last.
+
+    A session ends with its last page or click. The last absence is censored at the end of the log,
+    which is its last page or click. Means of absences that ended are too short: see
+    :func:`survival`.
+    """
+
+    name = "AbsenceTime"
+    formula = r"\frac{1}{|A|} \sum_{s \in A} (t_{s+1,1} - t_{s,\mathit{last}})"
+    source = "Dupret and Lalmas (2013)"
+    unit = "seconds"
+    better = "lower"
+    level = "user"
+    of = "absence"
+    lasts = True
+
+    def columns(self, *, until: bool = False) -> set[str]:
+        return {"user", "session", "time", "last_click"}
+
+    def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+        ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
+        others = [key for key in keys if key != "user"]
+        of_user = {
+            key: pl.when((pl.col(key).n_unique() == 1).over("user")).then(pl.col(key))
+            for key in others
+        }
+        sessions = (
+            pages.drop_nulls(["user", "session"])
+            .with_columns(**of_user)
+            .group_by("user", "session", maintain_order=True)
+            .agg(pl.col(others).first(), start=TIME.min(), end=ends)
+            .sort("start", maintain_order=True)
+            .with_columns(next=pl.col("start").shift(-1).over("user"))
+        )
+        end_of_log = pl.lit(pages.select(ends).item(), sessions["end"].dtype)
+        return sessions.select(
+            "user",
+            *others,
+            total=_seconds(pl.col("end"), pl.col("next")),
+            censored=_is(pl.col("next").is_null()),
+            until=_seconds(pl.col("end"), end_of_log),
+        )

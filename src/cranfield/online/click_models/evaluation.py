@@ -1,4 +1,4 @@
-"""How well click models predict the clicks of a log."""
+"""Evaluation of click models by their predictions on a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.tabular import between, number
 
 HELD = 2**22
-"""Numbers held at a time of drawn queries."""
+"""Numbers of drawn queries that are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,14 +141,14 @@ class ModelEvaluation(Result):
 def evaluate_models(
     models: ClickModel | Iterable[ClickModel], log: QueryLog, *, qrels: Any = None
 ) -> ModelEvaluation:
-    """Say how well click models foresee the clicks of a log.
+    """Evaluate the predictions of click models on the clicks of a log.
 
     Parameters
     ----------
     models
         One or several, from :func:`train`.
     log
-        Pages that they were not trained on.
+        Pages on which the models were not trained.
     qrels
         Judgments, for models tied by grade and a log without grades.
 
@@ -158,8 +158,8 @@ def evaluate_models(
 
     Notes
     -----
-    An observation with a chance of 0, such as a second click under `CM`, makes the log-likelihood
-    minus infinity and the perplexity infinite; such ones are counted.
+    An observation with probability 0, such as a second click under `CM`, makes the log-likelihood
+    minus infinity and the perplexity infinite; such observations are counted.
 
     Sources: Dupret and Piwowarski (2008) for perplexity; the mean of means is that of PyClick.
 
@@ -198,7 +198,7 @@ def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
 
 
 def _laid(models: list[ClickModel], log: QueryLog) -> Iterable[tuple[ClickModel, Patterns]]:
-    """Lay a log out once for all models with the same items."""
+    """Yield models with the patterns of a log, which models with the same items share."""
     laid: dict[int, Patterns] = {}
     for model in models:
         key = id(model.items)
@@ -233,7 +233,7 @@ def _row(model: ClickModel, pages: Patterns) -> dict[str, Any]:
 
 
 def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Floats:
-    """Logarithm of the chance of what was observed of each result."""
+    """Return the logarithm of the probability of the observation of each result."""
     if conditional:
         chance = model.model.conditional(model.values, pages)
     else:
@@ -244,7 +244,7 @@ def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Flo
 
 
 def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
-    """Chance that a positive has the higher value, ties one half; NaN without both kinds."""
+    """Return the area under the ROC curve, ties one half; NaN without both classes."""
     place = np.unique(values, return_inverse=True)[1]
     yes = np.bincount(place, weights * positive)
     no = np.bincount(place, weights) - yes
@@ -321,8 +321,8 @@ def perplexity_gain(
 
     .. math:: \frac{p_A - p_B}{p_A - 1}
 
-    is the share of the perplexity of A above that of a perfect model which B does without. Limits
-    are percentiles over queries drawn with replacement, the same ones for both models.
+    is the proportion by which B reduces the excess of A's perplexity over that of a perfect model.
+    Intervals are percentiles over queries drawn with replacement, the same ones for both models.
 
     Parameters
     ----------
@@ -331,9 +331,9 @@ def perplexity_gain(
     log, qrels
         As for :func:`evaluate_models`.
     conditional
-        Whether chances are given the clicks above.
+        Whether probabilities are given the clicks above.
     confidence, resamples, seed
-        Of the limits.
+        Confidence level, number of bootstrap resamples, and seed.
 
     Returns
     -------
@@ -409,7 +409,7 @@ def perplexity_gain(
 
 
 def _coded(log: QueryLog) -> tuple[Indices, int]:
-    """Number the queries with results; the number of each page, and how many there are."""
+    """Return the number of the query of each page, and the number of queries with results."""
     asked = log.pages["query"].gather(log.results["page"].unique())
     names = asked.unique(maintain_order=True)
     place = pl.DataFrame({"query": names}).with_row_index("place")
@@ -515,11 +515,11 @@ class RatePrediction(TableResult):
 
 
 def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
-    """Foresee click rates at the first rank from pages that have the document elsewhere.
+    """Predict click rates at the first rank from pages that have the document elsewhere.
 
     For each document that is at the first rank on some pages of a query and below on others, the
-    model is trained on the pages of the query where it is not first, and asked for the chance of a
-    click at the first rank.
+    model is trained on the pages of the query where it is not first, and predicts the probability
+    of a click at the first rank.
 
     Parameters
     ----------
@@ -534,7 +534,7 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 
     Notes
     -----
-    There is a training a document, so this takes long for large logs.
+    The model is trained once per document, so this takes long for large logs.
 
     Source: Chapelle and Zhang (2009), section 4.2.
 
@@ -564,7 +564,7 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 
 
 def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
-    """Foresee the rates of the documents of a query."""
+    """Predict the rates of the documents of a query."""
     own = log.where(pl.col("query") == query)
     items, codes = Items.of(own, None)
     pages = patterns_of(own, items, codes)

@@ -1,4 +1,4 @@
-"""Differences between variants with limits, for one look or for many."""
+"""Differences between variants with confidence intervals, for one look or for several."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cranfield.significance.differences import away, fieller_limits, of_tail, p_
 from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
 
 LIFTS = ("log", "linear", "fieller")
-"""Ways to limits of the relative difference."""
+"""Methods for the confidence interval of the lift."""
 
 Critical = Callable[[Floats], Floats]
-"""Takes degrees of freedom, and returns how many standard errors limits are wide."""
+"""A function from degrees of freedom to the half-width of intervals in standard errors."""
 
 Limits = tuple[Floats, Floats]
 
@@ -33,7 +33,7 @@ FEW = 10
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Means of two variants side by side, and what their difference says; arrays of one shape."""
+    """Means of two variants, and inference on their difference; arrays of one shape."""
 
     control: Floats  # Mean of the control
     other: Floats  # Mean of the other variant
@@ -44,7 +44,7 @@ class Effects:
 
     @classmethod
     def of(cls, arms: ArmMeans, control: int, other: int) -> Effects:
-        """Take two variants of the last axis."""
+        """Return the effects for two variants of the last axis."""
         return cls(
             *(arms.value[..., k] for k in (control, other)),
             *(arms.squared[..., k] for k in (control, other)),
@@ -58,7 +58,7 @@ class Effects:
 
     @property
     def lift(self) -> Floats:
-        """The difference as a share of the control's mean; NaN where that is 0."""
+        """The difference relative to the control's mean; NaN where that is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.control == 0, np.nan, self.other / self.control - 1)
 
@@ -96,7 +96,7 @@ class Effects:
 
     @property
     def statistic(self) -> Floats:
-        """The difference by its error; 0 where nothing differs."""
+        """The difference divided by its standard error; 0 where nothing differs."""
         return ratio(self.difference, self.error)
 
     def pvalue(self, alternative: str = "two-sided") -> Floats:
@@ -105,13 +105,13 @@ class Effects:
         If nothing varies within either variant and the means differ, it is the p-value of the exact
         permutation test: no other assignment of the units has so large a difference.
         """
-        found = p_of(self.statistic, self.error, self.df, alternative)
+        pvalue = p_of(self.statistic, self.error, self.df, alternative)
         n, m = self.control_count, self.other_count
         assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(away(self.difference, alternative) > 0, np.exp(-assignments), 1.0)
         constant = (self.error == 0) & (self.difference != 0)
-        found = np.where(constant, of_tail(tail, alternative), found)
-        return np.where(np.isnan(self.error + self.difference), np.nan, found)
+        pvalue = np.where(constant, of_tail(tail, alternative), pvalue)
+        return np.where(np.isnan(self.error + self.difference), np.nan, pvalue)
 
     def limits(self, critical: Critical) -> Limits:
         """Return the interval of the difference; NaN if nothing varies within either variant."""
@@ -120,7 +120,7 @@ class Effects:
         return self.difference - half, self.difference + half
 
     def lift_limits(self, critical: Critical, method: str = "log") -> Limits:
-        r"""Limits of the lift.
+        r"""Return the confidence interval of the lift.
 
         `log`: of the logarithm of the ratio of means, with squared error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear`: of the ratio itself, by the delta method; `fieller`
@@ -167,15 +167,15 @@ class Effects:
 
 
 class Sequential(Spec):
-    r"""A way to look again and again, by a mixture of likelihood ratios.
+    r"""A sequential method, which is valid at every look, by a mixture of likelihood ratios.
 
     Of an estimate d with standard error s, and a prior variance r s^2 of what is estimated,
 
     .. math:: \log \Lambda = -\frac12 \log(1 + r) + \frac{d^2}{s^2} \frac{r}{2 (1 + r)}
 
-    Where there is no difference the chance that this ever reaches :math:`\log(1/\alpha)` is at most
+    Without a difference the probability that this ever reaches :math:`\log(1/\alpha)` is at most
     alpha, for normal estimates with known variance (Robbins, 1970), and nearly so for means of many
-    units. So p is the least :math:`1/\Lambda` at any look.
+    units. So p is the smallest :math:`1/\Lambda` at any look.
     """
 
     error = PolicyError
@@ -200,7 +200,7 @@ class ConfidenceSequence(Sequential):
     """
 
     name = "CS"
-    tuned = parameter(5000, number(1), "units of both variants at which limits are narrowest")
+    tuned = parameter(5000, number(1), "units of both variants at which intervals are narrowest")
 
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
         log = -2 * np.log(alpha)
@@ -217,7 +217,7 @@ class MixtureSPRT(Sequential):
     """
 
     name = "mSPRT"
-    tau = parameter(0.1, number(0, open_low=True), "standard deviation of lifts that one expects")
+    tau = parameter(0.1, number(0, open_low=True), "expected standard deviation of differences")
 
     def ratio(self, squared: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):
@@ -244,13 +244,13 @@ def parse_sequential(text: str | Sequential) -> Sequential:
 
 
 def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:
-    """Return the logarithm of the mixture of likelihood ratios of a z."""
+    """Return the logarithm of the mixture of likelihood ratios of a z statistic."""
     share = np.where(np.isinf(ratio), 1.0, ratio / (1 + np.minimum(ratio, 1e300)))
     return np.asarray(z**2 * share / 2 - np.log1p(ratio) / 2)
 
 
 def half_width(ratio: Floats, alpha: float) -> Floats:
-    """Return how many standard errors limits are wide: the z that reaches 1/alpha."""
+    """Return the half-width of intervals in standard errors: the z that reaches 1/alpha."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(2 * (1 + 1 / ratio) * (np.log1p(ratio) / 2 - np.log(alpha))))
 
@@ -263,7 +263,7 @@ def always_valid(
     *,
     alpha: float = 0.05,
 ) -> tuple[Floats, Floats, Floats]:
-    r"""Return limits and p-values of differences that are looked at again and again.
+    r"""Return intervals and p-values of differences that are valid at every look.
 
     Parameters
     ----------
@@ -273,17 +273,17 @@ def always_valid(
         Units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
-        `mSPRT(tau=0.1)`: mixture test with the standard deviation of differences that one expects.
+        `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.
         It must be fixed before the first look.
     alpha
-        Of all looks together.
+        Significance level of all looks together.
 
     Returns
     -------
     low, high
-        Limits at each look, of that look.
+        Interval at each look.
     p
-        The least p-value so far.
+        The smallest p-value so far.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def always_valid(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = chosen.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
-        # Without variance nothing is known of it: no evidence, and no limits.
+        # Without variance there is neither evidence nor an interval.
         known = (s > 0) & np.isfinite(s)
         half = np.where(known, half_width(ratio, alpha) * s, np.inf)
         log = np.where(known, log_likelihood_ratio(z, ratio), 0.0)
@@ -312,10 +312,10 @@ def always_valid(
 
 
 WEIGHTS = ("poisson", "multinomial")
-"""How often a unit is drawn: each on its own, or as many in all as there are."""
+"""Bootstrap weights of units: independent, or with their number as the sum."""
 
 DRAWN = 2**20
-"""Weights that are drawn at a time; it is part of what a seed means."""
+"""Weights that are drawn at a time; results of a seed depend on it."""
 
 
 def resampled_means(
@@ -327,12 +327,10 @@ def resampled_means(
     weights: str = "poisson",
     seed: int = 0,
 ) -> Floats:
-    """Draw units of each variant again and again, and take the means of their columns.
+    """Return means of columns of resampled units, shape (variants, resamples, columns).
 
-    Returned is an array of shape (variants, resamples, columns).
-
-    Columns are scaled to integers, whose sums are exact, so that a seed means the same whatever
-    adds. The first column must be all 1.
+    Columns are scaled to integers, whose sums are exact, so that results of a seed do not depend on
+    the order of additions. The first column must be all 1.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)
@@ -340,7 +338,7 @@ def resampled_means(
     out = np.full((arms, resamples, columns.shape[1]), np.nan)
     for k in range(arms):
         own = columns[arm == k]
-        # A sum has some twice as many terms as units at most.
+        # A sum has at most about twice as many terms as units.
         scaled = [as_integers(column, 2 * len(own) + 64) for column in own.T]
         integers = np.stack([numbers for numbers, _ in scaled], axis=1)
         units = np.array([unit for _, unit in scaled])
@@ -366,7 +364,7 @@ def _weights(
 
 
 def percentiles(resampled: Floats, level: float) -> tuple[float, float]:
-    """Return percentile limits of resampled values, NaN where one is not known."""
+    """Return the percentile interval of resampled values, NaN if one is unknown."""
     if np.isnan(resampled).any():
         return np.nan, np.nan
     ordered = np.sort(resampled)

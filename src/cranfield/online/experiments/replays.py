@@ -1,4 +1,4 @@
-"""A/A replays: the same units in variants that do not differ, assigned anew again and again."""
+"""Simulated A/A tests: the same units, assigned to two variants again and again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_quantile
 
 AT_A_TIME = 2**21
-"""Pairs of a replay and a unit that are in memory at a time."""
+"""Pairs of a simulated test and a unit that are in memory at a time."""
 
 SRM = "(sample ratio)"
 
@@ -44,13 +44,13 @@ class Replays(Result):
     Attributes
     ----------
     source, unit, units
-        What was assigned, and how many there are.
+        Source of the data, kind of unit, and number of units.
     names
         The metrics, and the sample ratio.
     pvalues
         Shape (names, replays).
     alpha, salt
-        Significance level, and what the salts of the replays start with.
+        Significance level, and the prefix of the salts.
     """
 
     name: ClassVar[str] = "replays"
@@ -111,7 +111,7 @@ def replay_aa(
     alpha: float = 0.05,
     salt: str = "replay",
 ) -> Replays:
-    """Assign units to two variants again and again, and test whether tests keep their level.
+    """Simulate A/A tests, to check whether tests keep their level.
 
     Units keep what they did, whichever variant they had; their variants are hashed anew with the
     salts `replay-0`, `replay-1` and so on. The null hypothesis is true, so p-values of a valid test
@@ -124,13 +124,13 @@ def replay_aa(
     data, metrics, unit, theta, missing
         As for :func:`analyse_experiment`; no variant is needed.
     replays
-        How many.
+        Number of simulated A/A tests.
     weights
-        Shares of the two variants; by default equal ones.
+        Proportions of the two variants; by default equal ones.
     alpha
         Significance level.
     salt
-        Start of the salts.
+        Prefix of the salts.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def replay_aa(
     check_whole("replays", replays, 1, 10**6)
     check_choice("theta", theta, THETAS)
     check_share("alpha", alpha)
-    given = ("control", "treatment") if weights is None else weights
-    shares = np.array([*checked_weights(given).values()])
+    variants = ("control", "treatment") if weights is None else weights
+    shares = np.array([*checked_weights(variants).values()])
     if shares.size != 2:
         raise PolicyError(f"replays have two variants, not {shares.size}")
     units = _units(data, metrics, unit, missing)
@@ -202,7 +202,7 @@ def moments_of_two(
     places: tuple[Indices, Indices],
     other: Bools,
 ) -> Moments:
-    """Return moments of both variants of each replay, shape (replays, 2), by sums around a middle.
+    """Return moments of both variants of each test, shape (replays, 2), by sums around a middle.
 
     Assigned at random, both means are near the middle, so that nothing cancels.
     """

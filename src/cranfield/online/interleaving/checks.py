@@ -22,7 +22,7 @@ from cranfield.online.interleaving.method import (
 from cranfield.result import Column, Columns, Result
 
 STOP = ("examined", "clicked")
-"""Where a user may stop: at every examined result, or only after a click."""
+"""Results after which a user may stop: every examined one, or clicked ones only."""
 
 PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
@@ -47,29 +47,29 @@ PRESETS: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     },
     "random": {size: ((0.5,) * size, (0.0,) * size) for size in (2, 3, 5)},
 }
-"""By name and number of grades: the chances of a click, and of stopping, by grade."""
+"""Probabilities of a click and of stopping by grade, by name and number of grades."""
 
 
 @dataclass(frozen=True)
 class CascadeUser:
-    r"""A user who goes down a page, clicks by grade, and stops by grade.
+    r"""A user of the cascade model, with probabilities of clicks and of stopping by grade.
 
-    The chance of a click at rank r is, with that of a click c and of stopping s by grade g,
+    The probability of a click at rank r is, with those of a click c and of stopping s by grade g,
 
     .. math:: P(C_r = 1) = c(g_r) \prod_{i<r} (1 - s(g_i))
 
-    if a user may stop at every result that he examines, and with c(g_i) s(g_i) in the place of
-    s(g_i) if he stops only after a click (Guo et al., 2009; Hofmann et al., 2011).
+    if users may stop at every result that they examine, and with c(g_i) s(g_i) instead of s(g_i) if
+    they stop only after a click (Guo et al., 2009; Hofmann et al., 2011).
 
     Attributes
     ----------
     click, stop
-        Chances by grade, from 0 on.
+        Probabilities by grade, from 0 on.
     after
-        `examined`: he may stop at every result he examines, as most programs have it; `clicked`:
-        only where he clicked, as the papers say.
+        `examined`: users may stop at every result that they examine, as in most programs;
+        `clicked`: only after a click, as in the papers.
     name
-        What he is called.
+        Name of the user.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class CascadeUser:
         return clicked
 
     def chances(self, grades: Any) -> Floats:
-        """Return the chance of a click on each result, shape (pages, ranks), exactly."""
+        """Return the probability of a click on each result, shape (pages, ranks)."""
         rows, shown = self._rows(grades)
         clicked, stopped = np.array(self.click)[rows], np.array(self.stop)[rows]
         if self.after == "clicked":
@@ -134,7 +134,7 @@ class CascadeUser:
         return np.where(shown, clicked * seen, 0.0)
 
     def _rows(self, grades: Any) -> tuple[Indices, Bools]:
-        """Return where chances stand, and which results there are."""
+        """Return grades as indices, and which results exist."""
         rows = np.asarray(grades)
         if rows.ndim != 2 or rows.dtype.kind not in "iu":
             raise PolicyError("grades are whole numbers, by page and rank")
@@ -154,14 +154,14 @@ class CascadeUser:
 
 
 def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> CascadeUser:
-    """Return a user of the literature.
+    """Return a simulated user of the literature.
 
     Parameters
     ----------
     name
         `perfect`, `navigational`, `informational`, `almost random` or `random`.
     grades
-        How many grades there are: 2, 3 or 5.
+        Number of grades: 2, 3 or 5.
     stop
         As `after` of :class:`CascadeUser`.
 
@@ -172,8 +172,8 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
 
     Notes
     -----
-    A user of the cascade (Guo, Liu and Wang, 2009), with the chances by which studies of
-    interleaving have been made since Hofmann, Whiteson and de Rijke (2011).
+    A user of the cascade model (Guo, Liu and Wang, 2009), with the probabilities that studies of
+    interleaving have used since Hofmann, Whiteson and de Rijke (2011).
 
     Examples
     --------
@@ -191,13 +191,13 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
 
 
 CLICKS = ("one click", "any clicks")
-"""How users click who know nothing: on one document of the list, or on any set of them."""
+"""Random clicks: on one document of the list, or on any set of documents."""
 
 _LONGEST = 12
-"""Ranks whose 2^ranks sets of clicks are gone through."""
+"""Longest lists whose 2^ranks sets of clicks are enumerated."""
 
 _MOST_WORK = 1 << 27
-"""Documents of lists, over all sets of clicks and pairs of rankers: some ten seconds."""
+"""Most documents of lists times sets of clicks and pairs of rankers: some ten seconds."""
 
 _NOTHING = 1e-9
 """Outcomes up to it are ties."""
@@ -257,22 +257,22 @@ def bias(
     *,
     limit: int = 100_000,
 ) -> Bias:
-    """Compute what users who click at random say of rankers: nothing, if a method is unbiased.
+    """Compute the bias of a method: the expected outcome if users click at random.
 
-    Exactly: over all lists, with one click on any document of the list, or with any set of clicks,
-    the empty one too, all equally likely.
+    It is exact: over all lists, with one click on any document of the list, or with any set of
+    clicks, including the empty one, all equally likely.
 
     Parameters
     ----------
     lists, method, length
         As for :func:`interleave`.
     limit
-        Most lists that are enumerated.
+        Largest number of lists to enumerate.
 
     Raises
     ------
     PolicyError
-        There are more lists, they are longer than 12, or the sets of clicks on them would take
+        If there are more lists, they are longer than 12, or the sets of clicks on them would take
         minutes.
 
     Examples
@@ -284,46 +284,46 @@ def bias(
     >>> cf.online.bias(rankings, "TeamDraft").largest
     0.0
     """
-    made = interleave(lists, method, length)
-    law = _law(made, limit)
-    many = range(len(made.rankers))
+    interleaver = interleave(lists, method, length)
+    law = _law(interleaver, limit)
+    rankers = len(interleaver.rankers)
     filled = law.lists >= 0
     ranks = int(filled.sum(axis=1).max())
     if ranks > _LONGEST:
         raise PolicyError(f"bias is computed of lists of up to {_LONGEST} documents, not {ranks}")
-    pairs = list(combinations(many, 2))
+    pairs = list(combinations(range(rankers), 2))
     if 2**ranks * law.lists.size * (1 + len(pairs)) > _MOST_WORK:
         raise PolicyError(
             f"bias of {counted(2**ranks, 'set')} of clicks on {counted(len(law.lists), 'list')} by"
-            f" {counted(len(many), 'ranker')} takes too long: fewer rankers or a smaller length"
+            f" {counted(rankers, 'ranker')} takes too long: fewer rankers or a smaller length"
         )
     sets: Bools = (np.arange(2**ranks)[:, None] >> np.arange(ranks) & 1).astype(bool)
-    credits = np.zeros((2, len(many)))
-    outcomes = np.zeros((2, len(many), len(many)))
+    credits = np.zeros((2, rankers))
+    outcomes = np.zeros((2, rankers, rankers))
     sizes = filled.sum(axis=1)
-    for one in sets:
+    for clicked in sets:
         clicks = np.zeros(law.lists.shape, dtype=bool)
-        clicks[:, :ranks] = one
+        clicks[:, :ranks] = clicked
         within = np.asarray((filled | ~clicks).all(axis=1))
         clicks &= within[:, None]
-        own = made.credits(law.lists, clicks, law.teams)
-        # Of a list of n documents each one has a chance of 1/n, and each set one of 1/2^n.
-        single = within * (one.sum() == 1) / np.maximum(sizes, 1)
+        own = interleaver.credits(law.lists, clicks, law.teams)
+        # In a list of n documents each click has probability 1/n, and each set 1/2^n.
+        single = within * (clicked.sum() == 1) / np.maximum(sizes, 1)
         for kind, share in enumerate((single, within / 2.0**sizes)):
             weights = law.probabilities * share
             if not weights.any():
                 continue
             credits[kind] += weights @ own
             for a, b in pairs:
-                outcome = weights @ made.outcomes(law.lists, clicks, law.teams, (a, b))
+                outcome = weights @ interleaver.outcomes(law.lists, clicks, law.teams, (a, b))
                 outcomes[kind, a, b] += outcome
                 outcomes[kind, b, a] -= outcome
-    return Bias(str(made.method), made.rankers, credits, outcomes)
+    return Bias(str(interleaver.method), interleaver.rankers, credits, outcomes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(Result):
-    """Outcomes if one ranker is better for certain; made by :func:`fidelity`.
+    """Outcomes if one ranker is certainly better; made by :func:`fidelity`.
 
     A case consists of two orders of the same documents and a set of relevant ones, of which the
     better ranker has none lower and one higher. All relevant documents that are shown are clicked.
@@ -389,7 +389,7 @@ class Fidelity(Result):
 def fidelity(
     method: str | InterleavingMethod = "TeamDraft", docs: int = 3, length: int | None = None
 ) -> Fidelity:
-    """Compute whether the better ranker wins, in every case of a few documents.
+    """Compute whether the better ranker wins, in all cases of a few documents.
 
     One ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it has no relevant
     document lower, and one higher. Moving a document up in one ranker is such a case.
@@ -399,9 +399,9 @@ def fidelity(
     method
         A method of interleaving.
     docs
-        Number of documents, from 2 to 5; all pairs of their orders are gone through.
+        Number of documents, from 2 to 5; all pairs of their orders are enumerated.
     length
-        Ranks shown; all, unless said.
+        Number of ranks shown; all by default.
 
     Examples
     --------
@@ -418,27 +418,24 @@ def fidelity(
     for order in map("".join, permutations(names)):
         if order == names:
             continue
-        made = interleave([list(names), list(order)], parsed, shown)
-        law = _law(made)
+        interleaver = interleave([list(names), list(order)], parsed, shown)
+        law = _law(interleaver)
         for number in range(1, docs + 1):
             for relevant in map("".join, combinations(names, number)):
                 gains = [order.index(doc) - names.index(doc) for doc in relevant]
+                codes = [interleaver.docs.index(doc) for doc in relevant]
+                clicks: Bools = np.isin(law.lists, codes)
                 for sign, pair in ((1, (0, 1)), (-1, (1, 0))):
                     if min(sign * gain for gain in gains) >= 0 and any(gains):
                         first, second = (names, order)[::sign]
-                        outcome = _expected(made, law, relevant, pair)
+                        outcomes = interleaver.outcomes(law.lists, clicks, law.teams, pair)
+                        outcome = float(law.probabilities @ outcomes)
                         cases.append((first, second, relevant, outcome))
-    better, worse, relevant_docs, outcomes = zip(*cases, strict=True)
-    return Fidelity(str(parsed), better, worse, relevant_docs, np.array(outcomes))
+    better, worse, relevant_docs, expected = zip(*cases, strict=True)
+    return Fidelity(str(parsed), better, worse, relevant_docs, np.array(expected))
 
 
-def _law(made: Interleaver, limit: int = 100_000) -> Distribution:
-    """Return all lists; of methods that give no credit to teams, whatever the teams."""
-    law = made.distribution(limit)
-    return law if made.method.by_team else law.of_lists()
-
-
-def _expected(made: Interleaver, law: Distribution, relevant: str, pair: tuple[int, int]) -> float:
-    codes = [made.docs.index(doc) for doc in relevant]
-    clicks: Bools = np.isin(law.lists, codes)
-    return float(law.probabilities @ made.outcomes(law.lists, clicks, law.teams, pair))
+def _law(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
+    """Return all lists; for methods that give no credit to teams, regardless of teams."""
+    law = interleaver.distribution(limit)
+    return law if interleaver.method.by_team else law.of_lists()

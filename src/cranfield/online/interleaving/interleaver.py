@@ -1,4 +1,4 @@
-"""Lists made of several rankings, for a topic or for whole runs."""
+"""Interleaved lists of several rankings, for a topic or for whole runs."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from cranfield.sources.schemas import FRAMES, Column, Schema
 from cranfield.sources.values import ID
 
 _AT_A_TIME = 1 << 20
-"""Numbers that a batch of draws holds for each rank."""
+"""Numbers of a batch of draws for each rank."""
 
 
 _MOST_DRAWS = 100_000_000
-"""Impressions of one call, all of which are kept."""
+"""Most impressions of one call, which are in memory together."""
 
 
 class Drawn(NamedTuple):
@@ -59,7 +59,7 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Interleaver:
-    """Shows several rankings of one topic as one list; made by :func:`interleave`.
+    """Interleaves several rankings of one topic; made by :func:`interleave`.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Interleaver:
     length
         Most documents of a list.
     topic
-        What the rankings are of; draws of different topics are independent.
+        Topic of the rankings; draws of different topics are independent.
     """
 
     method: InterleavingMethod
@@ -105,12 +105,12 @@ class Interleaver:
         n
             Number of impressions.
         seed
-            Of the draws. The list of an impression depends on its number, on the seed and on the
-            topic, and not on what is drawn with it.
+            Seed. The list of an impression depends on its number, the seed and the topic, and not
+            on the other impressions of the call.
         first
             Number of the first impression, from 0.
         jobs
-            Number of threads, None for one a processor; it changes nothing.
+            Number of threads, None for one per processor; results do not depend on it.
 
         Examples
         --------
@@ -134,9 +134,9 @@ class Interleaver:
         return self._joined(in_threads(part, parts, jobs))
 
     def draw_for(self, keys: Iterable[str], seed: int) -> Drawn:
-        """Draw a list for each of some impressions that are known by a name.
+        """Draw a list for each of some impressions by name.
 
-        For systems that serve: the same name, such as a session id, always sees the same list.
+        For production systems: the same name, such as a session id, always gets the same list.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Interleaver:
         Raises
         ------
         PolicyError
-            Where there are more than `limit` lists.
+            If there are more than `limit` lists.
 
         Examples
         --------
@@ -191,9 +191,9 @@ class Interleaver:
         lists
             Codes of the documents shown, shape (impressions, ranks).
         clicks
-            Which of them were clicked, truth values of the same shape.
+            Whether they were clicked, truth values of the same shape.
         teams
-            Rankers that gave the documents, where the method asks for them.
+            Rankers that gave the documents, if the method needs them.
 
         Examples
         --------
@@ -212,15 +212,15 @@ class Interleaver:
     ) -> Floats:
         """Return how each impression compares two rankers, shape (impressions,).
 
-        Above 0 where the first one wins, 0 for a tie: the sign of the difference of credits, or the
-        difference, as the method says by its `outcome`. Of marginal scoring, the expected sign.
+        Above 0 if the first one wins, 0 for a tie: the sign of the difference of credits, or the
+        difference, by the `outcome` of the method; with marginal scoring, the expected sign.
 
         Parameters
         ----------
         lists, clicks, teams
             As for :meth:`credits`.
         pair
-            Which rankers to compare, as indices.
+            Indices of the rankers to compare.
         """
         both = indices(pair, "rankers", len(self.rankers)).tolist()
         if len(both) != 2:
@@ -331,7 +331,7 @@ def interleave(
 
 
 def _of_topic(run: Run, topic: str, ties: str) -> list[str]:
-    """Return the documents that a run has for a topic; none where it lacks the topic."""
+    """Return the ranking of a run for a topic; empty if it lacks the topic."""
     if topic not in run.topics:
         return []
     return ranked(run.restricted(run.codes == run.topics.index(topic)), ties)[topic]
@@ -340,7 +340,7 @@ def _of_topic(run: Run, topic: str, ties: str) -> list[str]:
 def checked_method(
     method: str | InterleavingMethod, length: int, rankers: int
 ) -> InterleavingMethod:
-    """Read a method that is to interleave so many rankings."""
+    """Parse a method, and check the length and the number of rankings."""
     parsed = parse_interleaving(method)
     check_whole("length", length, 1, 10_000)
     if parsed.max_rankers is not None and rankers > parsed.max_rankers:
@@ -371,7 +371,7 @@ _SHOWN = {
 }
 
 _MOST_PAGES = 10_000_000
-"""Pages of all topics: their lists are in memory together."""
+"""Most pages of all topics, whose lists are in memory together."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

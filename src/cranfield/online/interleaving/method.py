@@ -1,4 +1,4 @@
-"""What a method of interleaving is: distributions over the lists of several rankings."""
+"""Interleaving methods: rankings, distributions over lists, and the base class of methods."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def ranked(run: Run, ties: str) -> dict[str, list[str]]:
 
 
 NOBODY = -1
-"""Stands for no document, and for a document that is nobody's."""
+"""Code of no document, and the team of a document that no ranker owns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ class Distribution:
 
 
 class Lists(Protocol):
-    """Where lists come from: numbers from 0 to 1 make draws, and all of them can be listed."""
+    """A distribution of lists, which can be drawn by uniform numbers and enumerated."""
 
     @property
     def width(self) -> int:
@@ -250,9 +250,9 @@ class InterleavingMethod(Spec):
     error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    """Where the definition stands."""
+    """The publication that defines it."""
     max_rankers: ClassVar[int | None] = None
-    """Number of rankers that it takes; None for two or more."""
+    """Largest number of rankers; None for any number."""
     outcome: str = parameter(
         "sign",
         choice("sign", "difference"),
@@ -269,7 +269,7 @@ class InterleavingMethod(Spec):
         return False
 
     def lists(self, rankings: Rankings, length: int) -> Lists:
-        """Get ready to make lists of up to `length` documents."""
+        """Return the distribution of lists of up to `length` documents."""
         raise NotImplementedError
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
@@ -295,7 +295,7 @@ class InterleavingMethod(Spec):
 
 
 def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
-    """Divide where there is something to divide by."""
+    """Divide where the denominator is above 0."""
     out = np.full(below.shape, otherwise)
     np.divide(above, below, out=out, where=below > 0)
     return out

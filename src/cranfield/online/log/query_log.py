@@ -32,15 +32,12 @@ def write_tables(
     folder: str | PathLike[str],
     form: str,
 ) -> None:
-    """Write the tables of a log into a folder; `page` of results and clicks is a row of pages.
-
-    clicks: None where the log does not tell of any, so that it is read back without.
-    """
+    """Write the tables of a log into a folder; clicks are None if they are unknown."""
     check_choice("format", form, FORMATS)
-    given = {"results": results if results.height or form == "ubi" else None, "clicks": clicks}
+    frames = {"results": results if results.height or form == "ubi" else None, "clicks": clicks}
     named = {
         name: frame.with_columns(page=pages["id"].gather(frame["page"]))
-        for name, frame in given.items()
+        for name, frame in frames.items()
         if frame is not None
     }
     if form == "ubi":
@@ -62,7 +59,7 @@ def write_tables(
 def _ubi(
     pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Make queries, and events of clicks and of all that the list of found documents cannot say."""
+    """Make queries, and events: clicks, and results that lists of ids cannot represent."""
     hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
     counted = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
     plain = bool(hits.select(counted.all()).item()) and results.columns == ["page", "rank", "doc"]
@@ -89,7 +86,7 @@ def _ubi(
 
 
 def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
-    """Make an event of each result or click; what is no part of the standard is an attribute."""
+    """Make an event of each result or click; columns beyond the standard are attributes."""
     own = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
     given = [name for name in ("session", "time") if name in pages.columns]
     rows = rows.join(
@@ -148,7 +145,7 @@ CLICKS: dict[str, pl.DataType] = {
 
 
 def counted_things(number: int, what: str) -> str:
-    """Say a number of things whose name starts with a plural, such as clicks on no result."""
+    """Write a number with a noun phrase in the plural, such as clicks on no result."""
     noun, _, rest = what.partition(" ")
     return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
 
@@ -157,7 +154,7 @@ NOT_TOLD = {
     "results": "what was shown",
     "clicks": "clicks, of which no table or column was given",
 }
-"""What is not there of a log without one of its tables, for messages."""
+"""Names of missing tables, for messages."""
 
 _TABLES = ("pages", "results", "clicks")
 
@@ -309,7 +306,7 @@ def made_log(
     *,
     source: str = "log",
 ) -> QueryLog:
-    """Make a log of tables that are right already: types, order, and clicks with their `doc`."""
+    """Make a log of tables in their final order, and clicks with their `doc`."""
 
     def typed(frame: pl.DataFrame | None, types: dict[str, pl.DataType]) -> pl.DataFrame:
         if frame is None:
@@ -379,14 +376,13 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     quiet = (pl.col("time") - end).dt.total_microseconds() > limit
     pages = pages.with_columns(number=quiet.fill_null(True).cast(pl.Int64).cum_sum().over("user"))
     named = pages.sort("page").select(session=pl.concat_str("user", "number", separator="-"))
-    kept = [name for name in log.pages.columns if name != "session"]
-    place = kept.index("user") + 1
-    columns = [*kept[:place], "session", *kept[place:]]
+    columns = [name for name in log.pages.columns if name != "session"]
+    columns.insert(columns.index("user") + 1, "session")
     return replace(log, pages=log.pages.with_columns(named["session"]).select(columns))
 
 
 def _last_click(log: QueryLog) -> pl.DataFrame:
-    """Tell when the last click on each page was left, or made where that is not known."""
+    """Return the end of the last click on each page, or its time if the dwell is unknown."""
     if "time" not in log.clicks.columns:
         return pl.DataFrame(schema={"page": pl.Int64(), "left": pl.Datetime("us", "UTC")})
     end = pl.col("time")

@@ -111,7 +111,7 @@ def read_pages_and(
     max_queries: int | None = None,
     click_actions: Sequence[str] | None = None,
 ) -> QueryLog:
-    """Read pages and one more table, as :func:`read_log` does; its columns tell what it holds."""
+    """Read pages and a table of results or clicks, detected by its columns, as :func:`read_log`."""
     policies = Policies(format, odd, max_queries, click_actions)
     return linked(*parts_of(pages, None, None, policies, other), policies)
 
@@ -224,7 +224,7 @@ def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
 
 
 def _typed(lazy: pl.LazyFrame, kinds: dict[str, Column], source: str, head: bool) -> pl.LazyFrame:
-    """Make typed columns, after a look whether all values can be read; whole keys stay whole."""
+    """Convert columns, after a check that all values can be read; integer keys stay integers."""
     some = lazy.head(1000).collect()
     stages = {name: _cell(column).stage_of(some[name]) for name, column in kinds.items()}
     made, wrong, unread = _tried(lazy, kinds, stages)
@@ -243,7 +243,7 @@ def _typed(lazy: pl.LazyFrame, kinds: dict[str, Column], source: str, head: bool
 def _tried(
     lazy: pl.LazyFrame, kinds: dict[str, Column], stages: dict[str, int | None]
 ) -> tuple[pl.LazyFrame, str, pl.Expr]:
-    """Make typed columns; with one that cannot be read, and where."""
+    """Convert columns; also return the name of one that cannot be read, and its bad cells."""
     types = lazy.collect_schema()
     unread, made = {}, []
     for name, column in kinds.items():
@@ -332,7 +332,7 @@ def simulated_log() -> QueryLog:
 
 
 def _unnested(pages: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
-    """Take pages, their results and their clicks apart, each with the id of its page."""
+    """Split nested pages into pages, results and clicks, each with the id of its page."""
 
     def part(name: str) -> pl.DataFrame | None:
         if name not in pages.columns:

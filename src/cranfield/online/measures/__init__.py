@@ -1,1 +1,1 @@
-"""What users did, as numbers: of pages, sessions and users."""
+"""Online measures of pages, sessions and users."""

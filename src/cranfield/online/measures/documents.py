@@ -1,4 +1,4 @@
-"""What clicks say of documents: clicks over expected clicks, and preferences."""
+"""Evidence of clicks on documents: clicks over expected clicks, and preferences."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ class ExpectedClicks(TableResult):
         cuts
             Ascending, above 0.
         shown
-            Pages on which a document was shown, at least, to be judged.
+            Minimum number of pages that show a document, for it to be judged.
 
         Raises
         ------
         PolicyError
             For cuts that do not ascend from above 0.
         InputError
-            Where nothing was shown so often.
+            If no document was shown so often.
         """
         check_several("cuts", cuts)
         limits = numbers(list(cuts), "cuts")
         if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
             raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
-        kept = self.rows.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
-        if kept.is_empty():
+        rows = self.rows.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
+        if rows.is_empty():
             raise InputError(f"no document was shown on {counted(shown, 'page')}")
-        grade = np.searchsorted(limits, kept["coec"].to_numpy(), side="right")
-        return read_qrels(kept.select(topic="query", doc="doc").with_columns(grade=grade))
+        grade = np.searchsorted(limits, rows["coec"].to_numpy(), side="right")
+        return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
     def heading(self) -> list[str]:
         return [f"clicks over expected clicks of {counted(len(self.rows), 'query-document pair')}"]
@@ -77,9 +77,9 @@ class ExpectedClicks(TableResult):
 def coec(log: Log) -> ExpectedClicks:
     """Compute clicks over expected clicks of each query and document.
 
-    What is expected of a document is the sum, over the pages that show it, of the log's own click
-    rate at the rank where it stands. It corrects for ranks, if what stands there does not differ
-    by query. A result that is clicked again counts once.
+    The expected clicks of a document are the sum, over the pages that show it, of the log's own
+    click rate at its rank. This corrects for ranks, if the documents at a rank do not differ by
+    query. A result that is clicked again counts once.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def coec(log: Log) -> ExpectedClicks:
 
     Notes
     -----
-    Zhang and Jones (2007); so are the implicit judgments of OpenSearch made.
+    Zhang and Jones (2007). OpenSearch makes its implicit judgments in this way.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def coec(log: Log) -> ExpectedClicks:
 
 
 def skip_above(log: Log) -> pl.DataFrame:
-    """Tell which documents users preferred: clicked ones over those skipped above them.
+    """Return preferences between documents: clicked ones over those skipped above them.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def skip_above(log: Log) -> pl.DataFrame:
     )
     # A document may stand twice on a page.
     once = pairs.select("page", "query", "doc", "over").unique()
-    found = collected(once.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
-    return found.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
+    counts = collected(once.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
+    return counts.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
 
 
 def _with_documents(log: Log, what: str) -> LogTables:
@@ -173,6 +173,6 @@ def _shown(tables: LogTables) -> nw.LazyFrame[Any]:
     clicked = tables.table("clicks").select("page", "rank").unique()
     clicked = clicked.with_columns(nw.lit(1).alias("clicked"))
     results = tables.table("results").select("page", "rank", "doc")
-    found = results.join(clicked, on=["page", "rank"], how="left")
     queries = tables.table("pages").select("page", "query")
-    return found.join(queries, on="page", how="inner").with_columns(nw.col("clicked").fill_null(0))
+    shown = results.join(clicked, on=["page", "rank"], how="left")
+    return shown.join(queries, on="page", how="inner").with_columns(nw.col("clicked").fill_null(0))

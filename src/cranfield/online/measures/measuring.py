@@ -1,4 +1,4 @@
-"""Measure a log: values of online measures by variant, user, query or session."""
+"""Values of online measures of a log, by variant, user, query or session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Measured(Result):
     Attributes
     ----------
     by
-        What units are: such as `("query",)` or `("query", "variant")`; none for the whole log.
+        Columns that define the units, such as `("query", "variant")`; empty for the whole log.
     units
         A row a unit, with those columns, in order of UTF-8 bytes.
     measures
@@ -44,15 +44,17 @@ class Measured(Result):
     totals, numbers
         The two sums whose ratio is the value, each of shape (units, measures).
     values
-        How many values there are: of pages, clicks, sessions, users or absences; as below, shape
-        (units, measures).
+        Number of values: of pages, clicks, sessions, users or absences; shape (units, measures).
     censored
-        How many are only known to be at least so much, such as times to a click that did not come.
-        A mean of the others is too low or too high: see :func:`survival`.
+        Number of values that are only known to be at least so much, such as times to a click that
+        did not come, shape (units, measures). The mean of the others is biased: see
+        :func:`survival`.
     without
-        How many are not there for another reason, such as ranks of clicks on pages without any.
+        Number of values that are missing for another reason, such as ranks of clicks on pages
+        without any, shape (units, measures).
     outside
-        Rows that are of no unit, such as pages without a user, at most over the measures.
+        Number of rows that belong to no unit, such as pages without a user; the largest number over
+        the measures.
     source
         Source of the log.
     """
@@ -90,26 +92,26 @@ class Measured(Result):
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
         """Values of a measure, shape (units,)."""
-        of: Floats = self.means[:, self._place(measure)]
-        return of
+        values: Floats = self.means[:, self._place(measure)]
+        return values
 
     def _place(self, measure: str | OnlineMeasure) -> int:
-        asked = parse_online_measure(measure)
-        if asked not in self.measures:
-            have = ", ".join(map(str, self.measures))
-            raise MeasureError(f"{asked} was not measured; there are {have}")
-        return self.measures.index(asked)
+        parsed = parse_online_measure(measure)
+        if parsed not in self.measures:
+            known = ", ".join(map(str, self.measures))
+            raise MeasureError(f"{parsed} was not measured; there are {known}")
+        return self.measures.index(parsed)
 
     def scores(self, measure: str | OnlineMeasure) -> Scores:
         """Return the values of a measure as scores, for comparisons: units as topics.
 
-        Systems are the variants, where values are by a unit and `variant`; else there is one, the
-        log. NaN is where a unit has no value.
+        Systems are the variants, if values are by a unit and `variant`; else the log is the only
+        one. A unit without a value has NaN.
 
         Raises
         ------
         PolicyError
-            Where values are by no unit, or by several.
+            If values are by no unit, or by several.
 
         Examples
         --------
@@ -191,7 +193,7 @@ class Measured(Result):
 
 
 BY = ("variant", "user", "query", "session", "page")
-"""What values can be asked for by."""
+"""Columns that values can be grouped by."""
 
 
 def _label(cell: Any) -> str | None:
@@ -237,14 +239,14 @@ def measure(
     Returns
     -------
     Measured
-        A value of each unit and measure, from how many values, and how many are not there.
+        The value of each unit and measure, with the numbers of values and of missing ones.
 
     Raises
     ------
     MeasureError
-        For a measure that there is not, or that has no value by such a unit.
+        For an unknown measure, or one without values by such a unit.
     InputError
-        For a measure that needs what the log does not tell; naming it.
+        For a measure that needs a column which the log does not have.
 
     Notes
     -----
@@ -296,7 +298,7 @@ SUMS = ("total", "number", "values", "censored", "without")
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
-    """Sum values by place, in whatever order rows came: in that of values, unless all are whole."""
+    """Sum values by place: in order of the values, unless all are whole, whatever their order."""
     if (values != np.floor(values)).any():
         order = np.argsort(values)
         place, values = place[order], values[order]
@@ -329,11 +331,11 @@ def sums_by_unit(
     """
     check_choice("unit", unit, BY[1:])
     tables = tables_of(log)
-    found = measure(tables, measures, unit)
-    of_unit = np.full(found.units.height, -1, dtype=np.intp)
+    measured = measure(tables, measures, unit)
+    of_unit = np.full(measured.units.height, -1, dtype=np.intp)
     variants: tuple[str, ...] = ()
     named = page_table(tables, {unit, "variant", "id"} & {*tables.columns["pages"], "page"})
-    if not found.units.height:
+    if not measured.units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
     if "variant" in named.columns:
         key = "id" if unit == "page" and "id" in named.columns else unit
@@ -342,26 +344,26 @@ def sums_by_unit(
             .group_by(pl.col(key).cast(pl.String).alias(unit))
             .agg(variant=pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first()))
         )
-        names = found.units.join(of_key, on=unit, how="left", maintain_order="left")["variant"]
+        names = measured.units.join(of_key, on=unit, how="left", maintain_order="left")["variant"]
         names = names.cast(pl.String)
         variants = tuple(names.drop_nulls().unique().sort().to_list())
         codes = dict(zip(variants, range(len(variants)), strict=True))
         of_unit = names.replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
     return UnitSums(
         kind=unit,
-        units=tuple(found.units[unit].to_list()) if found.units.width else (),
+        units=tuple(measured.units[unit].to_list()) if measured.units.width else (),
         variant=of_unit.astype(np.intp),
         variants=variants,
-        names=tuple(map(str, found.measures)),
-        totals=found.totals,
-        numbers=found.numbers,
+        names=tuple(map(str, measured.measures)),
+        totals=measured.totals,
+        numbers=measured.numbers,
         pages=named.height,
         unassigned=named[unit].null_count(),
     )
 
 
 def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-    """Return the rows of a measure: their keys, sums, and how many values are there or not."""
+    """Return the rows of a measure: their keys, sums, and numbers of values and of missing ones."""
     rows = one.rows(pages, list(keys))
     total, zero = pl.col("total"), pl.lit(0, pl.Int64)
     number = pl.col("number") if "number" in rows.columns else total.is_not_null().cast(pl.Int64)
@@ -386,9 +388,9 @@ def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -
 def ready(
     log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, until: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
-    """Read what is asked for, and compute the pages that it is made from, with text as keys.
+    """Return tables, parsed measures, and pages with the columns of these and keys as text.
 
-    With `until`, they have what tells how long a censored value lasted, if the log has it.
+    With `until`, pages have the columns for durations of censored values, if the log has them.
     """
     tables = tables_of(log)
     _check_keys(keys, tables)
@@ -402,8 +404,8 @@ def ready(
         pages = _labelled(pages, labels, tables.source)
         known = pages["label"].drop_nulls().unique().sort()
         for name in (vars(one)["label"] for one in asked if one.name == "GoodAbandonment"):
-            alike = [one for one in known if one != name and one.casefold() == name.casefold()]
-            if name not in known or alike:
+            similar = [x for x in known if x != name and x.casefold() == name.casefold()]
+            if name not in known or similar:
                 listed = some_of(map(quoted, known), 6)
                 has = "pages have several spellings of" if name in known else "no page has"
                 reason = f"{has} the label {quoted(name)}; labels: {listed}"
@@ -425,52 +427,50 @@ def _check_keys(keys: Sequence[str], tables: LogTables) -> None:
 def _asked(
     measures: Any, keys: Sequence[str], tables: LogTables, labelled: bool
 ) -> list[OnlineMeasure]:
-    """Read the measures, and refuse those that the log or the unit does not allow."""
-    known = [("pages", "label")] if labelled else []
+    """Parse the measures, and refuse those that the log or the unit does not allow."""
+    known = {("pages", "label")} if labelled else set()
     if measures is None:
         every = map(parse_online_measure, MEASURES)
-        fit = [one for one in every if not _too_fine(one, keys)]
-        return [one for one in fit if not tables.lacks(one.needs - {*known})]
-    given = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
-    asked = list(dict.fromkeys(map(parse_online_measure, given)))
-    if not asked:
+        return [
+            one for one in every if not _too_fine(one, keys) and not tables.lacks(one.needs - known)
+        ]
+    listed = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
+    parsed = list(dict.fromkeys(map(parse_online_measure, listed)))
+    if not parsed:
         raise MeasureError("no online measure was given")
-    for one in asked:
+    for one in parsed:
         if fine := _too_fine(one, keys):
             raise MeasureError(f"{one} is of {one.level}s, and has no value by {fine}")
-        if lacking := tables.lacks(one.needs - {*known}):
+        if lacking := tables.lacks(one.needs - known):
             hint = ", which `labels` give" if ("pages", "label") in one.needs else ""
             raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
-    return asked
+    return parsed
 
 
 def _too_fine(one: OnlineMeasure, keys: Sequence[str]) -> str:
-    """Return a unit that is smaller than what the measure has a value for."""
+    """Return a unit that is smaller than the rows of the measure; empty if none is."""
     smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
     return next((key for key in keys if key in smaller[one.level]), "")
 
 
 def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Indices:
-    """Find the unit of each row; -1 where it has none."""
+    """Return the unit of each row; -1 for rows of none."""
     if not keys:
         return np.zeros(rows.height, dtype=np.intp)
     numbered = units.with_row_index("unit")
-    found = rows.select(keys).join(numbered, on=list(keys), how="left", maintain_order="left")
-    return found["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+    joined = rows.select(keys).join(numbered, on=list(keys), how="left", maintain_order="left")
+    return joined["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
 def _labelled(pages: pl.DataFrame, labels: Any, source: str) -> pl.DataFrame:
-    """Put labels to pages, by their id."""
-    given = read_table(labels, LABELS)
+    """Add labels to pages, by their id."""
+    table = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
     ids = pages.select(page=pl.col(key).cast(pl.String))
-    frame = given.frame.select("page", "label")
-    if (twice := frame["page"].is_duplicated()).any():
-        page = frame["page"].filter(twice)[0]
-        raise InputError(f"page {quoted(page)} has two labels", source=given.source)
-    if (unknown := frame.join(ids, on="page", how="anti")).height:
-        page = unknown["page"][0]
-        raise InputError(f"{source} has no page {quoted(page)}", source=given.source)
-    return pages.with_columns(
-        ids.join(frame, on="page", how="left", maintain_order="left")["label"]
-    )
+    frame = table.frame.select("page", "label")
+    for page in frame["page"].filter(frame["page"].is_duplicated()):
+        raise InputError(f"page {quoted(page)} has two labels", source=table.source)
+    for page in frame.join(ids, on="page", how="anti")["page"]:
+        raise InputError(f"{source} has no page {quoted(page)}", source=table.source)
+    joined = ids.join(frame, on="page", how="left", maintain_order="left")
+    return pages.with_columns(joined["label"])

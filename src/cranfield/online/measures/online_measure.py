@@ -1,4 +1,4 @@
-"""What an online measure is: a formula over pages, sessions or users."""
+"""Online measures: formulas over pages, sessions or users, and their text form."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
 
 
 def catalogue() -> pl.DataFrame:
-    """List the online measures: name, what has a value, parameters, what it tells, source, needs.
+    """List the online measures with their parameters, formulas, sources and required columns.
 
     Examples
     --------

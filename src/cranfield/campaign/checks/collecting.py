@@ -64,12 +64,6 @@ class Collected:
         else:
             self._more[code] = self._more.get(code, 0) + values.get("count", 1)
 
-    def add_all(self, faults: Iterable[Fault]) -> None:
-        """Add faults that were made elsewhere."""
-        for one in faults:
-            if self.wanted(one.code):
-                self._kept.setdefault(one.code, []).append(one)
-
     def add_rows(
         self,
         code: str,
@@ -131,21 +125,22 @@ def as_json(reports: Iterable[CheckReport]) -> str:
     Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
     `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
     """
-    return json.dumps([_entry(one) for one in reports], indent=1, ensure_ascii=True)
-
-
-def _entry(report: CheckReport) -> dict[str, Any]:
-    entry = {
-        "source": report.source,
-        "accepted": report.accepted,
-        "verdict": report.outcome,
-        "tag": report.tag,
-        "lines": report.lines,
-        "topics": report.topics,
-        "object": report.object,
-        "ranking": report.ranking,
-    }
-    return entry | {"counts": report.counts(), "faults": [asdict(one) for one in report.faults]}
+    entries = [
+        {
+            "source": report.source,
+            "accepted": report.accepted,
+            "verdict": report.outcome,
+            "tag": report.tag,
+            "lines": report.lines,
+            "topics": report.topics,
+            "object": report.object,
+            "ranking": report.ranking,
+            "counts": report.counts(),
+            "faults": [asdict(fault) for fault in report.faults],
+        }
+        for report in reports
+    ]
+    return json.dumps(entries, indent=1, ensure_ascii=True)
 
 
 def errlog_of(report: CheckReport) -> Path:

@@ -10,16 +10,15 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.report import Fault, fault
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.files.blank_separated import (
     all_by_tabs,
@@ -41,13 +40,11 @@ _BLANKS = " \t\v\f\r"
 class RawColumns:
     """Lines of a run, some of them bad.
 
-    frame: the six columns as text; null where that is not known, because the line is broken or the
-        bytes are no text.
-    lines: number of each line in the file; shape (rows,).
-    widths: how many columns each line has; shape (rows,).
-    broken: lines that no reader takes apart, of which nothing but a first word is known, as topic;
-        shape (rows,).
-    undecoded: lines with bytes that are no UTF-8, and the first such byte of each.
+    frame: the columns as text; null in broken lines and where the bytes are not text.
+    lines: line number of each row.
+    widths: number of columns of each row.
+    broken: rows that no reader can split; only the first word is known, as topic.
+    undecoded: lines with bytes that are not UTF-8, and the first such byte of each.
     """
 
     frame: pl.DataFrame
@@ -157,49 +154,27 @@ def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]
     return frame, lines, widths
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a run as far as they are known; all have the same length.
+class Rows(NamedTuple):
+    """The rows of a run as far as they are known.
 
-    Attributes
-    ----------
-    topics
-        The topics, by code.
-    codes
-        Topic of each row; -1 where it is not known.
-    docs
-        Document of each row; null where it is not known.
-    scores
-        NaN where there is none.
-    ranks
-        0 where there is none.
-    ranked
-        Whether the rank is one: an integer of 0 or more.
-    broken
-        Whether nothing is known of a line but its first word, taken for a topic.
+    topics: names of the topics, by code.
+    frame: columns of :data:`ROW`; of a broken line only the first word is known, as its topic.
     """
 
-    topics: Sequence[str]
-    codes: Codes
-    docs: pl.Series
-    scores: Floats
-    ranks: Codes
-    ranked: Bools
-    lines: Ints
-    broken: Bools
+    topics: tuple[str, ...]
+    frame: pl.DataFrame
 
 
-_Part = tuple[Codes, pl.Series, Floats, Codes, Bools, Ints, Bools]
+ROW = {
+    "code": pl.Int32,  # of the topic; -1 if unknown
+    "doc": pl.String,  # null if unknown
+    "score": pl.Float64,  # NaN if there is none
+    "rank": pl.Int32,  # 0 if there is none
+    "ranked": pl.Boolean,  # whether the rank is an integer >= 0
+    "line": pl.Int64,
+    "broken": pl.Boolean,
+}
 
-_NO_ROWS: _Part = (
-    np.empty(0, dtype=np.int32),
-    pl.Series(dtype=pl.String),
-    np.empty(0),
-    np.empty(0, dtype=np.int32),
-    np.empty(0, dtype=bool),
-    np.empty(0, dtype=np.int64),
-    np.empty(0, dtype=bool),
-)
 
 _INTEGER, _FROM_0 = pl.lit("an integer"), pl.lit("0 or more")
 _TO_MOST = pl.lit("2147483647 or less")
@@ -214,7 +189,7 @@ class Lines:
         self._task = task
         self._found = found
         self._coder = TopicCoder()
-        self._parts: list[_Part] = []
+        self._parts: list[pl.DataFrame] = []
         self._second: tuple[int, str, int] | None = None
 
     def check(self, raw: RawColumns) -> None:
@@ -230,8 +205,8 @@ class Lines:
             q0=(~pl.col("q0").is_in(self._task.second_column)).fill_null(False),
             rank=~ranked & pl.col("rank").is_not_null(),
             score=number.is_null() & pl.col("score").is_not_null(),
-            number=number.fill_null(np.nan),
-            integer=integer.fill_null(0),
+            score_value=number.fill_null(np.nan),
+            rank_value=integer.fill_null(0).cast(pl.Int32),
             ranked=ranked,
         )
         wrong = {name: seen[name].to_numpy() for name in ("tag", "q0", "rank", "score")}
@@ -259,28 +234,21 @@ class Lines:
             )
         self._found.add_rows("score", wrong["score"], raw.lines, **about, score=frame["score"])
         self._parts.append(
-            (
-                self._codes(frame["topic"]),
-                frame["doc"],
-                seen["number"].to_numpy(),
-                seen["integer"].to_numpy(),
-                seen["ranked"].to_numpy(),
-                raw.lines,
-                raw.broken,
+            frame.select(
+                code=pl.Series(self._codes(frame["topic"])),
+                doc="doc",
+                score=seen["score_value"],
+                rank=seen["rank_value"],
+                ranked=seen["ranked"],
+                line=pl.Series(raw.lines),
+                broken=pl.Series(raw.broken),
             )
         )
 
     def rows(self) -> Rows:
-        """Return all rows that were checked; they are handed over, and not kept."""
-        parts = self._parts or [_NO_ROWS]
-        self._parts = []
-        codes, docs, *others = zip(*parts, strict=True)
-        return Rows(
-            tuple(self._coder.names),
-            np.concatenate(codes),
-            pl.concat(docs, rechunk=False),
-            *map(np.concatenate, others),
-        )
+        """Return all rows that were checked."""
+        frame = pl.concat([pl.DataFrame(schema=ROW), *self._parts], rechunk=False)
+        return Rows(tuple(self._coder.names), frame)
 
     def end(self) -> None:
         """Add what is said once of all lines."""
@@ -363,18 +331,10 @@ _PLACE = re.compile(
 _MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
-def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> list[Fault]:
-    """Check what a run says of itself, by the rules of the task.
-
-    Parameters
-    ----------
-    place
-        Where it says so: its header, or a file beside it.
-    task
-        The rules; where they ask for no metadata, these only have to be readable.
-    tag
-        The run's.
-    """
+def check_metadata(
+    place: MetadataPlace, task: TaskRules, tag: str | None, found: Collected
+) -> None:
+    """Check the metadata of a run; without rules for them they only have to be readable."""
     line = None if place.header is None else place.header.line
     try:
         with warnings.catch_warnings():
@@ -382,28 +342,24 @@ def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> l
             metadata = place.read()
     except InputError as error:
         at = None if line is None else error.line
-        return [fault("metadata-yaml", task, line=at, reason=error.reason)]
-    found: list[tuple[str, str]] = []
-    if metadata is not None:
-        found += [("metadata-twice", said) for said in metadata.twice]
-    if task.metadata is not None:
-        found += _asked(metadata, task, tag)
-    return [fault(code, task, line=line, reason=reason) for code, reason in found]
-
-
-def _asked(metadata: Metadata | None, task: TaskRules, tag: str | None) -> list[tuple[str, str]]:
+        found.add("metadata-yaml", line=at, reason=error.reason)
+        return
     rules = task.metadata
-    if rules is None:
-        return []
     if metadata is None:
-        wanted = ", ".join(rules.required)
-        return [("metadata-missing", f"there is none; wanted are {wanted}")] if wanted else []
-    problems = metadata.problems(rules.required, rules.placeholders)
-    found = [(f"metadata-{problem.kind}", str(problem)) for problem in problems]
-    said = metadata.get("tag")
-    if said is not None and tag is not None and said != tag:
-        found.append(("metadata-tag", f"tag {quoted(said)}, and the run has {quoted(tag)}"))
-    return found
+        if rules is not None and rules.required:
+            reason = f"there is none; wanted are {', '.join(rules.required)}"
+            found.add("metadata-missing", line=line, reason=reason)
+        return
+    for reason in metadata.twice:
+        found.add("metadata-twice", line=line, reason=reason)
+    if rules is None:
+        return
+    for problem in metadata.problems(rules.required, rules.placeholders):
+        found.add(f"metadata-{problem.kind}", line=line, reason=str(problem))
+    own = metadata.get("tag")
+    if own is not None and tag is not None and own != tag:
+        reason = f"tag {quoted(own)}, and the run has {quoted(tag)}"
+        found.add("metadata-tag", line=line, reason=reason)
 
 
 def public_metadata(

@@ -38,48 +38,34 @@ from cranfield.sources.columns import check_parquet_file, reading_parquet
 
 _BLANKS = r" \t\x0b\f\r"
 _ROWS = 1 << 20
-"""Rows of a table taken at a time."""
+"""Number of rows of a table read at a time."""
 
 _NAMES = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
 
 
 def outside(docs: pl.Series, path: Path) -> Bools:
-    """Tell which documents are not in a list of them.
+    """Return a mask of the documents that are not in a list, which is read in parts.
 
-    Parameters
-    ----------
-    docs
-        Documents of a run, any of them several times.
-    path
-        A text file, of which the first word of each line counts, or a Parquet file with a column
-        of documents; ten million are read a part at a time, and never held.
-
-    Raises
-    ------
-    InputError
-        For a list that cannot be read.
+    In a text file the first word of each line counts; Parquet files have a column of documents.
     """
     missing = np.ones(len(docs), dtype=bool)
     if not len(docs):
         return missing
     index = DocIndex(docs)
-    for part in _listed(path):
+    source = Source(str(path))
+    if source.suffix == ".parquet":
+        parts = _parquet_documents(path)
+    else:
+        chunks = source.chunks(TOGETHER * CHUNK)
+        parts = (_first_words(_text(chunk, source.name)) for chunk in chunks)
+    for part in parts:
         missing[index.pairs(part)[1]] = False
         if not missing.any():
             break
     return missing
 
 
-def _listed(path: Path) -> Iterator[pl.Series]:
-    source = Source(str(path))
-    if source.suffix == ".parquet":
-        yield from _of_table(path)
-        return
-    for chunk in source.chunks(TOGETHER * CHUNK):
-        yield _first_words(_text(chunk, source.name))
-
-
-def _of_table(path: Path) -> Iterator[pl.Series]:
+def _parquet_documents(path: Path) -> Iterator[pl.Series]:
     check_parquet_file(str(path))
     with reading_parquet(str(path)):
         table = pl.scan_parquet(path, glob=False)
@@ -106,7 +92,7 @@ def _text(chunk: bytes, source: str) -> bytes:
 
 def _first_words(text: bytes) -> pl.Series:
     text = text.replace(b"\r\n", b"\n")
-    # The first line is there for a mark of byte order, which the CSV reader would take away.
+    # The first line protects a byte order mark, which the CSV reader would remove.
     words = pl.read_csv(
         b"-\n" + text,
         has_header=False,
@@ -122,20 +108,12 @@ def _first_words(text: bytes) -> pl.Series:
 
 
 def excluded(topics: pl.Series, docs: pl.Series, path: Path) -> Bools:
-    """Tell which rows are not to be retrieved.
-
-    Parameters
-    ----------
-    topics, docs
-        Topic and document of each row of a run.
-    path
-        Lines of topic and document; or judgments, of which the first and the third column count.
-    """
-    asked = pl.DataFrame({"row": np.arange(len(docs)), "topic": topics, "doc": docs})
-    hits = [asked.join(part, on=["topic", "doc"], how="semi")["row"] for part in _pairs(path)]
-    out = np.zeros(len(docs), dtype=bool)
-    out[pl.concat(hits).to_numpy() if hits else []] = True
-    return out
+    """Return a mask of the rows in a list of topics and documents, or in judgments."""
+    rows = pl.DataFrame({"row": np.arange(len(docs)), "topic": topics, "doc": docs})
+    mask = np.zeros(len(docs), dtype=bool)
+    for part in _pairs(path):
+        mask[rows.join(part, on=["topic", "doc"], how="semi")["row"].to_numpy()] = True
+    return mask
 
 
 def _pairs(path: Path) -> Iterator[pl.DataFrame]:
@@ -226,7 +204,7 @@ def check_documents(rows: Rows, task: TaskRules, found: Collected) -> pl.DataFra
 
 
 _BLOCK = 1 << 18
-"""Rows written at a time."""
+"""Number of rows hashed at a time."""
 
 
 def check_order(
@@ -302,8 +280,7 @@ def ranking_sha256(run: Run, order: Order) -> str:
 def _is_file(name: str) -> bool:
     try:
         return Path(name).is_file()
-    except (OSError, ValueError):
-        # No name that a file could have.
+    except (OSError, ValueError):  # not a possible file name
         return False
 
 
@@ -315,34 +292,35 @@ def check_run(
     team: str | None = None,
     all_faults: bool = False,
 ) -> CheckReport:
-    """Check a run by the rules of a task, and find all its faults at once.
+    """Check a run by the rules of a task and report all faults at once.
 
-    What only the registry knows is not looked at: whether the tag is taken, limits, times.
+    Taken tags, limits and deadlines, which only the registry knows, are not checked.
 
     Parameters
     ----------
     path
-        The run, packed or not; `-` is standard input.
+        The run, compressed or not; `-` is standard input.
     task
         The rules.
     tag
-        The tag that was declared; None where none was.
+        The declared tag, if any.
     team
-        The team's id, which no tag may be.
+        The team's id, which must not be the tag.
     all_faults
-        Whether to keep each fault; by default 25 of a kind are, and the others counted.
+        Whether to list every fault; by default the first 25 of a kind are listed, and the others
+        counted.
 
     Returns
     -------
     CheckReport
-        All faults. Without an error, :func:`cranfield.read_run` reads the file, and what it reads
-        keeps the rules.
+        All faults. A run without errors is read by :func:`cranfield.read_run` and follows the
+        rules.
 
     Raises
     ------
     InputError
-        For a file that is not there, a list of topics or documents that cannot be read, and a
-        pattern of the rules that does not compile.
+        For a missing file, a list of topics or documents that cannot be read, and a pattern of the
+        rules that does not compile.
 
     Examples
     --------
@@ -388,7 +366,7 @@ def check_run(
     check_topics(rows, task, topic_ids(task), found, to_end=whole)
     ranking = check_order(rows.topics, check_documents(rows, task, found), task, found)
     if whole and again and found.readable:
-        # The reader of the scores decides: what is accepted here is read there.
+        # What is accepted here must be readable.
         try:
             with kept_warnings():
                 read_run(name, format=task.format)
@@ -406,7 +384,7 @@ def check_run(
 
 
 LONGEST = 64 << 20
-"""Bytes of the rest of a line: one without an end is not read into memory to its end."""
+"""Maximum number of bytes of a line, so that an endless one is not read into memory."""
 
 
 class _TooLargeError(CranfieldError):
@@ -420,7 +398,7 @@ class _TooLargeError(CranfieldError):
 
 @dataclass(frozen=True)
 class _Bounded(Source):
-    """A file of limited size, as it is and unpacked; no more than that is ever read."""
+    """A file of limited size, compressed and decompressed; no more is ever read."""
 
     most_bytes: int
     most_unpacked: int
@@ -439,7 +417,7 @@ class _Bounded(Source):
 
 
 class _Counting:
-    """Reads so many bytes of a stream, and no more."""
+    """Reads a limited number of bytes of a stream."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
@@ -450,7 +428,6 @@ class _Counting:
         return self._counted(self._stream.read(min(size, self._left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        # The longest line that checks allow holds, whatever the reader asks for.
         line = self._counted(self._stream.readline(min(LONGEST, self._left) + 1))
         if len(line) > LONGEST:
             raise _TooLargeError("a line", LONGEST)
@@ -464,7 +441,7 @@ class _Counting:
 
 
 def code_of(error: InputError) -> str:
-    """Tell which fault of the run an error of its reader is; raise it where it is none."""
+    """Return the kind of fault of a reader's error; raise the error if it is not the run's."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     cause = error.__cause__

@@ -1,7 +1,7 @@
-"""Faults of single lines of a run, or of its metadata.
+"""Checks of the lines of a run and of its metadata, and the public part of metadata.
 
-Lines are taken as the readers of runs take them: empty lines and comments count as lines and are
-nothing else, and blanks of any kind stand between the columns, or semicolons in format `ntcir`.
+Lines are split as the readers of runs split them: empty lines and comments only count as lines,
+and columns are separated by blanks, or by semicolons in format `ntcir`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RawColumns:
 def raw_columns(
     chunk: bytes, first_line: int, form: str, names: Sequence[str] = NAMES
 ) -> RawColumns:
-    """Take whole lines apart; the form is `trec`, of any columns, or `ntcir`."""
+    """Split lines into columns; the form is `trec`, with any columns, or `ntcir`."""
     text, undecoded = _decoded(chunk, first_line)
     if form == "ntcir":
         frame, lines, widths = _semicolons(text, first_line)
@@ -67,23 +67,21 @@ def raw_columns(
         bad = pl.Series(np.isin(lines, undecoded[0]))
         unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
         frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
-    # Readers of blanks take no notice of what stands behind the columns that they know.
+    # Readers of TREC files ignore additional columns.
     broken = widths != len(names) if form == "ntcir" else widths < len(names)
     return RawColumns(frame, lines, widths, broken, undecoded)
 
 
 def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
-    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, the first of each."""
-    none = np.empty(0, dtype=np.int64)
-    if chunk.isascii():
-        return chunk, (none, none)
+    """Replace invalid UTF-8 by U+FFFD; return the lines with such bytes and the first of each."""
     try:
         chunk.decode()
     except UnicodeDecodeError:
         pass
     else:
+        none = np.empty(0, dtype=np.int64)
         return chunk, (none, none)
-    # Bytes that are no text become lone surrogates, which no text has.
+    # Invalid bytes become lone surrogates, which valid text cannot contain.
     escaped = chunk.decode(errors="surrogateescape").encode("utf-16-le", "surrogatepass")
     units = np.frombuffer(escaped, "<u2")
     high, low = units >> 10 == 0xD800 >> 10, units >> 10 == 0xDC00 >> 10
@@ -125,8 +123,7 @@ def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.Data
 
 def _read(text: bytes, separator: str, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read regular text of at least so many columns as text."""
-    # The first line decides how many columns there are, and the CSV reader would take a mark of
-    # byte order away: neither is to happen to a line of the run.
+    # A first line of our own fixes the number of columns and protects a byte order mark.
     head = separator.encode().join([b"-"] * len(schema))
     return pl.read_csv(
         head + b"\n" + text,
@@ -147,7 +144,7 @@ def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]
     widths = text_lines.str.count_matches(";", literal=True).to_numpy().astype(np.int64) + 1
     fields = text_lines.str.split_exact(";", len(NAMES) - 1).struct.unnest()
     frame = fields.rename(dict(zip(fields.columns, NAMES, strict=True)))
-    # Blanks belong to documents, as in the files of judgments.
+    # Document ids may contain blanks, as in judgments.
     frame = frame.with_columns(pl.exclude("doc").str.strip_chars(_BLANKS))
     known = pl.Series(widths == len(NAMES))
     frame = frame.with_columns(pl.when(known).then(pl.exclude("topic")))
@@ -181,7 +178,7 @@ _TO_MOST = pl.lit("2147483647 or less")
 
 
 class Lines:
-    """Checks lines a chunk at a time, and keeps what checks of the whole run need."""
+    """Checks the lines of a run in chunks and collects its rows."""
 
     def __init__(self, task: TaskRules, found: Collected) -> None:
         self.tag: str | None = None
@@ -251,7 +248,7 @@ class Lines:
         return Rows(tuple(self._coder.names), frame)
 
     def end(self) -> None:
-        """Add what is said once of all lines."""
+        """Report faults that concern all lines."""
         if self._second is not None:
             line, value, count = self._second
             wanted = " or ".join(map(quoted, self._task.second_column))
@@ -265,7 +262,7 @@ class Lines:
             )
 
     def _check_columns(self, raw: RawColumns) -> pl.DataFrame:
-        """Check how many columns lines have; null for what is empty, which semicolons allow."""
+        """Check the numbers of columns; empty values, which semicolons allow, become null."""
         frame = raw.frame
         wrong = raw.widths != len(NAMES)
         semicolons = self._task.format == "ntcir"
@@ -289,7 +286,7 @@ class Lines:
     def _note_tag(self, tags: pl.Series, scores: pl.Series, lines: Ints) -> None:
         if self.tag is None and tags.null_count() < len(tags):
             there = tags.is_not_null()
-            # The names of columns above a run are no tag that its lines depart from.
+            # A header of column names has no score, and no tag.
             scored = there & scores.is_not_null()
             row = (scored if scored.any() else there).arg_max() or 0
             self.tag, self.tag_line = tags[row], int(lines[row])
@@ -301,7 +298,7 @@ class Lines:
             self._second = line, value, before + int(wrong.sum())
 
     def _codes(self, topics: pl.Series) -> Codes:
-        """Number the topics; -1 where there is none."""
+        """Return the topic codes; -1 if there is no topic."""
         if not topics.null_count():
             return self._coder.encode(topics)
         codes = np.full(len(topics), -1, dtype=np.int32)
@@ -310,7 +307,7 @@ class Lines:
 
 
 def check_encoding(raw: RawColumns, found: Collected) -> None:
-    """Add the lines with bytes that are no text."""
+    """Report lines with bytes that are not UTF-8."""
     lines, values = raw.undecoded
     if lines.size:
         reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
@@ -319,10 +316,10 @@ def check_encoding(raw: RawColumns, found: Collected) -> None:
 
 
 PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
-"""Keys that are not published."""
+"""Metadata keys that are not published."""
 
 OF_PEOPLE = ("actor", "implementation.source", "research goal.publication")
-"""Keys that tell who they are."""
+"""Metadata keys that identify people."""
 
 _PLACE = re.compile(
     r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
@@ -400,7 +397,7 @@ _GONE = object()
 def _public(
     value: Any, path: str, private: list[str], consent_mail: bool, dropped: dict[str, None]
 ) -> Any:
-    """Copy what may be published; what is empty then is gone."""
+    """Copy the public part of a value; return `_GONE` if nothing is left."""
     if path in private:
         dropped[path] = None
         return _GONE

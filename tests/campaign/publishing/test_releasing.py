@@ -284,7 +284,7 @@ def test_a_run_that_goes_meanwhile_stops_it(
         submit(opened, "padua", "new-run", number=7)
 
     monkeypatch.setattr(payload, "write_payload", slow)
-    with pytest.raises(CranfieldError, match="came or went"):
+    with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
     assert list((opened.folder / "releases").iterdir()) == []
     assert opened.registry.releases() == ()
@@ -302,7 +302,7 @@ def test_a_run_that_goes_before_it_is_scored_stops_it_too(
         return real(opened, task, **options)
 
     monkeypatch.setattr(scoring, "scored", late)
-    with pytest.raises(CranfieldError, match="came or went"):
+    with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
 
 
@@ -326,7 +326,7 @@ def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
     ("options", "message"),
     [
         ({"judgments": "9"}, "9"),
-        ({"date": "yesterday"}, "is no date such as 2026-11-20"),
+        ({"date": "yesterday"}, "date must be a day such as 2026-11-20"),
         ({"seed": -1}, "seed"),
         ({"seed": 3, "date": "2030-01-01"}, "seed requires a team that is not named, got 3"),
         ({"task": "other"}, "there is no task 'other'"),
@@ -356,8 +356,8 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
     made = release(opened)
     before = contents(made.path)
     for id, reason, message in (
-        ("adhoc-7", "x", "there is no release 'adhoc-7'; there are adhoc-1"),
-        ("adhoc-1", " ", "for a reason"),
+        ("adhoc-7", "x", "unknown release 'adhoc-7'; expected one of: adhoc-1"),
+        ("adhoc-1", " ", "reason must not be empty"),
     ):
         with pytest.raises(PolicyError, match=message):
             retract(opened, id, reason)

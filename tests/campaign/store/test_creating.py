@@ -113,6 +113,6 @@ def test_what_is_no_campaign_is_not_opened(tmp_path: Path) -> None:
 
 def test_an_old_sqlite_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
-    with pytest.raises(CranfieldError, match=r"SQLite 3\.37 with serialize is needed"):
+    with pytest.raises(CranfieldError, match=r"SQLite 3\.37 with serialize is required"):
         campaign.create(tmp_path / "news")
     assert not list(tmp_path.iterdir())

@@ -44,9 +44,9 @@ def test_release_and_retract(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("release", "news", "--judgments", "7"), "there is no version '7' of the judgments"),
-        (("release", "news", "--date", "soon"), "'soon' is no date such as 2026-11-20"),
+        (("release", "news", "--date", "soon"), "date must be a day such as 2026-11-20"),
         (("release", "news", "--task", "x"), "there is no task 'x'; there are adhoc"),
-        (("retract", "news", "adhoc-9", "--reason", "x"), "there is no release 'adhoc-9'"),
+        (("retract", "news", "adhoc-9", "--reason", "x"), "unknown release 'adhoc-9'"),
         (("release", "elsewhere"), "there is no such folder"),
     ],
 )

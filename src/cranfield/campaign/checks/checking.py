@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Indices, Ints
+from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings
 from cranfield.base.text import counted
 from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.lines import Lines, Rows, metadata_faults, raw_columns
+from cranfield.campaign.checks.lines import Lines, Rows, check_metadata, raw_columns
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
@@ -38,48 +38,34 @@ from cranfield.sources.columns import check_parquet_file, reading_parquet
 
 _BLANKS = r" \t\x0b\f\r"
 _ROWS = 1 << 20
-"""Rows of a table taken at a time."""
+"""Number of rows of a table read at a time."""
 
 _NAMES = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
 
 
 def outside(docs: pl.Series, path: Path) -> Bools:
-    """Tell which documents are not in a list of them.
+    """Return a mask of the documents that are not in a list, which is read in parts.
 
-    Parameters
-    ----------
-    docs
-        Documents of a run, any of them several times.
-    path
-        A text file, of which the first word of each line counts, or a Parquet file with a column
-        of documents; ten million are read a part at a time, and never held.
-
-    Raises
-    ------
-    InputError
-        For a list that cannot be read.
+    In a text file the first word of each line counts; Parquet files have a column of documents.
     """
     missing = np.ones(len(docs), dtype=bool)
     if not len(docs):
         return missing
     index = DocIndex(docs)
-    for part in _listed(path):
+    source = Source(str(path))
+    if source.suffix == ".parquet":
+        parts = _parquet_documents(path)
+    else:
+        chunks = source.chunks(TOGETHER * CHUNK)
+        parts = (_first_words(_text(chunk, source.name)) for chunk in chunks)
+    for part in parts:
         missing[index.pairs(part)[1]] = False
         if not missing.any():
             break
     return missing
 
 
-def _listed(path: Path) -> Iterator[pl.Series]:
-    source = Source(str(path))
-    if source.suffix == ".parquet":
-        yield from _of_table(path)
-        return
-    for chunk in source.chunks(TOGETHER * CHUNK):
-        yield _first_words(_text(chunk, source.name))
-
-
-def _of_table(path: Path) -> Iterator[pl.Series]:
+def _parquet_documents(path: Path) -> Iterator[pl.Series]:
     check_parquet_file(str(path))
     with reading_parquet(str(path)):
         table = pl.scan_parquet(path, glob=False)
@@ -106,7 +92,7 @@ def _text(chunk: bytes, source: str) -> bytes:
 
 def _first_words(text: bytes) -> pl.Series:
     text = text.replace(b"\r\n", b"\n")
-    # The first line is there for a mark of byte order, which the CSV reader would take away.
+    # The first line protects a byte order mark, which the CSV reader would remove.
     words = pl.read_csv(
         b"-\n" + text,
         has_header=False,
@@ -122,20 +108,12 @@ def _first_words(text: bytes) -> pl.Series:
 
 
 def excluded(topics: pl.Series, docs: pl.Series, path: Path) -> Bools:
-    """Tell which rows are not to be retrieved.
-
-    Parameters
-    ----------
-    topics, docs
-        Topic and document of each row of a run.
-    path
-        Lines of topic and document; or judgments, of which the first and the third column count.
-    """
-    asked = pl.DataFrame({"row": np.arange(len(docs)), "topic": topics, "doc": docs})
-    hits = [asked.join(part, on=["topic", "doc"], how="semi")["row"] for part in _pairs(path)]
-    out = np.zeros(len(docs), dtype=bool)
-    out[pl.concat(hits).to_numpy() if hits else []] = True
-    return out
+    """Return a mask of the rows in a list of topics and documents, or in judgments."""
+    rows = pl.DataFrame({"row": np.arange(len(docs)), "topic": topics, "doc": docs})
+    mask = np.zeros(len(docs), dtype=bool)
+    for part in _pairs(path):
+        mask[rows.join(part, on=["topic", "doc"], how="semi")["row"].to_numpy()] = True
+    return mask
 
 
 def _pairs(path: Path) -> Iterator[pl.DataFrame]:
@@ -164,78 +142,53 @@ def _pairs(path: Path) -> Iterator[pl.DataFrame]:
 def check_topics(
     rows: Rows, task: TaskRules, wanted: Sequence[str] | None, found: Collected, *, to_end: bool
 ) -> None:
-    """Check which topics there are, and how many documents each of them has.
-
-    Of a file that was not read to its end nothing is said to be missing.
-    """
-    order = np.argsort(rows.codes, kind="stable")
-    starts = np.searchsorted(rows.codes[order], np.arange(len(rows.topics) + 1))
-    counts = np.diff(starts)
+    """Check topics and their numbers of documents; nothing is missing from a file cut short."""
+    codes = rows.frame["code"].to_numpy()
     if wanted is not None:
         known = set(wanted)
-        strange = np.array([topic not in known for topic in rows.topics] or [False])
-        lines = np.flatnonzero((rows.codes >= 0) & ~rows.broken & strange[rows.codes])
-        codes, first, count = np.unique(rows.codes[lines], return_index=True, return_counts=True)
-        for at in np.argsort(first):
-            found.add(
-                "topic-unknown",
-                line=int(rows.lines[lines[first[at]]]),
-                about=(rows.topics[codes[at]], None),
-                count=int(count[at]),
-                topic=rows.topics[codes[at]],
-                topics=len(known),
-            )
-    if wanted is not None and to_end:
+        strange = [code for code, topic in enumerate(rows.topics) if topic not in known]
+        lines = rows.frame.filter(~pl.col("broken"), pl.col("code").is_in(strange))
+        groups = lines.group_by("code", maintain_order=True).agg(pl.len(), pl.col("line").first())
+        for code, count, line in groups.iter_rows():
+            topic = rows.topics[code]
+            about = (topic, None)
+            values = {"topic": topic, "topics": len(known)}
+            found.add("topic-unknown", line=line, about=about, count=count, **values)
         there = set(rows.topics)
-        if missing := [topic for topic in wanted if topic not in there]:
-            found.add(
-                "topic-missing",
-                count=len(missing),
-                topics="topic{} {}".format("s" * (len(missing) > 1), found.listed(missing)),
-            )
+        missing = [topic for topic in wanted if topic not in there]
+        if missing and to_end:
+            noun = "topics" if len(missing) > 1 else "topic"
+            topics = f"{noun} {found.listed(missing)}"
+            found.add("topic-missing", count=len(missing), topics=topics)
     most = task.max_per_topic
     if most is None:
         return
-    for code in np.flatnonzero(counts > most):
-        topic = rows.topics[int(code)]
-        found.add(
-            "too-many",
-            line=int(rows.lines[order[starts[code] + most]]),
-            about=(topic, None),
-            topic=topic,
-            documents=counted(int(counts[code]), "document"),
-            most=most,
-        )
-    if to_end:
-        for code in np.flatnonzero(counts < most):
-            topic = rows.topics[int(code)]
-            found.add(
-                "too-few",
-                about=(topic, None),
-                topic=topic,
-                documents=counted(int(counts[code]), "document"),
-                most=most,
-            )
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(rows.topics) + 1))
+    counts = np.diff(starts)
+    for code, topic in enumerate(rows.topics):
+        count = int(counts[code])
+        values = {"topic": topic, "documents": counted(count, "document"), "most": most}
+        if count > most:
+            line = rows.frame["line"][int(order[starts[code] + most])]
+            found.add("too-many", line=line, about=(topic, None), **values)
+        elif count < most and to_end:
+            found.add("too-few", about=(topic, None), **values)
 
 
-def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
-    """Check documents: twice in a topic, not in the collection, not to be retrieved.
+def check_documents(rows: Rows, task: TaskRules, found: Collected) -> pl.DataFrame:
+    """Check for duplicate, unknown and excluded documents; return the rows without duplicates."""
+    known = rows.frame.filter(pl.col("code") >= 0, pl.col("doc").is_not_null())
+    docs, codes, lines = known["doc"], known["code"].to_numpy(), known["line"].to_numpy()
+    names = pl.Series(rows.topics, dtype=pl.String)
 
-    Returns the rows of documents that stand in their topic for the first time.
-    """
-    known = rows.codes >= 0
-    if rows.docs.null_count():
-        known &= rows.docs.is_not_null().to_numpy()
-    at = np.flatnonzero(known)
-    docs = rows.docs if known.all() else rows.docs[at]
-    codes, lines = rows.codes[at], rows.lines[at]
-
-    def add(code: str, places: Indices, **values: Ints) -> None:
+    def add(code: str, places: Indices, **values: Any) -> None:
         if places.size:
-            names = pl.Series(rows.topics, dtype=pl.String)[codes[places]]
-            of = {"topic": names, "doc": docs[places]}
+            topic, doc = names[codes[places]], docs[places]
             every = np.ones(places.size, dtype=bool)
-            found.add_rows(code, every, lines[places], topics=names, docs=of["doc"], **of, **values)
+            found.add_rows(
+                code, every, lines[places], topics=topic, docs=doc, topic=topic, doc=doc, **values
+            )
 
     first, again = repeats(pair_keys(docs, codes, rows.topics), docs, codes)
     add("document-twice", again, first=lines[first])
@@ -246,39 +199,37 @@ def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
             fits = whole_matches(docs, task.document_pattern).to_numpy()
             add("document-unknown", np.flatnonzero(~fits))
     if task.exclude is not None and found.wanted("document-excluded"):
-        topics = pl.Series(rows.topics, dtype=pl.String)[codes]
-        add("document-excluded", np.flatnonzero(excluded(topics, docs, task.exclude)))
-    return np.delete(at, again)
+        add("document-excluded", np.flatnonzero(excluded(names[codes], docs, task.exclude)))
+    return known[np.delete(np.arange(known.height), again)] if again.size else known
 
 
 _BLOCK = 1 << 18
-"""Rows written at a time."""
+"""Number of rows hashed at a time."""
 
 
-def check_order(rows: Rows, at: Indices, task: TaskRules, found: Collected) -> str | None:
-    """Check for ties, and whether ranks go against scores; return the ranking's SHA-256.
+def check_order(
+    topics: tuple[str, ...], rows: pl.DataFrame, task: TaskRules, found: Collected
+) -> str | None:
+    """Check for ties and for ranks that contradict scores; return the SHA-256 of the ranking.
 
-    Parameters
-    ----------
-    at
-        The rows to go by, no document of a topic twice; those without a score are left out.
+    No document stands twice in a topic; rows without a score are skipped.
     """
-    at = at[~np.isnan(rows.scores[at])]
-    if not at.size:
+    rows = rows.filter(pl.col("score").is_not_nan())
+    if not rows.height:
         return None
     run = Run(
         name="",
-        topics=tuple(rows.topics),
-        codes=rows.codes[at],
-        docs=rows.docs if at.size == len(rows.docs) else rows.docs[at],
-        scores=rows.scores[at],
-        ranks=rows.ranks[at],
+        topics=topics,
+        codes=rows["code"].to_numpy(),
+        docs=rows["doc"],
+        scores=rows["score"].to_numpy(),
+        ranks=rows["rank"].to_numpy(),
     )
     ties = str(task.judging.get("ties", "trec"))
     order = order_of(run, ties)
     if ties not in {"rank", "file"}:
-        ranked = rows.ranked[at]
-        # What is no rank contradicts nothing.
+        ranked = rows["ranked"].to_numpy()
+        # Only valid ranks can contradict scores.
         of_ranked = order if ranked.all() else order_of(run.restricted(ranked), ties)
         if task.rank == "order" and of_ranked.contradictions:
             places = counted(of_ranked.contradictions, "place")
@@ -329,8 +280,7 @@ def ranking_sha256(run: Run, order: Order) -> str:
 def _is_file(name: str) -> bool:
     try:
         return Path(name).is_file()
-    except (OSError, ValueError):
-        # No name that a file could have.
+    except (OSError, ValueError):  # not a possible file name
         return False
 
 
@@ -342,34 +292,35 @@ def check_run(
     team: str | None = None,
     all_faults: bool = False,
 ) -> CheckReport:
-    """Check a run by the rules of a task, and find all its faults at once.
+    """Check a run by the rules of a task and report all faults at once.
 
-    What only the registry knows is not looked at: whether the tag is taken, limits, times.
+    Taken tags, limits and deadlines, which only the registry knows, are not checked.
 
     Parameters
     ----------
     path
-        The run, packed or not; `-` is standard input.
+        The run, compressed or not; `-` is standard input.
     task
         The rules.
     tag
-        The tag that was declared; None where none was.
+        The declared tag, if any.
     team
-        The team's id, which no tag may be.
+        The team's id, which must not be the tag.
     all_faults
-        Whether to keep each fault; by default 25 of a kind are, and the others counted.
+        Whether to list every fault; by default the first 25 of a kind are listed, and the others
+        counted.
 
     Returns
     -------
     CheckReport
-        All faults. Without an error, :func:`cranfield.read_run` reads the file, and what it reads
-        keeps the rules.
+        All faults. A run without errors is read by :func:`cranfield.read_run` and follows the
+        rules.
 
     Raises
     ------
     InputError
-        For a file that is not there, a list of topics or documents that cannot be read, and a
-        pattern of the rules that does not compile.
+        For a missing file, a list of topics or documents that cannot be read, and a pattern of the
+        rules that does not compile.
 
     Examples
     --------
@@ -406,16 +357,16 @@ def check_run(
         found.add(code_of(error), line=error.line, reason=error.reason)
         whole = False
     rows = lines.rows()
-    if whole and not rows.lines.size:
+    if whole and not rows.frame.height:
         found.add("empty", reason="is empty: a run has at least one line")
         whole = False
     lines.end()
     _check_tag(lines, task, tag, team, found)
-    found.add_all(metadata_faults(replace(place, tag=lines.tag), task, lines.tag))
+    check_metadata(replace(place, tag=lines.tag), task, lines.tag, found)
     check_topics(rows, task, topic_ids(task), found, to_end=whole)
-    ranking = check_order(rows, check_documents(rows, task, found), task, found)
+    ranking = check_order(rows.topics, check_documents(rows, task, found), task, found)
     if whole and again and found.readable:
-        # The reader of the scores decides: what is accepted here is read there.
+        # What is accepted here must be readable.
         try:
             with kept_warnings():
                 read_run(name, format=task.format)
@@ -433,7 +384,7 @@ def check_run(
 
 
 LONGEST = 64 << 20
-"""Bytes of the rest of a line: one without an end is not read into memory to its end."""
+"""Maximum number of bytes of a line, so that an endless one is not read into memory."""
 
 
 class _TooLargeError(CranfieldError):
@@ -447,7 +398,7 @@ class _TooLargeError(CranfieldError):
 
 @dataclass(frozen=True)
 class _Bounded(Source):
-    """A file of limited size, as it is and unpacked; no more than that is ever read."""
+    """A file of limited size, compressed and decompressed; no more is ever read."""
 
     most_bytes: int
     most_unpacked: int
@@ -466,7 +417,7 @@ class _Bounded(Source):
 
 
 class _Counting:
-    """Reads so many bytes of a stream, and no more."""
+    """Reads a limited number of bytes of a stream."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
@@ -477,7 +428,6 @@ class _Counting:
         return self._counted(self._stream.read(min(size, self._left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        # The longest line that checks allow holds, whatever the reader asks for.
         line = self._counted(self._stream.readline(min(LONGEST, self._left) + 1))
         if len(line) > LONGEST:
             raise _TooLargeError("a line", LONGEST)
@@ -491,7 +441,7 @@ class _Counting:
 
 
 def code_of(error: InputError) -> str:
-    """Tell which fault of the run an error of its reader is; raise it where it is none."""
+    """Return the kind of fault of a reader's error; raise the error if it is not the run's."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     cause = error.__cause__

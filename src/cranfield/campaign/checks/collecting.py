@@ -19,19 +19,11 @@ from cranfield.campaign.rules.task_rules import TaskRules, safe_name
 from cranfield.sources.chunks import Source
 
 SHOWN = 25
-"""Faults of a kind that are kept, unless all are asked for."""
+"""Number of faults of a kind that are shown by default."""
 
 
 class Collected:
-    """Faults of one run, as they are found.
-
-    Parameters
-    ----------
-    task
-        The rules; kinds that they turn off are not kept.
-    all_faults
-        Whether to keep each of them; a million take a while and some memory.
-    """
+    """Faults of one file: the first of each kind that the rules do not turn off, or all."""
 
     def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
         self._task = task
@@ -40,16 +32,16 @@ class Collected:
         self._more: dict[str, int] = {}
 
     def wanted(self, code: str) -> bool:
-        """Whether the rules ask for this kind."""
+        """Whether the rules do not turn off this kind."""
         return severity_of(code, self._task) != "off"
 
     @property
     def readable(self) -> bool:
-        """Whether nothing was found that stops the readers of runs."""
+        """Whether no fault stops the readers of runs."""
         return not any(OF_ALL[code].fixed for code in self._kept)
 
     def listed(self, names: Sequence[str]) -> str:
-        """List names as a message does: the first few of them, unless all are asked for."""
+        """List names in a message: the first few, or all."""
         shown = names if self._all else names[:SHOWN]
         more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
         return ", ".join(map(quoted, shown)) + more
@@ -64,12 +56,6 @@ class Collected:
         else:
             self._more[code] = self._more.get(code, 0) + values.get("count", 1)
 
-    def add_all(self, faults: Iterable[Fault]) -> None:
-        """Add faults that were made elsewhere."""
-        for one in faults:
-            if self.wanted(one.code):
-                self._kept.setdefault(one.code, []).append(one)
-
     def add_rows(
         self,
         code: str,
@@ -80,34 +66,24 @@ class Collected:
         docs: pl.Series | None = None,
         **values: Any,
     ) -> None:
-        """Add a fault for each row that is marked, in the order of the rows.
-
-        Values are columns where they differ by row (series and arrays), or one for all.
-        """
+        """Add a fault for each marked row; values are columns, or one value for all rows."""
         if not rows.any() or not self.wanted(code):
             return
         places = np.flatnonzero(rows)
         kept = self._kept.setdefault(code, [])
-        taken = places if self._all else places[: max(0, SHOWN - len(kept))]
-        columns = {name: _of_rows(column, taken) for name, column in values.items()}
-        about = (_of_rows(topics, taken), _of_rows(docs, taken))
-        for place, line in enumerate(lines[taken].tolist()):
-            kept.append(
-                fault(
-                    code,
-                    self._task,
-                    line=line,
-                    about=(about[0][place], about[1][place]),
-                    **{name: column[place] for name, column in columns.items()},
-                )
-            )
-        if places.size > taken.size:
-            self._more[code] = self._more.get(code, 0) + places.size - taken.size
+        shown = places if self._all else places[: max(0, SHOWN - len(kept))]
+        columns = {name: _values(column, shown) for name, column in values.items()}
+        about = zip(_values(topics, shown), _values(docs, shown), strict=True)
+        for k, (line, of) in enumerate(zip(lines[shown].tolist(), about, strict=True)):
+            row = {name: column[k] for name, column in columns.items()}
+            kept.append(fault(code, self._task, line=line, about=of, **row))
+        if places.size > shown.size:
+            self._more[code] = self._more.get(code, 0) + places.size - shown.size
 
     def faults(self) -> tuple[Fault, ...]:
-        """Return the faults by line and code, those without a line first; last what is more."""
-        kept = [one for code in OF_ALL for one in self._kept.get(code, [])]
-        kept.sort(key=lambda one: one.line or 0)
+        """Return the faults by line and code, those without a line first, and counts last."""
+        kept = [fault for code in OF_ALL for fault in self._kept.get(code, [])]
+        kept.sort(key=lambda fault: fault.line or 0)
         more = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
             for code, count in self._more.items()
@@ -115,14 +91,11 @@ class Collected:
         return (*kept, *more)
 
 
-def _of_rows(column: Any, rows: Ints) -> Sequence[Any]:
-    """Take the values of some rows as values of Python; one for all is repeated."""
-    if isinstance(column, pl.Series):
-        return column.gather(rows).to_list()
+def _values(column: Any, rows: Ints) -> list[Any]:
+    """Return the values of some rows of a column, or a single value repeated."""
     if isinstance(column, np.ndarray):
-        taken: list[Any] = column[rows].tolist()
-        return taken
-    return [column] * len(rows)
+        column = pl.Series(column)
+    return column.gather(rows).to_list() if isinstance(column, pl.Series) else [column] * len(rows)
 
 
 def as_json(reports: Iterable[CheckReport]) -> str:
@@ -131,27 +104,28 @@ def as_json(reports: Iterable[CheckReport]) -> str:
     Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
     `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
     """
-    return json.dumps([_entry(one) for one in reports], indent=1, ensure_ascii=True)
-
-
-def _entry(report: CheckReport) -> dict[str, Any]:
-    entry = {
-        "source": report.source,
-        "accepted": report.accepted,
-        "verdict": report.outcome,
-        "tag": report.tag,
-        "lines": report.lines,
-        "topics": report.topics,
-        "object": report.object,
-        "ranking": report.ranking,
-    }
-    return entry | {"counts": report.counts(), "faults": [asdict(one) for one in report.faults]}
+    entries = [
+        {
+            "source": report.source,
+            "accepted": report.accepted,
+            "verdict": report.outcome,
+            "tag": report.tag,
+            "lines": report.lines,
+            "topics": report.topics,
+            "object": report.object,
+            "ranking": report.ranking,
+            "counts": report.counts(),
+            "faults": [asdict(fault) for fault in report.faults],
+        }
+        for report in reports
+    ]
+    return json.dumps(entries, indent=1, ensure_ascii=True)
 
 
 def errlog_of(report: CheckReport) -> Path:
     """Return the file that evalbase looks for the messages of a checker in: `<tag>.errlog`.
 
-    It is beside the run, and called by the run's own name where its tag can be no file's.
+    It is beside the run, and named after the run's file if the tag is not a safe name.
 
     Examples
     --------
@@ -166,6 +140,6 @@ def errlog_of(report: CheckReport) -> Path:
 
 
 def write_errlog(report: CheckReport, path: Path) -> None:
-    """Write a report as evalbase shows it: a line for each message, and the verdict."""
+    """Write a report as evalbase shows it: one line per message, and the outcome."""
     with whole_file(path) as file:
         file.write(f"{report}\n".encode())

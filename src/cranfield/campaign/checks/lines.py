@@ -1,7 +1,7 @@
-"""Faults of single lines of a run, or of its metadata.
+"""Checks of the lines of a run and of its metadata, and the public part of metadata.
 
-Lines are taken as the readers of runs take them: empty lines and comments count as lines and are
-nothing else, and blanks of any kind stand between the columns, or semicolons in format `ntcir`.
+Lines are split as the readers of runs split them: empty lines and comments only count as lines,
+and columns are separated by blanks, or by semicolons in format `ntcir`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.report import Fault, fault
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.collection.files.blank_separated import (
     all_by_tabs,
@@ -41,13 +40,11 @@ _BLANKS = " \t\v\f\r"
 class RawColumns:
     """Lines of a run, some of them bad.
 
-    frame: the six columns as text; null where that is not known, because the line is broken or the
-        bytes are no text.
-    lines: number of each line in the file; shape (rows,).
-    widths: how many columns each line has; shape (rows,).
-    broken: lines that no reader takes apart, of which nothing but a first word is known, as topic;
-        shape (rows,).
-    undecoded: lines with bytes that are no UTF-8, and the first such byte of each.
+    frame: the columns as text; null in broken lines and where the bytes are not text.
+    lines: line number of each row.
+    widths: number of columns of each row.
+    broken: rows that no reader can split; only the first word is known, as topic.
+    undecoded: lines with bytes that are not UTF-8, and the first such byte of each.
     """
 
     frame: pl.DataFrame
@@ -60,7 +57,7 @@ class RawColumns:
 def raw_columns(
     chunk: bytes, first_line: int, form: str, names: Sequence[str] = NAMES
 ) -> RawColumns:
-    """Take whole lines apart; the form is `trec`, of any columns, or `ntcir`."""
+    """Split lines into columns; the form is `trec`, with any columns, or `ntcir`."""
     text, undecoded = _decoded(chunk, first_line)
     if form == "ntcir":
         frame, lines, widths = _semicolons(text, first_line)
@@ -70,23 +67,21 @@ def raw_columns(
         bad = pl.Series(np.isin(lines, undecoded[0]))
         unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
         frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
-    # Readers of blanks take no notice of what stands behind the columns that they know.
+    # Readers of TREC files ignore additional columns.
     broken = widths != len(names) if form == "ntcir" else widths < len(names)
     return RawColumns(frame, lines, widths, broken, undecoded)
 
 
 def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
-    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, the first of each."""
-    none = np.empty(0, dtype=np.int64)
-    if chunk.isascii():
-        return chunk, (none, none)
+    """Replace invalid UTF-8 by U+FFFD; return the lines with such bytes and the first of each."""
     try:
         chunk.decode()
     except UnicodeDecodeError:
         pass
     else:
+        none = np.empty(0, dtype=np.int64)
         return chunk, (none, none)
-    # Bytes that are no text become lone surrogates, which no text has.
+    # Invalid bytes become lone surrogates, which valid text cannot contain.
     escaped = chunk.decode(errors="surrogateescape").encode("utf-16-le", "surrogatepass")
     units = np.frombuffer(escaped, "<u2")
     high, low = units >> 10 == 0xD800 >> 10, units >> 10 == 0xDC00 >> 10
@@ -128,8 +123,7 @@ def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.Data
 
 def _read(text: bytes, separator: str, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read regular text of at least so many columns as text."""
-    # The first line decides how many columns there are, and the CSV reader would take a mark of
-    # byte order away: neither is to happen to a line of the run.
+    # A first line of our own fixes the number of columns and protects a byte order mark.
     head = separator.encode().join([b"-"] * len(schema))
     return pl.read_csv(
         head + b"\n" + text,
@@ -150,63 +144,41 @@ def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]
     widths = text_lines.str.count_matches(";", literal=True).to_numpy().astype(np.int64) + 1
     fields = text_lines.str.split_exact(";", len(NAMES) - 1).struct.unnest()
     frame = fields.rename(dict(zip(fields.columns, NAMES, strict=True)))
-    # Blanks belong to documents, as in the files of judgments.
+    # Document ids may contain blanks, as in judgments.
     frame = frame.with_columns(pl.exclude("doc").str.strip_chars(_BLANKS))
     known = pl.Series(widths == len(NAMES))
     frame = frame.with_columns(pl.when(known).then(pl.exclude("topic")))
     return frame, lines, widths
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a run as far as they are known; all have the same length.
+class Rows(NamedTuple):
+    """The rows of a run as far as they are known.
 
-    Attributes
-    ----------
-    topics
-        The topics, by code.
-    codes
-        Topic of each row; -1 where it is not known.
-    docs
-        Document of each row; null where it is not known.
-    scores
-        NaN where there is none.
-    ranks
-        0 where there is none.
-    ranked
-        Whether the rank is one: an integer of 0 or more.
-    broken
-        Whether nothing is known of a line but its first word, taken for a topic.
+    topics: names of the topics, by code.
+    frame: columns of :data:`ROW`; of a broken line only the first word is known, as its topic.
     """
 
-    topics: Sequence[str]
-    codes: Codes
-    docs: pl.Series
-    scores: Floats
-    ranks: Codes
-    ranked: Bools
-    lines: Ints
-    broken: Bools
+    topics: tuple[str, ...]
+    frame: pl.DataFrame
 
 
-_Part = tuple[Codes, pl.Series, Floats, Codes, Bools, Ints, Bools]
+ROW = {
+    "code": pl.Int32,  # of the topic; -1 if unknown
+    "doc": pl.String,  # null if unknown
+    "score": pl.Float64,  # NaN if there is none
+    "rank": pl.Int32,  # 0 if there is none
+    "ranked": pl.Boolean,  # whether the rank is an integer >= 0
+    "line": pl.Int64,
+    "broken": pl.Boolean,
+}
 
-_NO_ROWS: _Part = (
-    np.empty(0, dtype=np.int32),
-    pl.Series(dtype=pl.String),
-    np.empty(0),
-    np.empty(0, dtype=np.int32),
-    np.empty(0, dtype=bool),
-    np.empty(0, dtype=np.int64),
-    np.empty(0, dtype=bool),
-)
 
 _INTEGER, _FROM_0 = pl.lit("an integer"), pl.lit("0 or more")
 _TO_MOST = pl.lit("2147483647 or less")
 
 
 class Lines:
-    """Checks lines a chunk at a time, and keeps what checks of the whole run need."""
+    """Checks the lines of a run in chunks and collects its rows."""
 
     def __init__(self, task: TaskRules, found: Collected) -> None:
         self.tag: str | None = None
@@ -214,7 +186,7 @@ class Lines:
         self._task = task
         self._found = found
         self._coder = TopicCoder()
-        self._parts: list[_Part] = []
+        self._parts: list[pl.DataFrame] = []
         self._second: tuple[int, str, int] | None = None
 
     def check(self, raw: RawColumns) -> None:
@@ -230,8 +202,8 @@ class Lines:
             q0=(~pl.col("q0").is_in(self._task.second_column)).fill_null(False),
             rank=~ranked & pl.col("rank").is_not_null(),
             score=number.is_null() & pl.col("score").is_not_null(),
-            number=number.fill_null(np.nan),
-            integer=integer.fill_null(0),
+            score_value=number.fill_null(np.nan),
+            rank_value=integer.fill_null(0).cast(pl.Int32),
             ranked=ranked,
         )
         wrong = {name: seen[name].to_numpy() for name in ("tag", "q0", "rank", "score")}
@@ -259,31 +231,24 @@ class Lines:
             )
         self._found.add_rows("score", wrong["score"], raw.lines, **about, score=frame["score"])
         self._parts.append(
-            (
-                self._codes(frame["topic"]),
-                frame["doc"],
-                seen["number"].to_numpy(),
-                seen["integer"].to_numpy(),
-                seen["ranked"].to_numpy(),
-                raw.lines,
-                raw.broken,
+            frame.select(
+                code=pl.Series(self._codes(frame["topic"])),
+                doc="doc",
+                score=seen["score_value"],
+                rank=seen["rank_value"],
+                ranked=seen["ranked"],
+                line=pl.Series(raw.lines),
+                broken=pl.Series(raw.broken),
             )
         )
 
     def rows(self) -> Rows:
-        """Return all rows that were checked; they are handed over, and not kept."""
-        parts = self._parts or [_NO_ROWS]
-        self._parts = []
-        codes, docs, *others = zip(*parts, strict=True)
-        return Rows(
-            tuple(self._coder.names),
-            np.concatenate(codes),
-            pl.concat(docs, rechunk=False),
-            *map(np.concatenate, others),
-        )
+        """Return all rows that were checked."""
+        frame = pl.concat([pl.DataFrame(schema=ROW), *self._parts], rechunk=False)
+        return Rows(tuple(self._coder.names), frame)
 
     def end(self) -> None:
-        """Add what is said once of all lines."""
+        """Report faults that concern all lines."""
         if self._second is not None:
             line, value, count = self._second
             wanted = " or ".join(map(quoted, self._task.second_column))
@@ -297,7 +262,7 @@ class Lines:
             )
 
     def _check_columns(self, raw: RawColumns) -> pl.DataFrame:
-        """Check how many columns lines have; null for what is empty, which semicolons allow."""
+        """Check the numbers of columns; empty values, which semicolons allow, become null."""
         frame = raw.frame
         wrong = raw.widths != len(NAMES)
         semicolons = self._task.format == "ntcir"
@@ -321,7 +286,7 @@ class Lines:
     def _note_tag(self, tags: pl.Series, scores: pl.Series, lines: Ints) -> None:
         if self.tag is None and tags.null_count() < len(tags):
             there = tags.is_not_null()
-            # The names of columns above a run are no tag that its lines depart from.
+            # A header of column names has no score, and no tag.
             scored = there & scores.is_not_null()
             row = (scored if scored.any() else there).arg_max() or 0
             self.tag, self.tag_line = tags[row], int(lines[row])
@@ -333,7 +298,7 @@ class Lines:
             self._second = line, value, before + int(wrong.sum())
 
     def _codes(self, topics: pl.Series) -> Codes:
-        """Number the topics; -1 where there is none."""
+        """Return the topic codes; -1 if there is no topic."""
         if not topics.null_count():
             return self._coder.encode(topics)
         codes = np.full(len(topics), -1, dtype=np.int32)
@@ -342,7 +307,7 @@ class Lines:
 
 
 def check_encoding(raw: RawColumns, found: Collected) -> None:
-    """Add the lines with bytes that are no text."""
+    """Report lines with bytes that are not UTF-8."""
     lines, values = raw.undecoded
     if lines.size:
         reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
@@ -351,10 +316,10 @@ def check_encoding(raw: RawColumns, found: Collected) -> None:
 
 
 PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
-"""Keys that are not published."""
+"""Metadata keys that are not published."""
 
 OF_PEOPLE = ("actor", "implementation.source", "research goal.publication")
-"""Keys that tell who they are."""
+"""Metadata keys that identify people."""
 
 _PLACE = re.compile(
     r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
@@ -363,18 +328,10 @@ _PLACE = re.compile(
 _MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
-def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> list[Fault]:
-    """Check what a run says of itself, by the rules of the task.
-
-    Parameters
-    ----------
-    place
-        Where it says so: its header, or a file beside it.
-    task
-        The rules; where they ask for no metadata, these only have to be readable.
-    tag
-        The run's.
-    """
+def check_metadata(
+    place: MetadataPlace, task: TaskRules, tag: str | None, found: Collected
+) -> None:
+    """Check the metadata of a run; without rules for them they only have to be readable."""
     line = None if place.header is None else place.header.line
     try:
         with warnings.catch_warnings():
@@ -382,28 +339,24 @@ def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> l
             metadata = place.read()
     except InputError as error:
         at = None if line is None else error.line
-        return [fault("metadata-yaml", task, line=at, reason=error.reason)]
-    found: list[tuple[str, str]] = []
-    if metadata is not None:
-        found += [("metadata-twice", said) for said in metadata.twice]
-    if task.metadata is not None:
-        found += _asked(metadata, task, tag)
-    return [fault(code, task, line=line, reason=reason) for code, reason in found]
-
-
-def _asked(metadata: Metadata | None, task: TaskRules, tag: str | None) -> list[tuple[str, str]]:
+        found.add("metadata-yaml", line=at, reason=error.reason)
+        return
     rules = task.metadata
-    if rules is None:
-        return []
     if metadata is None:
-        wanted = ", ".join(rules.required)
-        return [("metadata-missing", f"there is none; wanted are {wanted}")] if wanted else []
-    problems = metadata.problems(rules.required, rules.placeholders)
-    found = [(f"metadata-{problem.kind}", str(problem)) for problem in problems]
-    said = metadata.get("tag")
-    if said is not None and tag is not None and said != tag:
-        found.append(("metadata-tag", f"tag {quoted(said)}, and the run has {quoted(tag)}"))
-    return found
+        if rules is not None and rules.required:
+            reason = f"there is none; wanted are {', '.join(rules.required)}"
+            found.add("metadata-missing", line=line, reason=reason)
+        return
+    for reason in metadata.twice:
+        found.add("metadata-twice", line=line, reason=reason)
+    if rules is None:
+        return
+    for problem in metadata.problems(rules.required, rules.placeholders):
+        found.add(f"metadata-{problem.kind}", line=line, reason=str(problem))
+    own = metadata.get("tag")
+    if own is not None and tag is not None and own != tag:
+        reason = f"tag {quoted(own)}, and the run has {quoted(tag)}"
+        found.add("metadata-tag", line=line, reason=reason)
 
 
 def public_metadata(
@@ -444,7 +397,7 @@ _GONE = object()
 def _public(
     value: Any, path: str, private: list[str], consent_mail: bool, dropped: dict[str, None]
 ) -> Any:
-    """Copy what may be published; what is empty then is gone."""
+    """Copy the public part of a value; return `_GONE` if nothing is left."""
     if path in private:
         dropped[path] = None
         return _GONE

@@ -34,13 +34,7 @@ _PLACE = ("topic", "subtopic", "doc")
 
 
 def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
-    """Check lines of topic, iteration, document and grade.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read at all.
-    """
+    """Check lines of topic, iteration, document and grade."""
     found = Collected(task, all_faults=all_faults)
     names, count, parts = tuple(QRELS.columns), 0, []
     try:
@@ -96,7 +90,7 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
 
 
 FEW_JUDGED = 0.8
-"""Share of judged documents in the first 10 ranks below which there is a warning."""
+"""Proportion of judged documents in the top 10 below which there is a warning."""
 
 _RULES = TaskRules(
     "check",
@@ -106,7 +100,7 @@ _RULES = TaskRules(
     most_unpacked=1 << 62,
     severities={"tag": "off", "tag-changes": "warning", "rank": "warning"},
 )
-"""What a run is held against where there is no campaign: whether it can be read, and is odd."""
+"""Rules without a campaign: can the run be read, and is it unusual."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,7 +251,7 @@ def check(
 def _checked(
     path: str, by_line: Callable[[str], CheckReport] | None, read: Callable[[str], Any]
 ) -> tuple[Any, CheckReport]:
-    """Read a file, and say what is wrong with it: what a reader accepts is no error."""
+    """Read a file and report its faults; what a reader accepts is not an error."""
     source = Source(path)
     report = CheckReport(source.name, None, ())
     error: InputError | None = None
@@ -273,10 +267,10 @@ def _checked(
     faults = list(report.faults)
     counts = report.counts()
     if error is not None and error.line is None and counts.get("columns", 0) >= report.lines > 0:
-        # The lines are in another form, which the reader knows and refuses as a whole.
+        # The file is in another format, which its reader refuses as a whole.
         report, faults = replace(report, faults=()), []
     if error is None:
-        # Readers decide: where all lines are in a form that they know, nothing is wrong with it.
+        # The reader decides: a format that it knows has no faulty lines.
         faults = [
             replace(one, severity="warning") if one.severity == "error" else one
             for one in faults
@@ -305,23 +299,22 @@ def _in_place(
     checked: list[tuple[Any, CheckReport]],
     options: Mapping[str, Any],
 ) -> tuple[CheckReport, list[tuple[Any, CheckReport]]]:
-    """Say first of judgments and runs that stand in each other's place that they do."""
-    wrong = [
-        run is None and can_be_read(path, "qrels", **options)
-        for path, (run, _) in zip(paths, checked, strict=True)
-    ]
-    if (any(wrong) or not of_qrels.accepted) and can_be_read(qrels, "run", **options):
-        of_qrels = _told(of_qrels, "looks like a run, where the judgments are to be")
-    said = "looks like judgments, which come first, where a run is to be"
-    placed = [
-        (run, _told(report, said) if swapped else report)
-        for swapped, (run, report) in zip(wrong, checked, strict=True)
-    ]
+    """Put a fault first in reports of judgments and runs that stand in each other's place."""
+    placed, swapped = [], False
+    for path, (run, report) in zip(paths, checked, strict=True):
+        if run is None and can_be_read(path, "qrels", **options):
+            swapped = True
+            message = "looks like judgments, which come first, where a run is to be"
+            placed.append((run, _misplaced(report, message)))
+        else:
+            placed.append((run, report))
+    if (swapped or not of_qrels.accepted) and can_be_read(qrels, "run", **options):
+        of_qrels = _misplaced(of_qrels, "looks like a run, where the judgments are to be")
     return of_qrels, placed
 
 
-def _told(report: CheckReport, said: str) -> CheckReport:
-    return replace(report, faults=(Fault("place", "error", said), *report.faults))
+def _misplaced(report: CheckReport, message: str) -> CheckReport:
+    return replace(report, faults=(Fault("place", "error", message), *report.faults))
 
 
 def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, ...] | None:
@@ -330,7 +323,7 @@ def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, 
     try:
         return judge(runs, judgments).coverage.systems
     except InputError:
-        # No topic in common with any run, which each of them is told.
+        # No run has a topic in common with the judgments.
         topics = {*judgments.topics}
         return tuple(
             SystemCoverage(
@@ -343,7 +336,7 @@ def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, 
 
 
 def _among(tag: str, depth: int, tags: Counter[str], depths: list[int]) -> list[Fault]:
-    """Say how a run differs from the others, or does not."""
+    """Report equal tags and smaller depths than those of other runs."""
     faults = []
     if tags[tag] > 1:
         said = f"tag {quoted(tag)} is that of {tags[tag]} runs"
@@ -357,7 +350,7 @@ def _among(tag: str, depth: int, tags: Counter[str], depths: list[int]) -> list[
 
 
 def _covered(row: SystemCoverage) -> list[Fault]:
-    """Say what the judgments do not cover."""
+    """Report topics and documents that the judgments do not cover."""
     faults = []
     for code, topics, what in (
         ("topic-unjudged", row.extra, "without judgments"),

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
 from cranfield.base.files import sync_folder, whole_file
 from cranfield.base.text import counted
 from cranfield.base.version import __version__
@@ -50,7 +50,7 @@ class Release:
     runs, teams, hidden
         How many runs it shows, of how many teams, and how many of these are not named.
     left_out
-        What is not in it, in sentences.
+        Sentences that name what is excluded.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Release:
 
     @property
     def said(self) -> str:
-        """How large it is, in words."""
+        """Size of the release in words."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
         hidden = f", {self.hidden} not named" if self.hidden else ""
         return f"{size}{hidden}, judgments {self.judgments}"
@@ -120,57 +120,65 @@ def release(
     """
     from cranfield.campaign.publishing.payload import write_payload
 
-    payload = _chosen(
-        opened, task, judgments, anonymous, _checked(seed), scores_only, _day(date), note
-    )
+    check_whole("seed", seed, 0)
+    try:
+        day = None if date is None else day_type.fromisoformat(date).isoformat()
+    except (TypeError, ValueError):
+        raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
+    payload = _payload(opened, task, judgments, anonymous, seed, scores_only, day, note)
+    name, version = payload.task.name, payload.judgments.version
     about = {
         "Bag-Software-Agent": f"cranfield {__version__}",
-        "External-Description": f"{opened.rules.title}: {payload.task.title or payload.task.name}",
+        "External-Description": f"{opened.rules.title}: {payload.task.title or name}",
         **({"Bagging-Date": date} if date else {}),
     }
-    options = {"judgments": payload.judgments.version, "anonymous": anonymous, "seed": seed}
-    with _building(opened.folder / RELEASES, payload.task.name) as building:
+    options = {
+        "judgments": version,
+        "anonymous": anonymous,
+        "seed": seed,
+        "scores_only": scores_only,
+        "date": date,
+    }
+    with _building(opened.folder / RELEASES, name) as building:
         (building / PAYLOAD).mkdir()
         write_payload(building / PAYLOAD, payload)
         manifest = write_bag(building, about)
         _sync(building)
-        with opened.registry.change(
-            "release", payload.task.name, {**options, "scores_only": scores_only, "date": date}
-        ) as tx:
-            if tx.submissions(payload.task.name) != payload.arrived:
-                raise _changed(payload.task.name)
-            made = _next_id(payload.task.name, [one.id for one in tx.releases()])
-            target = building.with_name(made)
+        with opened.registry.change("release", name, options) as tx:
+            if tx.submissions(name) != payload.arrived:
+                raise _changed(name)
+            release_id = _next_id(name, [record.id for record in tx.releases()])
+            target = building.with_name(release_id)
             if target.exists():
-                # Whole, and in no registry: it was made by a process that ended too early.
+                # Complete but not registered: its process ended too early.
                 _remove(target)
             building.rename(target)
             sync_folder(target.parent)
             tx.insert(
                 ReleaseRecord(
-                    id=made,
-                    task=payload.task.name,
-                    created=_now(opened),
-                    judgments=payload.judgments.version,
-                    path=f"{RELEASES}/{made}",
+                    id=release_id,
+                    task=name,
+                    created=utc_text(opened.clock()),
+                    judgments=version,
+                    path=f"{RELEASES}/{release_id}",
                     manifest=manifest,
                 )
             )
-    about_it = payload.about
+    sizes = payload.about
     return Release(
-        id=made,
-        task=payload.task.name,
-        judgments=payload.judgments.version,
+        id=release_id,
+        task=name,
+        judgments=version,
         path=target,
         manifest=manifest,
-        runs=about_it["runs"],
-        teams=about_it["teams"],
-        hidden=about_it["hidden_teams"],
+        runs=sizes["runs"],
+        teams=sizes["teams"],
+        hidden=sizes["hidden_teams"],
         left_out=payload.left_out,
     )
 
 
-def _chosen(
+def _payload(
     opened: Opened,
     task: str | None,
     judgments: str | None,
@@ -180,7 +188,7 @@ def _chosen(
     day: str | None,
     note: str,
 ) -> Payload:
-    """Choose runs, judgments and names, and have the runs scored."""
+    """Select runs, judgments and names, and score the runs."""
     from cranfield.campaign.publishing.payload import Payload
     from cranfield.campaign.results.scoring import scored
     from cranfield.campaign.results.sheet_making import measures_of
@@ -224,30 +232,30 @@ def _chosen(
 
 def _changed(task: str) -> CranfieldError:
     return CranfieldError(
-        f"runs of {quoted(task)} came or went while they were released: release again"
+        f"runs of {quoted(task)} were added or removed during the release: release again"
     )
 
 
 def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Return what of the metadata is public, by the number of the run, and what is dropped."""
+    """Return the public metadata by run id, and the dropped keys."""
     from cranfield.campaign.checks.lines import public_metadata
     from cranfield.collection.metadata.reading import read_metadata
 
     public: dict[int, str] = {}
     dropped: dict[str, None] = {}
     for run in runs:
-        read = read_metadata(run.metadata.encode()) if run.metadata else None
-        if read is not None:
-            text, gone = public_metadata(read)
+        metadata = read_metadata(run.metadata.encode()) if run.metadata else None
+        if metadata is not None:
+            text, keys = public_metadata(metadata)
             public[run.id] = text.decode()
-            dropped |= dict.fromkeys(gone)
+            dropped |= dict.fromkeys(keys)
     return public, tuple(sorted(dropped))
 
 
 def _secret(opened: Opened, seed: int) -> str:
-    """Return what nobody knows who has only releases: the hash of the event that began the log."""
-    made = next(one.sha256 for one in opened.registry.events() if one.action == "create")
-    return f"{made}\n{seed}"
+    """Return a text with the hash of the first event, which no release contains."""
+    first = next(event.sha256 for event in opened.registry.events() if event.action == "create")
+    return f"{first}\n{seed}"
 
 
 def _next_id(task: str, taken: list[str]) -> str:
@@ -257,29 +265,9 @@ def _next_id(task: str, taken: list[str]) -> str:
     return f"{task}-{max(numbers, default=0) + 1}"
 
 
-def _now(opened: Opened) -> str:
-    return utc_text(opened.clock())
-
-
-def _checked(seed: int) -> int:
-    from cranfield.base.errors import check_whole
-
-    check_whole("seed", seed, 0)
-    return seed
-
-
-def _day(text: str | None) -> str | None:
-    if text is None:
-        return None
-    try:
-        return day_type.fromisoformat(text).isoformat()
-    except (TypeError, ValueError):
-        raise PolicyError(f"{quoted(text)} is no date such as 2026-11-20") from None
-
-
 @contextmanager
 def _building(folder: Path, task: str) -> Iterator[Path]:
-    """Make a folder to build in, of which nothing is left if it does not get its name."""
+    """Create a temporary folder, which is removed unless it is renamed."""
     building = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{task}.", dir=folder))
     try:
         yield building
@@ -288,14 +276,14 @@ def _building(folder: Path, task: str) -> Iterator[Path]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, of which no part is there under its name at any moment."""
+    """Rename a folder and remove it, so that no half of it is visible under its name."""
     away = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder.parent))
     folder.rename(away / folder.name)
     shutil.rmtree(away, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
-    """Bring a folder to the disk, private as all of the campaign, whatever the umask."""
+    """Make a folder private whatever the umask, and flush it to the disk."""
     for path in sorted(folder.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
         if path.is_file():
@@ -309,11 +297,11 @@ def _sync(folder: Path) -> None:
 
 
 RETRACTED = "retracted"
-"""The state of a release that was taken back."""
+"""State of a retracted release."""
 
 
 def retract(opened: Opened, release: str, reason: str) -> None:
-    """Retract a release: it stays as it is, and a note beside it says that it does not stand.
+    """Retract a release: its folder stays unchanged, and a note beside it says so.
 
     Parameters
     ----------
@@ -330,23 +318,23 @@ def retract(opened: Opened, release: str, reason: str) -> None:
         For a release that is not there or is retracted already, or when no reason is given.
     """
     if not reason.strip():
-        raise PolicyError("a release is retracted for a reason, and none is given")
+        raise PolicyError("reason must not be empty")
     with opened.registry.change("retract", release, {"reason": reason}) as tx:
-        found = {one.id: one for one in tx.releases()}
-        if release not in found:
-            there = ", ".join(found) or "none"
-            raise PolicyError(f"there is no release {quoted(release)}; there are {there}")
-        if found[release].state == RETRACTED:
+        releases = {record.id: record for record in tx.releases()}
+        if release not in releases:
+            known = ", ".join(releases) or "none"
+            raise PolicyError(f"unknown release {quoted(release)}; expected one of: {known}")
+        if releases[release].state == RETRACTED:
             raise PolicyError(f"{release} is retracted already")
         note = {"release": release, "retracted": utc_text(opened.clock()), "reason": reason}
         text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-        # A kill before the transaction ends leaves the note: it is written over the next time.
+        # A process killed before the transaction ends leaves the note, which is overwritten later.
         path = opened.folder / RELEASES / f"{release}.retracted.json"
         with whole_file(path, private=True, synced=True) as out:
             out.write(text)
         tx.update(
             replace(
-                found[release],
+                releases[release],
                 state=RETRACTED,
                 reason=reason,
                 retraction=sha256(text).hexdigest(),

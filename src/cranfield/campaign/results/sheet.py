@@ -100,9 +100,13 @@ class Certainty:
     refused: str = ""
 
 
+FORM = "cranfield sheet 1"
+"""What a sheet's JSON calls itself."""
+
+
 @dataclass(frozen=True, repr=False)
-class Content:
-    """What a sheet shows; :class:`Sheet` is this with ways to write it.
+class Sheet:
+    """Scores of one run as its team receives them; :func:`sheets_of` makes those of a task.
 
     Attributes
     ----------
@@ -182,8 +186,54 @@ class Content:
     warnings: tuple[str, ...] = ()
     metadata: str = ""
 
+    def to_json(self) -> str:
+        """Return it as JSON, from which :meth:`from_json` makes an equal one."""
+        return json_text({"form": FORM, **asdict(self)})
 
-def facts(sheet: Content) -> list[tuple[str, str]]:
+    @classmethod
+    def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
+        """Read what :meth:`to_json` wrote; `source` is what messages call it.
+
+        Raises
+        ------
+        InputError
+            For anything else.
+        """
+        try:
+            content = json.loads(text)
+            if content.pop("form") != FORM:
+                raise InputError(f"is not of the form {FORM!r}", source=source)
+            return cls(**_read(content))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"is no sheet as cranfield writes them: {error}", source=source) from (
+                error
+            )
+
+    def to_text(self) -> str:
+        """Return it as text, in the manner of TREC's sheets."""
+        facts_table = text_table(["", ""], [[*fact] for fact in facts(self)], left=(0, 1))
+        parts = [
+            _heading(self),
+            facts_table.lstrip(),
+            *[f"warning: {plain(warning)}" for warning in self.warnings],
+            _overall(self),
+            _topics(self),
+            _sure(self),
+        ]
+        if self.metadata:
+            lines = "\n".join(plain(line) for line in self.metadata.splitlines())
+            parts.append(f"Metadata\n{lines}")
+        return "\n\n".join(parts) + "\n"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        place = f"{self.sure.place} of {self.sure.runs} by {self.measure}"
+        return f"Sheet({self.tag!r}, task {self.task}: place {place})"
+
+
+def facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return what is known of the run: a word, and what it is."""
     # A list, as a question may be called like anything else.
     found = [
@@ -203,12 +253,12 @@ def facts(sheet: Content) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-def team_of(sheet: Content) -> str:
+def team_of(sheet: Sheet) -> str:
     named = sheet.team_name not in {"", sheet.team}
     return f"{sheet.team} ({sheet.team_name})" if named else sheet.team
 
 
-def _pooled(sheet: Content) -> str:
+def _pooled(sheet: Sheet) -> str:
     if sheet.depth is None:
         return ""
     if sheet.pooled:
@@ -216,24 +266,20 @@ def _pooled(sheet: Content) -> str:
     return "not pooled; its documents are judged where other runs brought them in"
 
 
-def place_sentence(sheet: Content) -> str:
+def place_sentence(sheet: Sheet) -> str:
     value = number(sheet.measures.get(sheet.measure))
     of = f"{sheet.sure.place:,} of {counted(sheet.sure.runs, 'run')}"
     return f"Place {of} by {sheet.measure}" + (f", {value}" if value else "")
 
 
-def compared(sheet: Content) -> str:
+def compared(sheet: Sheet) -> str:
     """Say which runs best, median and worst are of."""
     if sheet.category is None:
         return "there are too few other runs to be compared with"
-    return f"best, median and worst of {_of(sheet)}"
-
-
-def _of(sheet: Content) -> str:
-    one = sheet.category
-    if one is None or not one.key:
-        return f"all {counted(sheet.sure.runs, 'run')}"
-    return f"the {counted(one.runs, 'run')} of {one}"
+    if not sheet.category.key:
+        return f"best, median and worst of all {counted(sheet.sure.runs, 'run')}"
+    runs = counted(sheet.category.runs, "run")
+    return f"best, median and worst of the {runs} of {sheet.category}"
 
 
 def difference(one: OfTopic) -> float | None:
@@ -241,29 +287,27 @@ def difference(one: OfTopic) -> float | None:
     return None if one.score is None or one.median is None else one.score - one.median
 
 
-def topic_head(sheet: Content) -> list[str]:
+def topic_head(sheet: Sheet) -> list[str]:
     head = ["topic", "relevant", sheet.measure]
-    return (
-        head
-        if sheet.category is None
-        else [*head, "best", "median", "worst", "less median", "place"]
-    )
+    if sheet.category is not None:
+        head += ["best", "median", "worst", "less median", "place"]
+    return head
 
 
-def topic_rows(sheet: Content) -> list[list[str]]:
+def topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
-    for one in sheet.by_topic:
-        row = [one.topic, f"{one.relevant:,}", number(one.score)]
+    for topic in sheet.by_topic:
+        row = [topic.topic, f"{topic.relevant:,}", number(topic.score)]
         if sheet.category is not None:
-            row += [number(value) for value in (one.best, one.median, one.worst)]
-            less = difference(one)
-            row.append("" if less is None else f"{number(less) if less <= 0 else f'+{less:.4f}'}")
-            row.append(f"{one.place} of {sheet.category.runs}")
+            row += [number(value) for value in (topic.best, topic.median, topic.worst)]
+            less = difference(topic)
+            row.append(f"+{less:.4f}" if less is not None and less > 0 else number(less))
+            row.append(f"{topic.place} of {sheet.category.runs}")
         rows.append(row)
     return rows
 
 
-def sure_sentences(sheet: Content) -> list[str]:
+def sure_sentences(sheet: Sheet) -> list[str]:
     """Say which runs are found better and worse, which are not, and what that means."""
     one = sheet.sure
     if one.refused:
@@ -276,7 +320,7 @@ def sure_sentences(sheet: Content) -> list[str]:
     return [*lines, *one.verdict]
 
 
-def _found(sheet: Content) -> str:
+def _found(sheet: Sheet) -> str:
     one, by = sheet.sure, f"by {sheet.measure}"
     if one.runs == 2:
         what = "found better" if one.better else "found worse" if one.worse else "not separated"
@@ -291,28 +335,13 @@ def _is(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def text_of(sheet: Content) -> str:
-    parts = [
-        _heading(sheet),
-        text_table(["", ""], [[name, value] for name, value in facts(sheet)], left=(0, 1)).lstrip(),
-        *[f"warning: {plain(one)}" for one in sheet.warnings],
-        _overall(sheet),
-        _topics(sheet),
-        _sure(sheet),
-    ]
-    if sheet.metadata:
-        lines = "\n".join(plain(line) for line in sheet.metadata.splitlines())
-        parts.append(f"Metadata\n{lines}")
-    return "\n\n".join(parts) + "\n"
-
-
-def _heading(sheet: Content) -> str:
+def _heading(sheet: Sheet) -> str:
     of = plain(sheet.campaign_title or sheet.campaign)
     task = plain(sheet.task_title or sheet.task)
     return f"{plain(sheet.tag)}: {of}, {task}\n{plain(place_sentence(sheet))}"
 
 
-def _overall(sheet: Content) -> str:
+def _overall(sheet: Sheet) -> str:
     counts = text_table(
         [f"Over {sheet.topics:,} topics", ""],
         [
@@ -358,64 +387,16 @@ def _beside(one: str, other: str) -> str:
     return "\n".join(f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True))
 
 
-def _topics(sheet: Content) -> str:
+def _topics(sheet: Sheet) -> str:
     title = plain(f"{sheet.measure} by topic; {compared(sheet)}")
     return f"{title}\n{text_table(topic_head(sheet), topic_rows(sheet))}"
 
 
-def _sure(sheet: Content) -> str:
+def _sure(sheet: Sheet) -> str:
     lines = ["What is sure", *sure_sentences(sheet)]
     if sheet.sure.names:
         lines.append(f"Not separated from it: {', '.join(sheet.sure.names)}.")
     return "\n".join(map(plain, lines))
-
-
-FORM = "cranfield sheet 1"
-"""What a sheet's JSON calls itself."""
-
-
-@dataclass(frozen=True, repr=False)
-class Sheet(Content):
-    """All that is told of one run; :func:`sheets_of` makes those of a task.
-
-    What it holds are the attributes of
-    :class:`~cranfield.campaign.results.sheet.Content`.
-    """
-
-    def to_json(self) -> str:
-        """Return it as JSON, from which :meth:`from_json` makes an equal one."""
-        return json_text({"form": FORM, **asdict(self)})
-
-    @classmethod
-    def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
-        """Read what :meth:`to_json` wrote; `source` is what messages call it.
-
-        Raises
-        ------
-        InputError
-            For anything else.
-        """
-        try:
-            content = json.loads(text)
-            if content.pop("form") != FORM:
-                raise InputError(f"is not of the form {FORM!r}", source=source)
-            return cls(**_read(content))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"is no sheet as cranfield writes them: {error}", source=source) from (
-                error
-            )
-
-    def to_text(self) -> str:
-        """Return it as text, in the manner of TREC's sheets."""
-
-        return text_of(self)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        place = f"{self.sure.place} of {self.sure.runs} by {self.measure}"
-        return f"Sheet({self.tag!r}, task {self.task}: place {place})"
 
 
 def _read(content: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePosixPath
@@ -36,6 +37,15 @@ class WrongValueError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.path = path
+
+
+@contextmanager
+def below(*path: str) -> Iterator[None]:
+    """Put the keys above in front of the path of a wrong value."""
+    try:
+        yield
+    except WrongValueError as error:
+        raise WrongValueError(error.reason, *path, *error.path) from None
 
 
 def _wanted(what: str, value: Any) -> WrongValueError:
@@ -177,10 +187,8 @@ def table_of(kind: Kind, named: Kind = line) -> Kind:
     def check(value: Any) -> dict[str, Any]:
         made = {}
         for key, one in table(value).items():
-            try:
+            with below(key):
                 made[named(key)] = kind(one)
-            except WrongValueError as error:
-                raise WrongValueError(error.reason, key, *error.path) from None
         return made
 
     return check
@@ -319,10 +327,8 @@ def fields_of(keys: Keys, value: Any) -> dict[str, Any]:
         key = keys.get(name)
         if key is None:
             raise WrongValueError(unknown(name, keys), name)
-        try:
+        with below(name):
             made = key.kind(given)
-        except WrongValueError as error:
-            raise WrongValueError(error.reason, name, *error.path) from None
         if key.code:
             severities[key.code] = made
         elif name == "documents" and isinstance(made, dict):

@@ -26,6 +26,7 @@ from cranfield.campaign.rules.keys import (
     TASK,
     Keys,
     WrongValueError,
+    below,
     fields_of,
     unknown,
 )
@@ -174,62 +175,52 @@ def _rules(given: Mapping[str, Any]) -> Rules:
     for name in given:
         if name not in known:
             raise WrongValueError(unknown(name, known), name)
-    campaign = _within("campaign", CAMPAIGN, given.get("campaign", {}))
-    for needed in ("id", "title"):
-        if needed not in campaign:
-            raise WrongValueError(f"has no {needed}", "campaign")
-    try:
-        tasks = kinds.table(given.get("tasks", {}))
-    except WrongValueError as error:
-        raise WrongValueError(error.reason, "tasks") from None
-    if not tasks:
-        raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]", "tasks")
-    made: dict[str, TaskRules] = {}
-    for name, table in tasks.items():
-        try:
-            kinds.name(name)
-        except WrongValueError as error:
-            raise WrongValueError(error.reason, "tasks", name) from None
-        same = [other for other in made if other.lower() == name.lower()]
-        if same:
-            raise WrongValueError(
-                f"differs from {same[0]} in upper and lower case only", "tasks", name
-            )
-        fields = _within("tasks", TASK, table, name)
-        made[name] = TaskRules(name=name, **fields)
-        _fits(made[name])
-    return Rules(tasks=made, **campaign)
+    with below("campaign"):
+        campaign = fields_of(CAMPAIGN, given.get("campaign", {}))
+        for required in ("id", "title"):
+            if required not in campaign:
+                raise WrongValueError(f"has no {required}")
+    tasks: dict[str, TaskRules] = {}
+    with below("tasks"):
+        tables = kinds.table(given.get("tasks", {}))
+        if not tables:
+            raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]")
+        for name, table in tables.items():
+            with below(name):
+                kinds.name(name)
+                for other in tasks:
+                    if other.lower() == name.lower():
+                        reason = f"differs from {other} in upper and lower case only"
+                        raise WrongValueError(reason)
+                tasks[name] = TaskRules(name=name, **fields_of(TASK, table))
+                _check_consistency(tasks[name])
+    return Rules(tasks=tasks, **campaign)
 
 
-def _within(start: str, keys: Keys, table: Any, *path: str) -> dict[str, Any]:
-    try:
-        return fields_of(keys, table)
-    except WrongValueError as error:
-        raise WrongValueError(error.reason, start, *path, *error.path) from None
-
-
-def _fits(task: TaskRules) -> None:
+def _check_consistency(task: TaskRules) -> None:
     """Refuse rules of a task that contradict each other."""
-
-    def wrong(reason: str, *path: str) -> WrongValueError:
-        return WrongValueError(reason, "tasks", task.name, *path)
-
     if task.opens and task.closes and task.closes <= task.opens:
-        raise wrong("the task closes before it opens", "closes")
+        raise WrongValueError("the task closes before it opens", "closes")
     for priority in task.pool.priorities if task.pool else ():
         if task.priorities is None or priority > task.priorities:
             most = (
                 "no priorities" if task.priorities is None else f"priorities 1 to {task.priorities}"
             )
-            raise wrong(f"pools priority {priority}, and there are {most}", "pool", "priorities")
+            raise WrongValueError(
+                f"pools priority {priority}, and there are {most}", "pool", "priorities"
+            )
     known = {"type": None, **task.questions}
     for category in task.categories:
         if category not in known:
-            raise wrong(unknown(category, known).replace("key", "question"), "categories")
+            raise WrongValueError(unknown(category, known).replace("key", "question"), "categories")
         if category != "type" and not task.questions[category].choices:
-            raise wrong(f"question {quoted(category)} has no choices to group by", "categories")
+            raise WrongValueError(
+                f"question {quoted(category)} has no choices to group by", "categories"
+            )
     if "type" in task.questions:
-        raise wrong("the type of a run is asked for by the key types", "questions", "type")
+        raise WrongValueError(
+            "the type of a run is asked for by the key types", "questions", "type"
+        )
 
 
 def _located(task: TaskRules, folder: Path) -> TaskRules:

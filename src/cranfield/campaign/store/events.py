@@ -99,7 +99,7 @@ def contradictions(connection: sqlite3.Connection) -> list[str]:
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             return ["is damaged: a row names another that is not there"]
         return differences(connection)
-    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+    except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         return [f"is damaged: {error}"]
 
 

@@ -1,4 +1,4 @@
-"""The rows of the registry, beside the files of the campaign."""
+"""Records of the registry, and the files of a campaign's folder."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ class Team:
 
 @dataclass(frozen=True)
 class Submission:
-    """A run as it was handed in; times are UTC, such as 2026-08-15T23:59:59Z.
+    """A submitted run; times are UTC, such as 2026-08-15T23:59:59Z.
 
     Attributes
     ----------
     object
-        SHA-256 of the bytes as handed in; their file in `objects/` is called so.
+        SHA-256 of the submitted bytes, and the name of their file in `objects/`.
     ranking
-        SHA-256 of topics and documents in order, without tag: the same under another name.
+        SHA-256 of topics and documents in order, without the tag.
     rules
-        SHA-256 of campaign.toml and the files that it names, by which the run was checked.
-    answers, metadata
-        To the task's questions, by name; what the run says of itself, as YAML text.
+        SHA-256 of the campaign.toml that the run was checked by, with the files it names.
+    answers
+        Answers to the task's questions, by name.
+    metadata
+        Metadata of the run, as YAML text.
     kept
-        Whether its bytes are in `objects/`; those of purged runs, and of refused ones, are not.
+        Whether its bytes are in `objects/`; those of purged and refused runs are not.
     """
 
     id: int
@@ -70,7 +72,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Judgments:
-    """A version of a task's judgments, which never changes."""
+    """An immutable version of a task's judgments."""
 
     task: str
     version: str
@@ -82,9 +84,14 @@ class Judgments:
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """A file of scores, derived and cached; `key` is the SHA-256 of all that they come from.
+    """A file of cached scores.
 
-    `path` is from the campaign's folder, with `/`, such as `scores/ab12.parquet`.
+    Attributes
+    ----------
+    key
+        SHA-256 of everything that the scores are computed from.
+    path
+        Relative to the campaign's folder, such as `scores/ab12.parquet`.
     """
 
     key: str
@@ -97,14 +104,16 @@ class ScoreFile:
 
 @dataclass(frozen=True)
 class ReleaseRecord:
-    """A release: a folder that never changes.
+    """A release, whose folder never changes.
 
     Attributes
     ----------
     path
-        From the campaign's folder, with `/`, such as `releases/adhoc-1`.
-    manifest, retraction
-        SHA-256 of its tag manifest; of the note beside it that says that it was retracted.
+        Relative to the campaign's folder, such as `releases/adhoc-1`.
+    manifest
+        SHA-256 of its tag manifest.
+    retraction
+        SHA-256 of the note beside the folder that the release was retracted.
     """
 
     id: str
@@ -120,7 +129,7 @@ class ReleaseRecord:
 
 @dataclass(frozen=True)
 class Event:
-    """A link of the chain of events; `sha256` covers the event and that before it."""
+    """An event of the hash chain; `sha256` covers it and the previous event."""
 
     seq: int
     at: str
@@ -133,34 +142,34 @@ class Event:
 
 
 RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
-"""The files: the rules, by people; the registry."""
+"""Names of the rules, which people write, and of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
-"""What SQLite keeps beside the registry while it changes, and after a kill until it is opened."""
+"""SQLite's journal: beside the registry during a change, and after a kill until it is opened."""
 
 OBJECTS, SCORES, RELEASES = "objects", "scores", "releases"
-"""The folders: bytes as handed in, by SHA-256; scores, derived; releases, which never change."""
+"""Folders of submitted bytes by SHA-256, of cached scores, and of releases."""
 
 UNFINISHED = "."
-"""How the names of files and folders begin that are still being written."""
+"""Prefix of the names of unfinished files and folders."""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse what is no campaign's folder."""
+    """Refuse a folder that is not a campaign's."""
     try:
-        there, kept = folder.is_dir(), (folder / REGISTRY).is_file()
+        is_folder, has_registry = folder.is_dir(), (folder / REGISTRY).is_file()
     except OSError as error:
         # Such as a name that is too long.
         raise InputError((error.strerror or str(error)).lower(), source=str(folder)) from None
-    if not there:
+    if not is_folder:
         raise InputError("there is no such folder", source=str(folder))
-    if not kept:
+    if not has_registry:
         reason = f"is no campaign: it has no {REGISTRY} (`cranfield campaign init` makes one)"
         raise InputError(reason, source=str(folder))
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder where there is none; only its owner may look into it (mode 0700)."""
+    """Create a folder that only its owner may read (mode 0700), unless it exists."""
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 
@@ -169,15 +178,14 @@ CHUNK = 1 << 20
 
 
 def path(folder: Path, sha256: str) -> Path:
-    """Return where the bytes with this hash are, or would be."""
+    """Return the path of the object with a hash, whether it exists or not."""
     return folder / OBJECTS / sha256[:2] / sha256
 
 
 def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
-    """Keep bytes, or those of a file, and return their SHA-256 and their number.
+    """Store bytes, or those of a file, as an object; return their SHA-256 and number.
 
-    They are on the disk when this returns, and there is no transaction in it: bytes that nobody
-    names in the registry afterwards are left-overs.
+    They are on the disk when this returns. Objects that the registry does not name are left-overs.
     """
     if isinstance(source, Path):
         sha256 = file_sha256(source)
@@ -204,10 +212,9 @@ def put(folder: Path, source: Path | bytes) -> tuple[str, int]:
 
 
 def read(folder: Path, sha256: str) -> bytes:
-    """Return kept bytes, after making sure that they are those that were handed in."""
-    source = path(folder, sha256)
+    """Return the bytes of an object, after comparing them with their hash."""
     try:
-        data = source.read_bytes()
+        data = path(folder, sha256).read_bytes()
     except OSError as error:
         raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
@@ -216,7 +223,7 @@ def read(folder: Path, sha256: str) -> bytes:
 
 
 def read_json(path: Path) -> Mapping[str, Any]:
-    """Read an object from a JSON file of a release; a hash covers what is in it."""
+    """Read a JSON object from a file of a release."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

@@ -1,12 +1,12 @@
-"""The tables of the registry, which are the records, and how SQLite is opened."""
+"""The tables of the registry, made from the records, and connections to SQLite."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,39 +26,106 @@ WAIT = 30.0
 """Seconds that one process waits for another one's change."""
 
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
-"""What each connection asks for; that journals are deleted is SQLite's default."""
+"""Set for each connection; deleted journals are SQLite's default."""
 
-SCHEMA = """
-CREATE TABLE team (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL,
-    created TEXT NOT NULL,
-    contact TEXT NOT NULL,
-    anonymous_until TEXT
-) STRICT;
-CREATE TABLE submission (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    task TEXT NOT NULL,
-    team TEXT NOT NULL REFERENCES team (id),
-    tag TEXT NOT NULL,
-    object TEXT NOT NULL,
-    bytes INTEGER NOT NULL,
-    received TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('accepted', 'refused', 'replaced', 'withdrawn')),
-    type TEXT NOT NULL,
-    priority INTEGER,
-    answers TEXT NOT NULL,
-    metadata TEXT,
-    description TEXT NOT NULL,
-    ranking TEXT,
-    rules TEXT NOT NULL,
-    source TEXT NOT NULL,
-    late INTEGER NOT NULL CHECK (late IN (0, 1)),
-    pooled INTEGER NOT NULL CHECK (pooled IN (0, 1)),
-    reason TEXT NOT NULL,
-    replaced_by INTEGER REFERENCES submission (id),
-    kept INTEGER NOT NULL CHECK (kept IN (0, 1))
-) STRICT;
+Record = Team | Submission | Judgments | ScoreFile | ReleaseRecord | Event
+Row = dict[str, Any]
+
+
+_SQL_TYPES = {
+    "str": "TEXT NOT NULL",
+    "str | None": "TEXT",
+    "int": "INTEGER NOT NULL",
+    "int | None": "INTEGER",
+    "bool": "INTEGER NOT NULL CHECK ({name} IN (0, 1))",
+    "dict[str, str]": "TEXT NOT NULL",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Table of one kind of record.
+
+    Attributes
+    ----------
+    order
+        Column by which records are read.
+    declarations
+        SQL declarations of columns that do not follow from the type of the field, by name.
+    """
+
+    name: str
+    kind: type
+    key: tuple[str, ...]
+    order: str
+    declarations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, which are those of the record's fields."""
+        return tuple(column.name for column in fields(self.kind))
+
+    @property
+    def sql(self) -> str:
+        """The statement that creates the table."""
+        columns = []
+        for column in fields(self.kind):
+            declaration = self.declarations.get(column.name, _SQL_TYPES[str(column.type)])
+            columns.append(f"{column.name} {declaration.format(name=column.name)}")
+        if not any("PRIMARY KEY" in declaration for declaration in self.declarations.values()):
+            columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
+        return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
+
+    def row(self, record: Any) -> Row:
+        """Return a record as a row."""
+        values = {name: getattr(record, name) for name in self.columns}
+        return {
+            name: canonical(value) if isinstance(value, dict) else value
+            for name, value in values.items()
+        }
+
+    def record(self, row: sqlite3.Row | Row) -> Any:
+        """Return a row as a record."""
+        read: dict[str, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
+        values = {}
+        for column in fields(self.kind):
+            value = row[column.name]
+            convert = read.get(str(column.type))
+            values[column.name] = convert(value) if convert else value
+        return self.kind(**values)
+
+
+TABLES = {
+    table.kind: table
+    for table in (
+        Table("team", Team, ("id",), "id"),
+        Table(
+            "submission",
+            Submission,
+            ("id",),
+            "id",
+            {
+                "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+                "team": "TEXT NOT NULL REFERENCES team (id)",
+                "state": "TEXT NOT NULL"
+                " CHECK (state IN ('accepted', 'refused', 'replaced', 'withdrawn'))",
+                "replaced_by": "INTEGER REFERENCES submission (id)",
+            },
+        ),
+        Table("judgments", Judgments, ("task", "version"), "rowid"),
+        Table("score_file", ScoreFile, ("key",), "rowid"),
+        Table(
+            "release",
+            ReleaseRecord,
+            ("id",),
+            "rowid",
+            {"state": "TEXT NOT NULL CHECK (state IN ('released', 'retracted'))"},
+        ),
+        Table("event", Event, ("seq",), "seq"),
+    )
+}
+
+_BESIDE = """
 CREATE UNIQUE INDEX tag_taken ON submission (lower(tag)) WHERE state = 'accepted';
 CREATE INDEX submission_tag ON submission (lower(tag));
 CREATE INDEX submission_team ON submission (team, task);
@@ -76,93 +143,13 @@ CREATE TABLE fault (
     count INTEGER NOT NULL,
     PRIMARY KEY (submission, number)
 ) STRICT;
-CREATE TABLE judgments (
-    task TEXT NOT NULL,
-    version TEXT NOT NULL,
-    object TEXT NOT NULL,
-    rows INTEGER NOT NULL,
-    added TEXT NOT NULL,
-    note TEXT NOT NULL,
-    PRIMARY KEY (task, version)
-) STRICT;
-CREATE TABLE score_file (
-    key TEXT PRIMARY KEY,
-    task TEXT NOT NULL,
-    judgments TEXT NOT NULL,
-    path TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    about TEXT NOT NULL
-) STRICT;
-CREATE TABLE release (
-    id TEXT PRIMARY KEY,
-    task TEXT NOT NULL,
-    created TEXT NOT NULL,
-    judgments TEXT NOT NULL,
-    path TEXT NOT NULL,
-    manifest TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('released', 'retracted')),
-    reason TEXT NOT NULL,
-    retraction TEXT
-) STRICT;
-CREATE TABLE event (
-    seq INTEGER PRIMARY KEY,
-    at TEXT NOT NULL,
-    actor TEXT NOT NULL,
-    action TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    details TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    sha256 TEXT NOT NULL
-) STRICT;
 CREATE INDEX event_rules ON event (seq) WHERE action = 'rules';
 CREATE TRIGGER event_kept BEFORE UPDATE ON event
     BEGIN SELECT RAISE (ABORT, 'events are never changed'); END;
 CREATE TRIGGER event_stays BEFORE DELETE ON event
     BEGIN SELECT RAISE (ABORT, 'events are never removed'); END;
 """
-
-Record = Team | Submission | Judgments | ScoreFile | ReleaseRecord | Event
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Where the records of a kind are, by which key, and in which order they are read."""
-
-    name: str
-    kind: type
-    key: tuple[str, ...]
-    order: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns, which are those of the record's fields."""
-        return tuple(one.name for one in fields(self.kind))
-
-    def row(self, record: Any) -> Row:
-        """Return a record as a row."""
-        return {name: _stored(getattr(record, name)) for name in self.columns}
-
-    def record(self, row: sqlite3.Row | Row) -> Any:
-        """Return a row as a record."""
-        read: dict[str, Callable[[Any], Any]] = {"bool": bool, "dict[str, str]": json.loads}
-        values = {
-            one.name: read.get(str(one.type), _as_it_is)(row[one.name]) for one in fields(self.kind)
-        }
-        return self.kind(**values)
-
-
-TABLES = {
-    one.kind: one
-    for one in (
-        Table("team", Team, ("id",), "id"),
-        Table("submission", Submission, ("id",), "id"),
-        Table("judgments", Judgments, ("task", "version"), "rowid"),
-        Table("score_file", ScoreFile, ("key",), "rowid"),
-        Table("release", ReleaseRecord, ("id",), "rowid"),
-        Table("event", Event, ("seq",), "seq"),
-    )
-}
+"""What the registry has beside the tables of records: faults, indexes and triggers."""
 
 
 def canonical(value: object) -> str:
@@ -170,32 +157,27 @@ def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _stored(value: Any) -> Any:
-    return canonical(value) if isinstance(value, dict) else value
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def create(path: Path) -> None:
-    """Make an empty registry that only its owner may read."""
+    """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
-        needed = "SQLite 3.37 with serialize is needed by campaigns"
-        raise CranfieldError(f"{needed}; this Python has {sqlite3.sqlite_version}")
+        required = "SQLite 3.37 with serialize is required by campaigns"
+        raise CranfieldError(f"{required}; this Python has {sqlite3.sqlite_version}")
     path.touch(mode=0o600, exist_ok=False)
     connection = sqlite3.connect(path, isolation_level=None)
     try:
-        connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        tables = "".join(table.sql for table in TABLES.values())
+        connection.executescript(
+            f"BEGIN; {tables} {_BESIDE} PRAGMA user_version = {VERSION}; COMMIT;"
+        )
     finally:
         connection.close()
 
 
 @contextmanager
 def connected(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Open the registry of a folder; what SQLite says against it is said in one line.
+    """Open the registry of a folder; errors of SQLite become errors of one line.
 
-    What a kill left half-written is rolled back by SQLite at the first look.
+    SQLite rolls back what a killed process left unfinished.
     """
     path = folder / REGISTRY
     if not path.is_file():
@@ -211,27 +193,23 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
             except UnicodeDecodeError as error:
                 # Python cannot decode SQLite's message, which quotes a damaged schema.
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
-            _check_version(connection, path)
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > VERSION:
+                raise InputError(
+                    f"was written by a newer cranfield (tables of version {version}; this one"
+                    f" knows {VERSION})",
+                    source=str(path),
+                )
+            if version < VERSION:
+                raise InputError("is no registry of a campaign", source=str(path))
             yield connection
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise _said(error, path) from error
+        raise _error(error, path) from error
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > VERSION:
-        raise InputError(
-            f"was written by a newer cranfield (tables of version {version}; this one knows "
-            f"{VERSION})",
-            source=str(path),
-        )
-    if version < VERSION:
-        raise InputError("is no registry of a campaign", source=str(path))
-
-
-def _said(error: sqlite3.Error, path: Path) -> CranfieldError:
+def _error(error: sqlite3.Error, path: Path) -> CranfieldError:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return CranfieldError(
             f"{path}: another process is changing the campaign; waited {WAIT:g} seconds"

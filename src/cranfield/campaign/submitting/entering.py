@@ -26,7 +26,6 @@ from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault,
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
-    Question,
     TaskRules,
     lasting,
     safe_name,
@@ -71,65 +70,49 @@ class Declared:
 
 
 def declared_faults(task: TaskRules, declared: Declared) -> tuple[Fault, ...]:
-    """Find what the rules do not allow of what is said of a run: all of it, in one go."""
-    wrong = [
-        *_type(task, declared.type),
-        *_priority(task, declared.priority),
-        *_answers(task, declared.answers),
-        *_text("description", declared.description),
-    ]
-    return tuple(Fault("answers", severity_of("answers", task), one) for one in wrong)
+    """Find every type, priority, answer and description that the rules do not allow."""
+    reasons = []
+    if task.types and declared.type not in task.types:
+        value = f"is {quoted(declared.type)}" if declared.type else "is missing"
+        reasons.append(f"'type' {value}; one of {', '.join(task.types)}")
+    elif declared.type and not task.types:
+        reasons.append(f"'type' is {quoted(declared.type)}, and the task has no types")
+    priority, last = declared.priority, task.priorities
+    if last is not None and (priority is None or priority > last):
+        value = "missing" if priority is None else str(priority)
+        reasons.append(f"'priority' is {value}; a whole number from 1 to {last}")
+    for name in declared.answers:
+        if name not in task.questions:
+            known = ", ".join(task.questions) or "it asks nothing"
+            reasons.append(f"{quoted(name)} is no question of the task; {known}")
+    for name, question in task.questions.items():
+        answer = declared.answers.get(name, "")
+        choices = f"; one of {', '.join(question.choices)}" if question.choices else ""
+        if not answer.strip():
+            if question.required:
+                reasons.append(f"{quoted(name)} is missing: {question.ask}{choices}")
+        elif question.choices and answer not in question.choices:
+            reasons.append(f"{quoted(name)} is {quoted(answer)}{choices}")
+        else:
+            reasons += _unprintable(name, answer)
+    reasons += _unprintable("description", declared.description)
+    return tuple(Fault("answers", severity_of("answers", task), reason) for reason in reasons)
 
 
 def said_by(name: str, given: str) -> str:
-    """Return a text that people are to read; refuse one that is empty, or not for people."""
+    """Return a text for people; refuse one that is empty or cannot be printed."""
     if not given.strip():
         raise PolicyError(f"{name} is missing")
-    for wrong in _text(name, given):
-        raise PolicyError(wrong)
+    for reason in _unprintable(name, given):
+        raise PolicyError(reason)
     return given
 
 
-def _type(task: TaskRules, given: str) -> Iterator[str]:
-    if task.types and given not in task.types:
-        said = f"is {quoted(given)}" if given else "is missing"
-        yield f"'type' {said}; one of {', '.join(task.types)}"
-    elif given and not task.types:
-        yield f"'type' is {quoted(given)}, and the task has no types"
-
-
-def _priority(task: TaskRules, given: int | None) -> Iterator[str]:
-    if given is None:
-        if task.priorities is not None:
-            yield f"'priority' is missing; a whole number from 1 to {task.priorities}"
-    elif task.priorities is not None and given > task.priorities:
-        yield f"'priority' is {given}; a whole number from 1 to {task.priorities}"
-
-
-def _answers(task: TaskRules, answers: Mapping[str, str]) -> Iterator[str]:
-    for name in answers:
-        if name not in task.questions:
-            known = ", ".join(task.questions) or "it asks nothing"
-            yield f"{quoted(name)} is no question of the task; {known}"
-    for name, question in task.questions.items():
-        yield from _answer(question, answers.get(name, ""))
-
-
-def _answer(question: Question, given: str) -> Iterator[str]:
-    choices = f"; one of {', '.join(question.choices)}" if question.choices else ""
-    if not given.strip():
-        if question.required:
-            yield f"{quoted(question.name)} is missing: {question.ask}{choices}"
-    elif question.choices and given not in question.choices:
-        yield f"{quoted(question.name)} is {quoted(given)}{choices}"
-    else:
-        yield from _text(question.name, given)
-
-
-def _text(name: str, given: str) -> Iterator[str]:
-    """Texts are for people: line breaks and tabs may be in them, other control characters not."""
-    if not given.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
-        yield f"{quoted(name)} is {quoted(given)}: it holds what cannot be printed"
+def _unprintable(name: str, text: str) -> list[str]:
+    """Return the reason against a text with control characters other than line breaks and tabs."""
+    if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
+        return []
+    return [f"{quoted(name)} is {quoted(text)}: it holds what cannot be printed"]
 
 
 def to_replace(declared: Declared, own: Sequence[Submission]) -> Submission | None:

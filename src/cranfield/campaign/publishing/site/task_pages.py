@@ -1,4 +1,4 @@
-"""The pages of a task: its board, its topics, its runs."""
+"""Pages of a task: its leaderboard, its topics, its runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
 
 NAMED = 6
-"""Runs that are named where those are listed that nothing separates from the first."""
+"""Number of runs named among those not significantly different from the first."""
 
 MOST_KINDS = 12
-"""Values of a question that can be chosen from; of more, none are offered."""
+"""Maximum number of values of a question that can be filtered by."""
 
 UNJUDGED = "unjudged@10"
-"""The column of the board that says which share of the first documents nobody judged."""
+"""Column with the proportion of unjudged documents in the top 10."""
 
 NOT_COMPARED = "Runs were not compared: nothing is said of differences."
 
@@ -47,7 +47,7 @@ def board_page(board: Board, path: str, links: Links) -> Page:
     """Make the page of a task's board."""
     parts = {
         "board": ("Board", joined(_first(board), _board(board))),
-        "found": ("What it rests on", _found(board)),
+        "found": ("What it rests on", _basis(board)),
         "reading": ("How to read it", _reading(board)),
     }
     return Page(path, label(board.release.title), lead(board), parts, links, sortable=True)
@@ -56,28 +56,27 @@ def board_page(board: Board, path: str, links: Links) -> Page:
 def lead(board: Board) -> Html:
     release = board.release
     teams = len({row["team"] for row in board.rows if row.get("team")})
-    said = [counted(len(board.rows), "run"), counted(teams, "team") if teams else ""]
+    counts = [counted(len(board.rows), "run"), counted(teams, "team") if teams else ""]
     if scores := release.scores.get(board.measure):
-        said.append(counted(len(scores.topics), "topic"))
+        counts.append(counted(len(scores.topics), "topic"))
     if release.about.get("judgments"):
-        said.append(f"judgments {label(str(release.about['judgments']))}")
-    said.append(f"release {label(release.id)}")
+        counts.append(f"judgments {label(str(release.about['judgments']))}")
+    counts.append(f"release {label(release.id)}")
     if release.about.get("date"):
-        said.append(str(release.about["date"]))
-    return el("p", ", ".join(filter(None, said)), class_="counts")
+        counts.append(str(release.about["date"]))
+    return el("p", ", ".join(filter(None, counts)), class_="counts")
 
 
 def _first(board: Board) -> Html:
-    """Say the answer; what it rests on comes after the board."""
     if board.part is None:
         return el("p", NOT_COMPARED, class_="lead")
     return joined(el("p", answer(board.part)[0], class_="lead"), _not_separated(board))
 
 
-def _found(board: Board) -> Html:
+def _basis(board: Board) -> Html:
     if board.part is None:
         return el("p", NOT_COMPARED)
-    return joined(*(el("p", one) for one in answer(board.part)[1:]))
+    return joined(*(el("p", sentence) for sentence in answer(board.part)[1:]))
 
 
 def _not_separated(board: Board) -> Html | None:
@@ -87,31 +86,35 @@ def _not_separated(board: Board) -> Html | None:
     first = run_link(board, board.not_separated[0])
     if not runs:
         return el("p", "Every other run is found to differ from ", first, ".")
-    listed: list[object] = []
-    for k, tag in enumerate(runs[:NAMED]):
-        listed += [", " if k else "", run_link(board, tag)]
-    if len(runs) > NAMED:
-        listed.append(f" and {len(runs) - NAMED:,} more")
     verb = "is" if len(runs) == 1 else "are"
-    said = f"Not separated from it {verb} {counted(len(runs), 'run')}: "
-    return el("p", "First is ", first, ". ", said, *listed, ".")
+    text = f"Not separated from it {verb} {counted(len(runs), 'run')}: "
+    return el("p", "First is ", first, ". ", text, *_run_links(board, runs, NAMED), ".")
+
+
+def _run_links(board: Board, tags: Sequence[str], limit: int) -> list[object]:
+    parts: list[object] = []
+    for k, tag in enumerate(tags[:limit]):
+        parts += [", " if k else "", run_link(board, tag)]
+    if len(tags) > limit:
+        parts.append(f" and {len(tags) - limit:,} more")
+    return parts
 
 
 def run_link(board: Board, tag: str, start: str = "") -> Html:
-    """Name a run, and lead to its page where it has one."""
+    """Return the name of a run, as a link if the run has a page."""
     if tag not in board.pages or board.sheet(tag) is None:
         return named(tag)
     return el("a", named(tag), href=link(f"{board.pages[tag]}.html", start=start))
 
 
 def _board(board: Board) -> Html:
-    measures = [one for one in board.release.measures if board.rows and one in board.rows[0]]
+    measures = [name for name in board.release.measures if board.rows and name in board.rows[0]]
     kinds = _kinds(board)
     first, *others = (_measure_head(name, name == board.measure) for name in measures)
     heads = [column("place", "ascending", class_="place"), column("run", "ascending", class_="run")]
     heads.append(first)
     if board.limits[0]:
-        heads.append(el("th", _axis(board), scope="col", class_="limits"))
+        heads.append(el("th", _axis(_ends(board)), scope="col", class_="limits"))
     if board.letters:
         heads.append(column("groups", "ascending", class_="groups"))
     heads += [column("team", "ascending"), column("type", "ascending"), *others]
@@ -142,7 +145,7 @@ def _row(
         el("th", run_link(board, tag), *marks, scope="row"),
     ]
     scores = [_score(board, row.get(name)) for name in measures]
-    cells += [scores[0], *_sure(board, tag, _number(row.get(board.measure)))]
+    cells += [scores[0], *_comparison(board, tag, _number(row.get(board.measure)))]
     cells += [
         el("td", named(row["team"]) if row.get("team") else "–"),
         el("td", label(row["type"]) if row.get("type") else "–"),
@@ -164,39 +167,38 @@ def _score(board: Board, text: str | None) -> Html:
     return el("td", f"{value:.{board.places}f}", class_="n", data_v=repr(value))
 
 
-def _sure(board: Board, tag: str, value: float) -> list[Html]:
+def _comparison(board: Board, tag: str, value: float) -> list[Html]:
     limits, band = board.limits
     cells = []
     if limits:
         low, high = limits.get(tag, (math.nan, math.nan))
         drawn = drawn_row(value, low, high, _ends(board), band)
         known = math.isfinite(low) and math.isfinite(high)
-        said = f"{low:.{board.places}f} to {high:.{board.places}f}" if known else "no limits"
-        cells.append(el("td", drawn, class_="limits", title=said))
+        title = f"{low:.{board.places}f} to {high:.{board.places}f}" if known else "no limits"
+        cells.append(el("td", drawn, class_="limits", title=title))
     if board.letters:
         cells.append(el("td", board.letters.get(tag, ""), class_="groups"))
     return cells
 
 
 def _ends(board: Board) -> tuple[float, float]:
-    found = [one for pair in board.limits[0].values() for one in pair if math.isfinite(one)]
-    return (min(found), max(found)) if found else (0.0, 1.0)
+    bounds = [end for pair in board.limits[0].values() for end in pair if math.isfinite(end)]
+    return min(bounds, default=0.0), max(bounds, default=1.0)
 
 
-def _axis(board: Board) -> Html:
-    least, most = (f"{end:.2f}" for end in _ends(board))
-    return el("span", el("span", least), el("span", most), class_="axis")
+def _axis(ends: tuple[float, float]) -> Html:
+    return el("span", *(el("span", f"{end:.2f}") for end in ends), class_="axis")
 
 
 def _kinds(board: Board) -> dict[str, list[str]]:
-    """Return what runs can be chosen by: their type, and questions with few answers."""
-    columns = ["type", *(n for n in map(str, board.release.about.get("categories", ())))]
-    found = {}
+    """Return the columns that runs can be filtered by, with their values."""
+    columns = ["type", *map(str, board.release.about.get("categories", ()))]
+    kinds = {}
     for name in dict.fromkeys(columns):
         values = sorted({row[name] for row in board.rows if row.get(name)})
         if 2 <= len(values) <= MOST_KINDS:
-            found[name] = values
-    return found
+            kinds[name] = values
+    return kinds
 
 
 def _tools(kinds: Mapping[str, Sequence[str]]) -> Html:
@@ -205,10 +207,8 @@ def _tools(kinds: Mapping[str, Sequence[str]]) -> Html:
         el("input", id="filter", type="search", autocomplete="off"),
     ]
     for k, (name, values) in enumerate(kinds.items()):
-        options = [
-            el("option", "any", value=""),
-            *(el("option", label(v), value=v) for v in values),
-        ]
+        options = [el("option", "any", value="")]
+        options += [el("option", label(value), value=value) for value in values]
         parts += [
             el("label", label(name), for_=f"kind-{k}"),
             el("select", *options, id=f"kind-{k}", data_kind=k),
@@ -221,25 +221,28 @@ def _reading(board: Board) -> Html:
     lines = []
     part = board.part
     if part is not None and part.comparison is not None:
-        one = part.comparison
-        sure = f"{100 * (1 - one.alpha):g}%"
+        test = part.comparison
+        level = f"{100 * (1 - test.alpha):g}%"
         if board.limits[0]:
-            of = (
-                f"the {sure} limits of its {one.difference_from} the first ({one.interval_kind})."
-                f" The dashed line is the {one.mean_of} of the first: a run whose limits leave it"
-                " out differs from the first. In blue are the runs that are not found to differ"
-                " from it"
-                if one.half_widths is None
-                else f"{sure} limits, such that runs whose limits do not overlap differ"
-                f" ({one.interval_kind}). Shaded are those of the first"
-            )
-            tick = f"a tick at the {one.mean_of} of {label(board.measure)}"
-            lines.append(f"Limits: {tick}, and {of}.")
+            if test.half_widths is None:
+                bounds = (
+                    f"the {level} limits of its {test.difference_from} the first"
+                    f" ({test.interval_kind}). The dashed line is the {test.mean_of} of the first:"
+                    " a run whose limits leave it out differs from the first. In blue are the runs"
+                    " that are not found to differ from it"
+                )
+            else:
+                bounds = (
+                    f"{level} limits, such that runs whose limits do not overlap differ"
+                    f" ({test.interval_kind}). Shaded are those of the first"
+                )
+            tick = f"a tick at the {test.mean_of} of {label(board.measure)}"
+            lines.append(f"Limits: {tick}, and {bounds}.")
         if board.letters:
             lines.append("Groups: runs that share a letter are not found to differ.")
         lines.append(
-            f"Limits and groups are of {label(board.measure)} alone: {one.title}. Places are"
-            f" those of {one.mean_of}s; where runs share a letter, the order between them is not"
+            f"Limits and groups are of {label(board.measure)} alone: {test.title}. Places are"
+            f" those of {test.mean_of}s; where runs share a letter, the order between them is not"
             " found."
         )
     if any(row.get("late") == "true" for row in board.rows):
@@ -255,7 +258,7 @@ def _reading(board: Board) -> Html:
             " as not relevant."
         )
     lines.append("All scores were computed from the runs by the organisers' program.")
-    return joined(*(el("p", one) for one in lines))
+    return joined(*(el("p", line) for line in lines))
 
 
 def _lower_is_better(name: str) -> bool:
@@ -273,14 +276,14 @@ def _number(text: str | None) -> float:
 
 
 RUNS_NAMED_PER_TOPIC = 3
-"""Runs that are named of those that do best on a topic."""
+"""Number of runs named among those with the best score of a topic."""
 
 EVERYBODY = "all"
 """The group of the statistics that holds every run."""
 
 
 def topics_page(board: Board, path: str, links: Links) -> Page:
-    """Make the page of a task's topics, the easiest first, by the first measure."""
+    """Make the page of a task's topics, the easiest first."""
     parts = {
         "difficulty": ("Topics by difficulty", _table(board)),
         "map": ("Topics by runs", _map(board)),
@@ -292,29 +295,33 @@ def topics_page(board: Board, path: str, links: Links) -> Page:
 def _statistics(board: Board) -> dict[str, tuple[float, float, float]]:
     """Return best, median and worst of each topic, the easiest first by its median."""
     frame = board.release.table("topic-statistics")
-    found = {
+    statistics = {
         row["topic"]: (float(row["best"]), float(row["median"]), float(row["worst"]))
         for row in frame.iter_rows(named=True)
         if row["measure"] == board.measure and row["group"] == EVERYBODY
     }
     sign = 1 if board.part is not None and board.part.scores.lower_is_better else -1
-    return dict(sorted(found.items(), key=lambda one: (sign * one[1][1], sign * one[1][0], one[0])))
+
+    def difficulty(topic: str) -> tuple[float, float, str]:
+        best, median, _ = statistics[topic]
+        return sign * median, sign * best, topic
+
+    return {topic: statistics[topic] for topic in sorted(statistics, key=difficulty)}
 
 
 def _table(board: Board) -> Html:
-    found = _statistics(board)
-    if not found:
+    statistics = _statistics(board)
+    if not statistics:
         return el("p", "This release holds no statistics of topics.")
-    values = [one for row in found.values() for one in row if math.isfinite(one)]
+    values = [value for row in statistics.values() for value in row if math.isfinite(value)]
     ends = min(values, default=0.0), max(values, default=1.0)
     scores = board.release.scores.get(board.measure)
-    places = board.places
     rows = []
-    for topic, (best, median, worst) in found.items():
+    for topic, (best, median, worst) in statistics.items():
         drawn = drawn_row(median, min(worst, best), max(worst, best), ends)
         numbers = [
-            el("td", f"{one:.{places}f}", class_="n", data_v=repr(one))
-            for one in (median, best, worst)
+            el("td", f"{value:.{board.places}f}", class_="n", data_v=repr(value))
+            for value in (median, best, worst)
         ]
         rows.append(
             el(
@@ -325,10 +332,9 @@ def _table(board: Board) -> Html:
                 el("td", _leading(board, scores, topic), class_="named"),
             )
         )
-    axis = el("span", el("span", f"{ends[0]:.2f}"), el("span", f"{ends[1]:.2f}"), class_="axis")
     heads = [
         column("topic", "ascending", class_="run"),
-        el("th", axis, scope="col", class_="limits"),
+        el("th", _axis(ends), scope="col", class_="limits"),
         column("median", "descending", class_="n", aria_sort="descending"),
         column("best", "descending", class_="n"),
         column("worst", "descending", class_="n"),
@@ -356,12 +362,7 @@ def _leading(board: Board, scores: Scores | None, topic: str) -> Html | str:
         return "all runs alike"
     tags = {scores.systems[k] for k in np.flatnonzero(leads)}
     ordered = [row["tag"] for row in board.rows if row["tag"] in tags]
-    parts: list[object] = []
-    for k, tag in enumerate(ordered[:RUNS_NAMED_PER_TOPIC]):
-        parts += [", " if k else "", run_link(board, tag)]
-    if len(ordered) > RUNS_NAMED_PER_TOPIC:
-        parts.append(f" and {len(ordered) - RUNS_NAMED_PER_TOPIC:,} more")
-    return joined(*parts)
+    return joined(*_run_links(board, ordered, RUNS_NAMED_PER_TOPIC))
 
 
 def _map(board: Board) -> Html | None:
@@ -372,28 +373,28 @@ def _map(board: Board) -> Html | None:
     title = f"{label(board.measure)}, a row a topic, a column a run in the order of the board"
     drawn = drawn_map(
         _picked(board, scores, topics),
-        [label(one) for one in topics],
+        [label(topic) for topic in topics],
         title,
         lower_is_better=scores.lower_is_better,
     )
     if drawn is None:
         return el("p", f"A map of more than {MOST_CELLS:,} scores could not be read.")
-    said = (
+    text = (
         "A row is a topic, the easiest on top; a column is a run, in the order of the board. Dark"
         " is better served. The same numbers are in the files of scores of the release."
     )
     box = el("div", drawn, class_="box", role="region", tabindex=0, aria_label=title)
-    return joined(el("p", said), box)
+    return joined(el("p", text), box)
 
 
 def _picked(board: Board, scores: Scores, topics: list[str]) -> Floats:
-    """Return scores in the order that is shown; NaN where there is none."""
+    """Return scores in the order of the map; NaN if there is none."""
     columns = {tag: k for k, tag in enumerate(scores.systems)}
     rows = {topic: k for k, topic in enumerate(scores.topics)}
     shown = np.array([columns[row["tag"]] for row in board.rows if row["tag"] in columns], int)
-    kept = np.array([rows.get(topic, -1) for topic in topics])
-    values: Floats = scores.values[np.ix_(kept, shown)]
-    values[kept < 0] = np.nan
+    places = np.array([rows.get(topic, -1) for topic in topics])
+    values: Floats = scores.values[np.ix_(places, shown)]
+    values[places < 0] = np.nan
     return values
 
 
@@ -404,6 +405,6 @@ def run_pages(board: Board, task: str, links: Links) -> Iterator[Page]:
         if path is None:
             continue
         sheet = Sheet.from_json(path.read_text("utf-8"), str(path))
-        said = f"{board.release.title}, release {board.release.id}. {place_sentence(sheet)}."
-        lead = el("p", label(said), class_="counts")
+        text = f"{board.release.title}, release {board.release.id}. {place_sentence(sheet)}."
+        lead = el("p", label(text), class_="counts")
         yield Page(f"{task}/{name}.html", label(tag), lead, sheet_parts(sheet), links)

@@ -1,8 +1,7 @@
-"""How many impressions interleaving takes to tell systems apart."""
+"""Sensitivity of interleaving and A/B tests: impressions needed to tell systems apart."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,10 +65,10 @@ class ShownLists:
         return np.where(docs >= 0, self.grade[docs], -1)
 
     def fingerprint(self) -> str:
-        """Return a hash of all of it."""
-        digest = hashlib.sha256("\n".join([*self.systems, "", *self.topics]).encode())
-        for one in (self.docs, self.grade):
-            digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
+        """Return a hash of names, documents and grades."""
+        digest = sha256("\n".join([*self.systems, "", *self.topics]).encode())
+        for numbers in (self.docs, self.grade):
+            digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
         return digest.hexdigest()
 
 
@@ -82,8 +81,8 @@ def shown_lists(
         systems.append(run.name)
         rows = order_of(run, ties).rows
         starts = np.r_[True, run.codes[rows][1:] != run.codes[rows][:-1]]
-        place = np.arange(len(rows))
-        rank = place - np.maximum.accumulate(np.where(starts, place, 0))
+        position = np.arange(len(rows))
+        rank = position - np.maximum.accumulate(np.where(starts, position, 0))
         top = rows[rank < length]
         parts.append(
             pl.DataFrame(
@@ -103,18 +102,19 @@ def shown_lists(
         }
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
-    found = (
+    rows_shown = (
         pl.concat(parts)
         .join(places, on="topic", how="inner", maintain_order="left")
         .join(known, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
     docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
-    columns: Any = found.select("system", "place", "rank", "code").to_numpy().T
-    system, place, rank, code = columns
-    docs[system, place, rank] = code
+    system, place, ranks, code = (
+        rows_shown[name].to_numpy() for name in ("system", "place", "rank", "code")
+    )
+    docs[system, place, ranks] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
-    grade[code] = found["grade"].fill_null(0).to_numpy()
+    grade[code] = rows_shown["grade"].fill_null(0).to_numpy()
     return ShownLists(tuple(systems), tuple(topics), docs, grade)
 
 
@@ -133,7 +133,7 @@ class User(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What all parts need: the lists, the users by name, impressions of each topic, the seed."""
+    """Lists, users by name, impressions of each topic and seed of a simulation."""
 
     shown: ShownLists
     users: dict[str, User]
@@ -170,12 +170,12 @@ def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
     if not any(lists):
         return np.array([[0, 0, given.impressions]] * len(given.users))
     name = given.shown.topics[topic]
-    made = interleave(lists, method, docs.shape[1], topic=name)
-    codes, teams = made.draw(given.impressions, given.seed)
-    known = np.append(np.array(made.docs, dtype=np.intp), -1)
+    interleaved = interleave(lists, method, docs.shape[1], topic=name)
+    codes, teams = interleaved.draw(given.impressions, given.seed)
+    numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
     counts = []
-    for clicked in _clicks(given, known[codes], (topic, first, second)):
-        outcome = made.outcomes(codes, clicked, teams)
+    for clicked in _clicks(given, numbers[codes], (topic, first, second)):
+        outcome = interleaved.outcomes(codes, clicked, teams)
         signs = [(outcome > TIE).sum(), (outcome < -TIE).sum()]
         counts.append([*signs, len(outcome) - sum(signs)])
     return np.array(counts)
@@ -334,20 +334,25 @@ class Sensitivity(Result):
 def effects(
     rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
-    """Make effects, and the impressions they need, of what was counted on so many pages."""
-    found = []
+    """Estimate effects, and the impressions they need, from counts on a number of pages."""
     quantile = float(ndtri((1 + confidence) / 2))
+    estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
-        known = np.array(counts, dtype=float)
-        of = _two_samples if method == AB else _signs
-        found.append(of(known, pages, power, alpha, quantile))
+        estimate = _two_samples if method == AB else _signs
+        estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
-    columns = np.array(found, dtype=float).reshape(-1, len(names)).T
-    made = rows.drop("counts").with_columns(
-        pl.Series(name, values) for name, values in zip(names, columns, strict=True)
+    columns = np.array(estimates, dtype=float).reshape(-1, len(names)).T
+    return _finite(
+        rows.drop("counts").with_columns(
+            pl.Series(name, values) for name, values in zip(names, columns, strict=True)
+        )
     )
+
+
+def _finite(frame: pl.DataFrame) -> pl.DataFrame:
+    """Replace NaN and infinity by null."""
     numbers = pl.selectors.float()
-    return made.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
+    return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
 
 
 def _signs(
@@ -376,30 +381,30 @@ def _two_samples(
     with np.errstate(invalid="ignore"):
         half = quantile * np.sqrt(variance / pages)
         near, far = _near_and_far(effect - half, effect + half)
-        both = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
-        # So many pages of either list; a variance takes two.
+        squared = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
+        # Pages of either list; a variance takes two.
         needed = [
-            2 * max(2.0, np.ceil(both * variance / one**2)) if one else np.inf
-            for one in (effect, far, near)
+            2 * max(2.0, np.ceil(squared * variance / size**2)) if size else np.inf
+            for size in (effect, far, near)
         ]
     return (effect, effect - half, effect + half, 1.0, *needed)
 
 
 def _near_and_far(low: float, high: float) -> tuple[float, float]:
-    """Return the limit nearer to 0, which is 0 if it lies between them, and the farther one."""
+    """Return the bound nearer to 0, which is 0 if they include it, and the farther one."""
     near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return near, max(abs(low), abs(high))
 
 
 def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Put the pairs of a user and method together."""
+    """Summarise the pairs of systems by user and method."""
     ab = pairs.filter(pl.col("method") == AB).select("user", *PAIR, ab="needed")
-    sign, known = pl.col("effect").sign(), pl.col("difference") != 0
+    known = pl.col("difference") != 0
     apart = (pl.col("low") > 0) | (pl.col("high") < 0)
-    agree = (sign == pl.col("difference").sign()) & known
+    agree = (pl.col("effect").sign() == pl.col("difference").sign()) & known
     # Infinitely many where null.
     needed, of_ab = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
-    found = (
+    return _finite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
         .group_by(*KIND, maintain_order=True)
@@ -413,8 +418,6 @@ def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
             (agree.sum() / known.sum()).alias("agreement of all"),
         )
     )
-    numbers = pl.selectors.float()
-    return found.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
 
 
 METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePreference")
@@ -448,7 +451,7 @@ def interleaving_sensitivity(
     progress: Progress | None = None,
     **policies: Any,
 ) -> Sensitivity:
-    """Simulate users of pairs of systems, and tell how many impressions find the better one.
+    """Simulate users of pairs of systems, and estimate how many impressions tell them apart.
 
     For each pair of systems, method and user the same number of impressions of each topic is shown.
     The share of wins, and that of ties, give the impressions that the sign test needs; for A/B
@@ -553,12 +556,11 @@ def interleaving_sensitivity(
     sign = -1.0 if wanted.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, (sign * offline.overall()).tolist(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
-    made = effects(rows, pages, float(power), float(alpha))
-    found = made.select(
+    by_pair = effects(rows, pages, float(power), float(alpha)).select(
         *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
     )
-    # User by user, methods in the order in which they were given.
-    found = pl.concat(found.filter(pl.col("user") == name) for name in given.users)
+    # User by user, with methods in their requested order.
+    by_pair = pl.concat(by_pair.filter(pl.col("user") == name) for name in given.users)
     return Sensitivity(
         measure=wanted.label,
         methods=(*chosen, AB),
@@ -569,8 +571,8 @@ def interleaving_sensitivity(
         power=float(power),
         alpha=float(alpha),
         seed=given.seed,
-        sensitivity=summarised(found),
-        pairs=found,
+        sensitivity=summarised(by_pair),
+        pairs=by_pair,
         notes=tuple(notes),
     )
 
@@ -602,7 +604,7 @@ def _users(
 
 
 def _relevant(qrels: Qrels, rel: int | None) -> Qrels:
-    """Return judgments of two grades, if a lowest relevant one is said."""
+    """Return binary judgments if the lowest relevant grade is set, else all of them."""
     if rel is None:
         return qrels
     grades = (qrels.grades >= rel).astype(qrels.grades.dtype)
@@ -610,12 +612,11 @@ def _relevant(qrels: Qrels, rel: int | None) -> Qrels:
 
 
 def _tasks(
-    methods: Iterable[str], couples: Iterable[tuple[int, int]]
+    methods: Iterable[str], couples: Sequence[tuple[int, int]]
 ) -> Iterable[tuple[str, Task]]:
-    """Yield the parts; a file is named by its method and pair, so that others can be added."""
-    every = list(couples)
+    """Yield the parts; their names depend on method and pair only, so that others can be added."""
     for method in methods:
         name = re.sub("[^A-Za-z0-9]+", "-", method).strip("-")[:60]
         name = f"{name}-{sha256(method.encode()).hexdigest()[:8]}"
-        for first, second in every:
+        for first, second in couples:
             yield f"{name}-{first:04d}-{second:04d}", (method, first, second)

@@ -453,36 +453,19 @@ def measured(
         if len(roles) > 1:
             x, y = _common(sides, roles, measure, notes, paired=paired)
             effects.append({"measure": measure, **_effects(x.T, y.T, measure, notes, paired)})
-    tables = _framed(scores, SCORES), _framed(effects, EFFECTS)
+    tables = _framed(scores, "scores"), _framed(effects, "effects")
     lines = notes.lines()
     return Reproduction(
         kind, tuple(original), roles, test, *tables, seed=seed, notes=lines, **of_runs
     )
 
 
-_COUNTS = {"topics": pl.Int64, "other topics": pl.Int64}
-
-SCORES: dict[str, Any] = {
-    "measure": pl.String,
-    "role": pl.String,
-    **_COUNTS,
-    **dict.fromkeys((*SIDES, "RMSE", "nRMSE", "statistic", "p"), pl.Float64),
-}
-
-EFFECTS: dict[str, Any] = {
-    "measure": pl.String,
-    **_COUNTS,
-    **dict.fromkeys(
-        (
-            *("original effect", "reproduced effect", "ER", "ER low", "ER high"),
-            *("original RI", "reproduced RI", "DRI"),
-        ),
-        pl.Float64,
-    ),
-}
-
-
-def _framed(rows: list[Row], schema: dict[str, Any]) -> pl.DataFrame:
+def _framed(rows: list[Row], table: str) -> pl.DataFrame:
+    """Return rows as a table with the declared columns; a value that a row lacks is null."""
+    schema = {
+        name: pl.String if column.key else pl.Int64 if name.endswith("topics") else pl.Float64
+        for name, column in Reproduction.columns[table].items()
+    }
     columns = {name: [row.get(name) for row in rows] for name in schema}
     return pl.DataFrame(columns, schema=schema).fill_nan(None)
 

@@ -1,8 +1,8 @@
-"""Options of studies, declared once: in the signature, with what they may be.
+"""Options of studies, declared in the signature with their allowed values.
 
-An annotation such as `Annotated[int, Whole(1)]` says what an option takes. :func:`check_options`
-holds what was given against it. The command line makes its own options of the same kinds; it does
-not ask the signature, as that would load the study.
+An annotation such as `Annotated[int, Whole(1)]` declares the values of an option, and
+:func:`check_options` checks arguments by it. The command line declares its options by the same
+classes instead of reading the signature, which would load the study.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
 
 MOST_REPEATS = 10**6
-"""More repeats would only fill the memory."""
+"""Largest number of repeats."""
 
 
 class Kind(Protocol):
-    """What an option may be."""
+    """Allowed values of an option."""
 
     def check(self, name: str, value: Any) -> None: ...
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number within limits; messages may call it something else."""
+    """A whole number within bounds; `called` replaces the name of the option in messages."""
 
     least: int
     most: int | None = None
@@ -71,7 +71,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Several numbers, which each study checks against its data; the least of whole ones."""
+    """A list of numbers, of which whole ones have a lower bound; studies check them by the data."""
 
     least: int | None = 1
 
@@ -88,33 +88,32 @@ Depth = Annotated[int | None, Whole(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
-def whole_numbers(name: str, given: Any, most: int, of: str = "") -> tuple[int, ...]:
-    """Return whole numbers from 1, one or several, in rising order and each once."""
+def whole_numbers(name: str, values: Any, most: int, of: str = "") -> tuple[int, ...]:
+    """Return a whole number or several, from 1, sorted and without duplicates."""
     try:
-        every = [given] if isinstance(given, Integral) else list(given)
+        numbers = [values] if isinstance(values, Integral) else list(values)
     except TypeError:
-        raise PolicyError(f"{name}s are whole numbers, not {given!r}") from None
-    if not every:
+        raise PolicyError(f"{name}s are whole numbers, not {values!r}") from None
+    if not numbers:
         raise PolicyError(f"no {name}{of} was given")
-    for one in every:
-        check_whole(name, one, 1, most)
-    return tuple(sorted({int(one) for one in every}))
+    for number in numbers:
+        check_whole(name, number, 1, most)
+    return tuple(sorted(set(map(int, numbers))))
 
 
 @cache
 def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
-    """Return what the options of a study may be, by name."""
+    """Return the allowed values of the options of a study, by name."""
     hints = get_type_hints(function, include_extras=True)
-    found = {name: kind_of(hint) for name, hint in hints.items()}
-    return {name: kind for name, kind in found.items() if kind is not None}
+    return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
 
 
 def kind_of(hint: Any) -> Kind | None:
-    """Return what is declared in an annotation, such as :data:`Repeats`."""
+    """Return the allowed values that an annotation such as :data:`Repeats` declares."""
     if hasattr(hint, "__metadata__"):
-        return next((one for one in hint.__metadata__ if hasattr(one, "check")), None)
-    found = (kind_of(part) for part in get_args(hint))
-    return next((one for one in found if one is not None), None)
+        return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
+    kinds = (kind_of(part) for part in get_args(hint))
+    return next((kind for kind in kinds if kind is not None), None)
 
 
 def check_options(
@@ -122,10 +121,9 @@ def check_options(
     given: Mapping[str, Any],
     judging: Callable[..., Any] | None = None,
 ) -> None:
-    """Hold what a study was given against its declaration, before anything is read.
+    """Check the arguments of a study, its `locals()` at the start, before anything is read.
 
-    Given are its `locals()` where it begins: options that go on to :func:`run_parts` are `work`,
-    and those of judging `policies`, which the function `judging` takes by keyword.
+    `work` has the options of :func:`run_parts`, `policies` the keywords of the function `judging`.
     """
     from cranfield.meta.work import Work
 

@@ -315,15 +315,6 @@ def _summary(
     return drops.join(taus, on=["measure", "list"], how="left", maintain_order="left")
 
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """What every part of the work needs."""
-
-    pools: Pools
-    wanted: Wanted
-    others: str
-
-
 def leave_one_out(
     runs: Any,
     qrels: Any,
@@ -424,7 +415,7 @@ def leave_one_out(
     if todo.size:
         parts = run_parts(
             _without,
-            _Shared(known, wanted, others),
+            (known, wanted, others),
             {f"team-{j}": int(j) for j in todo},
             about={} if folder is None else _about(known, wanted, others),
             jobs=jobs,
@@ -452,7 +443,7 @@ def _about(known: Pools, wanted: Wanted, others: str) -> dict[str, Any]:
     }
 
 
-def _without(shared: _Shared, team: int) -> pl.DataFrame:
-    kept = shared.pools.without(team, shared.others)
-    scores = overall(shared.pools.runs.blocks(kept), shared.wanted)
+def _without(shared: tuple[Pools, Wanted, str], team: int) -> pl.DataFrame:
+    known, wanted, others = shared
+    scores = overall(known.runs.blocks(known.without(team, others)), wanted)
     return pl.DataFrame({"score": scores.ravel()})

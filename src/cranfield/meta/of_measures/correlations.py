@@ -1,4 +1,4 @@
-"""How far measures agree on the order of systems."""
+"""Rank correlation of measures: how much they agree on the order of systems."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ from cranfield.tabular import Table, number
 
 
 def by_measure(data: Any) -> dict[str, Scores]:
-    """Take scores of several measures by the text form of their measure, in order.
+    """Return scores by the text form of their measure, in order.
 
-    They are given as a mapping of measures to what :func:`cranfield.compare` takes, as
-    :class:`Scores` of one measure, or as a table or file that
-    :func:`cranfield.read_scores_by_measure` reads.
+    Accepts a mapping of measures to what :func:`cranfield.compare` takes, :class:`Scores` of one
+    measure, or a table or file that :func:`cranfield.read_scores_by_measure` reads.
     """
     if isinstance(data, Scores):
         return {data.measure: data}
@@ -86,28 +85,17 @@ METHODS = {
 """The coefficients, and what they are called."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """Values of systems by several measures, and as whole numbers from 0 the order they make.
+def levels_of(compared: Floats, gap: Floats) -> Floats:
+    """Return the order of systems by each measure as whole numbers from 0, equal for ties.
 
-    Shape (measures, systems); levels are equal for values that are tied.
-    """
-
-    values: Floats
-    levels: Floats
-
-
-def ordered(values: Floats, compared: Floats, gap: Floats) -> Ordered:
-    """Order systems by what is compared in place of the values; shapes (measures, systems).
-
-    Neighbours in order that are no further apart than `gap`, shape (measures,), are tied.
+    Shapes (measures, systems); neighbours in order no further apart than `gap`, shape (measures,),
+    are tied.
     """
     by_value = np.argsort(compared, axis=1, kind="stable")
     steps = np.diff(np.take_along_axis(compared, by_value, axis=1), axis=1) > gap[:, None]
-    levels = np.zeros(values.shape)
-    climbed = np.concatenate([np.zeros((len(values), 1)), np.cumsum(steps, axis=1)], axis=1)
-    np.put_along_axis(levels, by_value, climbed, axis=1)
-    return Ordered(values, levels)
+    levels = np.zeros(compared.shape)
+    np.put_along_axis(levels, by_value[:, 1:], np.cumsum(steps, axis=1), axis=1)
+    return levels
 
 
 def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
@@ -121,36 +109,36 @@ def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
     return {}
 
 
-def agreement(orders: Ordered, method: str, options: Mapping[str, Any]) -> Floats:
-    """Return a coefficient for each pair of measures, shape (measures, measures)."""
+def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str, Any]) -> Floats:
+    """Return a coefficient for each pair of measures, shape (measures, measures).
+
+    Values and the levels of their order have shape (measures, systems).
+    """
     if method in {"tau", "tau-a"}:
-        return _tau(orders.levels, method)
-    if method == "tau-ap":
-        return _symmetric(orders, lambda a, b: tau_ap(a, b, symmetric=True, **options))
-    if method == "rbo":
-        places = [places_of_scores(levels) for levels in orders.levels]
-        pairs = combinations_with_replacement(places, 2)
-        found = [overlap(a, b, options["p"], options["ties"])[0] for a, b in pairs]
-        return _symmetric(orders, lambda a, b: np.array(found))
+        return _tau(levels, method)
     if method == "spearman":
         from scipy.stats import rankdata
 
-        return _pearson(rankdata(orders.levels, axis=1), orders.levels)
-    return _pearson(orders.values, orders.levels)
-
-
-def _symmetric(orders: Ordered, coefficient: Any) -> Floats:
-    """Fill a matrix from its upper half, in order of rows."""
-    measures = len(orders.levels)
-    one, other = np.triu_indices(measures)
-    out = np.empty((measures, measures))
-    out[one, other] = coefficient(orders.levels[one], orders.levels[other])
-    out[other, one] = out[one, other]
-    return out
+        return _pearson(rankdata(levels, axis=1), levels)
+    if method == "pearson":
+        return _pearson(values, levels)
+    measures = len(levels)
+    first, second = np.triu_indices(measures)
+    matrix = np.empty((measures, measures))
+    if method == "tau-ap":
+        matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
+    else:
+        places = [places_of_scores(row) for row in levels]
+        matrix[first, second] = [
+            overlap(a, b, options["p"], options["ties"])[0]
+            for a, b in combinations_with_replacement(places, 2)
+        ]
+    matrix[second, first] = matrix[first, second]
+    return matrix
 
 
 def _tau(levels: Floats, method: str) -> Floats:
-    """Kendall's tau of all pairs of measures: one product of the signs of all pairs of systems."""
+    """Compute Kendall's tau of all pairs of measures as one product of signs."""
     first, second = np.triu_indices(levels.shape[1], 1)
     signs = np.sign(levels[:, first] - levels[:, second])
     agree = signs @ signs.T
@@ -162,15 +150,15 @@ def _tau(levels: Floats, method: str) -> Floats:
 
 
 def _pearson(values: Floats, levels: Floats) -> Floats:
-    """Pearson's correlation; none where all values are tied, whatever rounding left of them."""
+    """Compute Pearson's correlation; NaN where all values are tied but for rounding."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # So scaled, squares neither vanish nor overflow.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
         unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-        found = np.clip(unit @ unit.T, -1.0, 1.0)
+        correlation = np.clip(unit @ unit.T, -1.0, 1.0)
     constant = (levels == levels[:, :1]).all(axis=1)
-    return np.where(constant | constant[:, None], np.nan, found)
+    return np.where(constant | constant[:, None], np.nan, correlation)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,21 +220,21 @@ class Correlations(Result):
     @property
     def pairs(self) -> pl.DataFrame:
         """The table, a row for each pair of measures."""
-        one, other = np.triu_indices(len(self.measures), 1)
-        each = self.topicwise[:, one, other]
+        first, second = np.triu_indices(len(self.measures), 1)
+        each = self.topicwise[:, first, second]
         worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
-        some = self.counted_topics[one, other]
+        n_topics = self.counted_topics[first, second]
         return pl.DataFrame(
             {
-                "first": [self.measures[k] for k in one],
-                "second": [self.measures[k] for k in other],
-                "overall": self.overall[one, other],
-                "by topic": self.by_topic[one, other],
-                "lowest": self.lowest[one, other],
+                "first": [self.measures[k] for k in first],
+                "second": [self.measures[k] for k in second],
+                "overall": self.overall[first, second],
+                "by topic": self.by_topic[first, second],
+                "lowest": self.lowest[first, second],
                 "lowest topic": [
-                    self.topics[t] if n else None for t, n in zip(worst, some, strict=True)
+                    self.topics[t] if n else None for t, n in zip(worst, n_topics, strict=True)
                 ],
-                "topics": some,
+                "topics": n_topics,
             },
             {
                 **dict.fromkeys(("first", "second"), pl.String),
@@ -391,21 +379,29 @@ def correlate(
     sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
     totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
     cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
-    overall = agreement(_over_topics(totals), method, options)
-    topicwise = np.array([agreement(_on_topic(values), method, options) for values in cells])
-    known = ~np.isnan(topicwise)
-    number = known.sum(axis=0).astype(np.int64)
+    order = levels_of(to_order(totals), np.zeros(len(totals)))
+    overall = agreement(totals, order, method, options)
+    topicwise = np.array(
+        [
+            agreement(
+                values, levels_of(values, ROUNDING * np.abs(values).max(axis=1)), method, options
+            )
+            for values in cells
+        ]
+    )
+    defined = ~np.isnan(topicwise)
+    n_topics = defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
-        mean = np.where(known, topicwise, 0.0).sum(axis=0) / number
-    low = np.where(known, topicwise, np.inf).min(axis=0)
+        mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
+    low = np.where(defined, topicwise, np.inf).min(axis=0)
     return Correlations(
         measures=names,
         method=method,
         overall=overall,
         topicwise=topicwise,
         by_topic=mean,
-        lowest=np.where(number > 0, low, np.nan),
-        counted_topics=number,
+        lowest=np.where(n_topics > 0, low, np.nan),
+        counted_topics=n_topics,
         topics=some.topics,
         systems=some.systems,
         turned=turned,
@@ -413,14 +409,6 @@ def correlate(
         notes=notes,
         options=options,
     )
-
-
-def _over_topics(values: Floats) -> Ordered:
-    return ordered(values, to_order(values), np.zeros(len(values)))
-
-
-def _on_topic(values: Floats) -> Ordered:
-    return ordered(values, values, ROUNDING * np.abs(values).max(axis=1))
 
 
 def _comparable(scores_by_measure: Any) -> dict[str, Scores]:

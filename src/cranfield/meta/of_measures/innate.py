@@ -1,4 +1,4 @@
-"""Innate orders: the topics on which one ranking is better by all measures alike."""
+"""Innate orders: topics on which one ranking is better than another by every measure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from cranfield.result import Column, Columns, Result, readable
 from cranfield.scales.interval_scaled import padded
 from cranfield.tabular import Table
 
-COUNTS = ("better", "worse", "same", "open")
-"""What two rankings of a topic may be to each other."""
+OPEN = 2
+"""Code of two rankings without an innate order."""
+
+COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
+"""How two rankings of a topic may be ordered, and the code of each case."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,42 +177,42 @@ def innate_orders(
         raise CranfieldError(f"innate orders are of two systems, and there is {systems}")
     first, second = np.triu_indices(systems, 1)
     order = _orders(padded(judged.top(int(depth)), int(depth), None).reshape(topics, systems, -1))
-    of_pairs = order[:, first, second]
-    counts = [(of_pairs == kind).sum(axis=0) for kind in (1, -1, 0, OPEN)]
+    pair_orders = order[:, first, second]
+    counts = {name: (pair_orders == code).sum(axis=0) for name, code in COUNTS.items()}
     names = pl.Series(judged.systems, dtype=pl.String)
-    pairs = {"first": names.gather(first), "second": names.gather(second)}
-    pairs |= dict(zip(("better", "worse", "same", "open"), counts, strict=True))
+    pairs = {
+        "first": names.gather(first),
+        "second": names.gather(second),
+        **counts,
+        "p": sign_pvalue(counts["better"], counts["worse"]),
+    }
+    ordered, is_open = np.abs(pair_orders) == 1, pair_orders == OPEN
     none = isinstance(measures, Sized) and not len(measures)
     evaluation = {} if none else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
         values = -scores.values if scores.lower_is_better else scores.values
         preferred = signs(values, first, second)
-        ordered = np.abs(of_pairs) == 1
-        likewise = preferred * of_pairs
+        likewise = (preferred * pair_orders)[ordered]
         rows.append(
             {
                 "measure": name,
                 "ordered": int(ordered.sum()),
-                "agrees": int((likewise[ordered] > 0).sum()),
-                "ties": int((likewise[ordered] == 0).sum()),
-                "against": int((likewise[ordered] < 0).sum()),
-                "open": int((of_pairs == OPEN).sum()),
-                "decides": int((np.abs(preferred[of_pairs == OPEN]) == 1).sum()),
+                "agrees": int((likewise > 0).sum()),
+                "ties": int((likewise == 0).sum()),
+                "against": int((likewise < 0).sum()),
+                "open": int(is_open.sum()),
+                "decides": int((np.abs(preferred[is_open]) == 1).sum()),
             }
         )
-    counted = dict.fromkeys(("ordered", "agrees", "ties", "against", "open", "decides"), pl.Int64)
+    columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
         systems,
         topics,
         int(depth),
-        pl.DataFrame({**pairs, "p": sign_pvalue(counts[0], counts[1])}),
-        pl.DataFrame(rows, {"measure": pl.String, **counted}),
+        pl.DataFrame(pairs),
+        pl.DataFrame(rows, {**columns, "measure": pl.String}),
     )
-
-
-OPEN = 2
-"""Of two rankings neither of which is at or below the other."""
 
 
 def _orders(grades: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""How well a ranking of systems agrees with the true one: expected tau, from one set of topics."""
+"""Expected correlation of a ranking of systems with the true one, from one set of topics."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cranfield.base.errors import check_whole
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.of_topics.sample_study import topic_scores
+from cranfield.meta.study import labelled
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import BLOCK, Pairs, all_pairs, mid_ranks, ratio, spread
 from cranfield.significance.registry import MOST_RESAMPLES
@@ -56,16 +57,13 @@ class ExpectedTau(Result):
     notes: tuple[str, ...]
 
     def _frame(self) -> pl.DataFrame:
-        """Return one row a method; what there are too few topics for is null."""
         table = {"tau": list(self.tau.values()), "tau AP": list(self.tau_ap.values())}
         numbers = {name: pl.Series(values).fill_nan(None) for name, values in table.items()}
         return pl.DataFrame({"method": list(self.tau)}).with_columns(**numbers)
 
     def heading(self) -> list[str]:
-        """Return one line: measure, sizes and what is estimated."""
-        measure = f"{self.measure}: " if self.measure else ""
         return [
-            f"{measure}expected correlation with the true ranking of"
+            f"{labelled(self.measure)}expected correlation with the true ranking of"
             f" {counted(self.systems, 'system')}, by {counted(self.topics, 'topic')}"
         ]
 
@@ -155,7 +153,7 @@ def _by_moments(pairs: Pairs) -> dict[str, Floats]:
     """Return the chance of the other order by Student's distribution, by pair."""
     n = pairs.topics
     unbiased = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
-    found: dict[str, list[Floats]] = {"msqd": [], "ml": []}
+    parts: dict[str, list[Floats]] = {"msqd": [], "ml": []}
     for block in pairs.blocks():
         differences, rounding = block.differences(), block.rounding
         mean = differences.mean(axis=1)
@@ -165,8 +163,8 @@ def _by_moments(pairs: Pairs) -> dict[str, Floats]:
         squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
         slope = np.where(deviation > 0, (ordered * quantile).sum(axis=1) / squares, 0.0)
         for name, sd in (("msqd", slope), ("ml", deviation * unbiased)):
-            found[name].append(stdtr(n - 1, -np.sqrt(n) * ratio(mean, sd)))
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+            parts[name].append(stdtr(n - 1, -np.sqrt(n) * ratio(mean, sd)))
+    return {name: np.concatenate(blocks) for name, blocks in parts.items()}
 
 
 def _by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
@@ -193,25 +191,24 @@ def _by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
     rows: list[Floats] = []
     for size in sizes:
         shuffled = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
-        one, other = (
-            values[shuffled[:, part]].mean(axis=1)
-            for part in (slice(0, size), slice(size, 2 * size))
-        )
-        wrong = _of_pairs(one, pairs) * _of_pairs(other, pairs) < 0
-        # Of each pair the place, from 0, of the lower one in the second ranking.
-        place = np.argsort(np.argsort(-other, axis=1, kind="stable"), axis=1)
-        lower = np.maximum(place[:, pairs.first], place[:, pairs.second])
-        both = wrong.mean(axis=1), (wrong / lower).sum(axis=1) / (m - 1)
-        rows.append(np.stack([np.full(SPLITS, float(size)), *both]))
+        means = values[shuffled[:, :size]].mean(axis=1)
+        other_means = values[shuffled[:, size : 2 * size]].mean(axis=1)
+        wrong = _of_pairs(means, pairs) * _of_pairs(other_means, pairs) < 0
+        # Rank, from 0, of the lower system of each pair in the second ranking.
+        rank = np.argsort(np.argsort(-other_means, axis=1, kind="stable"), axis=1)
+        lower = np.maximum(rank[:, pairs.first], rank[:, pairs.second])
+        tau, tau_ap = wrong.mean(axis=1), (wrong / lower).sum(axis=1) / (m - 1)
+        rows.append(np.stack([np.full(SPLITS, float(size)), tau, tau_ap]))
     if not rows:
         return float("nan"), float("nan")
-    size, *shares = np.concatenate(rows, axis=1)
-    return _extrapolated(size, shares[0], n), _extrapolated(size, shares[1], n)
+    size, tau, tau_ap = np.concatenate(rows, axis=1)
+    return _extrapolated(size, tau, n), _extrapolated(size, tau_ap, n)
 
 
-def _extrapolated(size: Floats, share: Floats, topics: int) -> float:
-    some = share > 0
-    if np.unique(size[some]).size < 2:
-        return 1.0 if not some.any() else float("nan")
-    slope, start = np.polyfit(size[some], np.log(share[some]), 1)
+def _extrapolated(size: Floats, wrong: Floats, topics: int) -> float:
+    """Fit an exponential to proportions of wrong pairs, and return 1 - 2 times it at all topics."""
+    positive = wrong > 0
+    if np.unique(size[positive]).size < 2:
+        return 1.0 if not positive.any() else float("nan")
+    slope, start = np.polyfit(size[positive], np.log(wrong[positive]), 1)
     return 1 - 2 * min(1.0, float(np.exp(start + slope * topics)))

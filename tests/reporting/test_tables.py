@@ -226,7 +226,7 @@ def test_results_that_have_no_table() -> None:
         cf.table(cf.Scores(np.zeros((1, 1, 2)), ("1",), ("a",)))
     with pytest.raises(CranfieldError, match="other systems than the rest"):
         evaluation_table({"x": some_scores(), "y": some_scores(systems=("a", "b"))})
-    with pytest.raises(CranfieldError, match="one measure at least"):
+    with pytest.raises(CranfieldError, match="at least one measure"):
         evaluation_table({})
     with pytest.raises(PolicyError, match="row 2 of a table has 1 cell, its head has 2"):
         Table("", ["a", "b"], [["1", "2"], ["3"]])

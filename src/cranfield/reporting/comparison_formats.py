@@ -1,4 +1,4 @@
-"""Comparisons or scales as text."""
+"""Comparisons, leaderboards and scales as text, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from cranfield.reporting.summary import lead, shared_lines, test_sentence
 from cranfield.reporting.tables import evaluation_table, marks_of
 from cranfield.scales.finding_scales import ScaleFacts
 from cranfield.scales.meaningful import Meaning
-from cranfield.scales.verdicts import Verdict
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -27,45 +26,44 @@ from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, grid
 
 WIDTH = 31
-"""Letters of the axis."""
+"""Width of the axis in characters."""
 
 
 def with_bars(one: PairwiseComparison) -> tuple[Table, str]:
-    """Add a column of intervals to the table of a comparison, and say what they are.
+    """Add a column of intervals to the table of a comparison; also return its legend.
 
-    Around means there are none where intervals hold for single pairs; the table stays as it is.
+    A comparison without intervals around means keeps its table, and has no legend.
     """
     table = one.as_table()
-    sure = f"{100 * (1 - one.alpha):.4g}%"
+    level = f"{100 * (1 - one.alpha):.4g}%"
     if one.shows_pairs:
         middle, low, high = one.difference, *one.interval
-        said = f"bars: the difference with its {sure} limits; │ is 0"
+        legend = f"bars: the difference with its {level} limits; │ is 0"
     else:
         limits = one.around(int(one.order[0]))
         if limits is None:
             return table, ""
         middle, low, high = (values[one.order] for values in (one.means, *limits))
-        said = (
-            f"bars: {sure} limits of the {one.difference_from} the best, around its {one.mean_of}"
-        )
-        if one.half_widths is not None:
-            said = "bars: systems whose bars do not overlap differ"
+        legend = "bars: systems whose bars do not overlap differ"
+        if one.half_widths is None:
+            of = f"{level} limits of the {one.difference_from} the best"
+            legend = f"bars: {of}, around its {one.mean_of}"
     ends = span(middle, low, high, zero=one.shows_pairs)
-    drawn = bars(middle, low, high, ends, zero=one.shows_pairs)
+    drawings = bars(middle, low, high, ends, zero=one.shows_pairs)
     if one.lower_is_better:
-        said += "; lower is better"
-    if any(beyond in "".join(drawn) for beyond in "◂▸"):
-        said += "; ◂ and ▸ point beyond the axis"
+        legend += "; lower is better"
+    if any("◂" in bar or "▸" in bar for bar in drawings):
+        legend += "; ◂ and ▸ point beyond the axis"
     axis = f"{ends[0]:.2f}".ljust(WIDTH - 4) + f"{ends[1]:.2f}"[:4].rjust(4)
-    rows = [[*row, bar] for row, bar in zip(table.rows, drawn, strict=True)]
+    rows = [[*row, bar] for row, bar in zip(table.rows, drawings, strict=True)]
     head = [*table.head, axis]
-    return replace(table, head=head, rows=rows, left=[*table.left, len(head) - 1]), said
+    return replace(table, head=head, rows=rows, left=[*table.left, len(head) - 1]), legend
 
 
 def bars(
     middle: Floats, low: Floats, high: Floats, ends: tuple[float, float], *, zero: bool = False
 ) -> list[str]:
-    """Draw each value with its limits, on one axis.
+    """Draw each value with its interval, on one axis.
 
     Examples
     --------
@@ -101,42 +99,38 @@ def bars(
 def comparison_text(
     found: Mapping[str, Meaning], margin: str | None = None, *, anova: bool = False
 ) -> str:
-    """Write the answers first, with their intervals, and then what they rest on."""
-    told = {
-        name: [
-            *(f"note: {note}" for note in one.comparison.notes),
-            *(f"meaning: {line}" for line in _meant(one)),
-        ]
-        for name, one in found.items()
-    }
-    own, common = shared_lines(told)
-    parts = [_answer(one.comparison, name) for name, one in found.items()]
-    for name, one in found.items():
-        parts.append("\n".join([*one.comparison.heading(), *own[name]]))
-        if anova and one.comparison.anova is not None:
-            parts.append(str(one.comparison.anova))
+    """Return the answers first, with their intervals, then methods, notes and meaningfulness."""
+    notes: dict[str, list[str]] = {}
+    parts = []
+    for name, meaning in found.items():
+        one = meaning.comparison
+        notes[name] = [f"note: {note}" for note in one.notes]
+        notes[name] += [f"meaning: {line}" for line in _meant(meaning)]
+        table, legend = with_bars(one)
+        answer = [lead(one, plain(name) or "these scores"), test_sentence(one), "", grid(table)]
+        parts.append("\n".join([*answer, legend] if legend else answer))
+    own, common = shared_lines(notes)
+    for name, meaning in found.items():
+        one = meaning.comparison
+        parts.append("\n".join([*one.heading(), *own[name]]))
+        if anova and one.anova is not None:
+            parts.append(str(one.anova))
         if margin is not None:
-            parts.append(str(one.comparison.equivalence(margin)))
+            parts.append(str(one.equivalence(margin)))
     if common:
         parts.append("\n".join(["All measures:", *common]))
     return "\n\n".join(parts) + "\n"
 
 
-def _answer(one: PairwiseComparison, name: str) -> str:
-    table, bars = with_bars(one)
-    said = f"{lead(one, plain(name) or 'these scores')}\n{test_sentence(one)}"
-    return "\n".join([said, "", grid(table), *([bars] if bars else [])])
-
-
 def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> str:
+    shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = [
         one.comparison.to_polars().select(
             pl.lit(name).alias("measure"),
-            pl.lit(one.comparison.test).alias("test"),
-            pl.lit(one.comparison.correction).alias("correction"),
-            pl.lit(one.comparison.alternative).alias("alternative"),
-            pl.lit(one.comparison.alpha).alias("alpha"),
-            pl.lit(one.comparison.lower_is_better).alias("lower is better"),
+            *(
+                pl.lit(getattr(one.comparison, field)).alias(field.replace("_", " "))
+                for field in shared
+            ),
             pl.all(),
             pl.Series("order of means holds on any scale", one.dominance.holds),
             *_equivalence(one, margin),
@@ -147,43 +141,39 @@ def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> s
 
 
 def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
-    """Return what is added to the pairs where a margin is asked for: columns of other names."""
+    """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
     table = found.comparison.equivalence(margin).to_polars()
-    more = table.drop("first", "second", "difference")
-    return more.drop("p difference").rename(
+    return table.drop("first", "second", "difference", "p difference").rename(
         {name: f"equivalence {name}" for name in ("low", "high", "verdict")}
     )
 
 
 def _meant(found: Meaning) -> list[str]:
-    """Say what a comparison means, but for what stands among its notes already."""
-    told = found.has is not None and found.has < found.needs
-    return found.lines()[told:]
+    """Return lines on what a comparison means, without the first one if it is among its notes."""
+    is_noted = found.has is not None and found.has < found.needs
+    return found.lines()[is_noted:]
 
 
 def comparison_tables(
     found: Mapping[str, Meaning], margin: str | None = None, anova: bool = False
 ) -> list[Table]:
-    """Return the tables of each measure: the ranking or the pairs, and the analysis of variance.
-
-    What the comparison means stands among the remarks of the former.
-    """
-    made = []
-    for meant in found.values():
-        one = meant.comparison
-        shown = one.as_table()
-        said = [f"meaning: {line}" for line in _meant(meant)]
-        made.append(replace(shown, remarks=[*shown.remarks, *said]))
+    """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
+    tables = []
+    for meaning in found.values():
+        one = meaning.comparison
+        table = one.as_table()
+        remarks = [*table.remarks, *(f"meaning: {line}" for line in _meant(meaning))]
+        tables.append(replace(table, remarks=remarks))
         if anova and one.anova is not None:
             variance = one.anova.as_table()
             of = f" of {one.measure}" if one.measure else ""
             title = variance.title.replace("variance", f"variance{of}", 1)
-            made.append(replace(variance, title=title))
+            tables.append(replace(variance, title=title))
         if margin is not None:
-            made.append(one.equivalence(margin).as_table())
-    return made
+            tables.append(one.equivalence(margin).as_table())
+    return tables
 
 
 def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
@@ -192,13 +182,13 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     first = next(iter(comparisons.values()))
     kind = kind_of(kind, first.baselines, (first.alpha,))
     scores = {name: one.scores for name, one in comparisons.items()}
-    made = marks_of(comparisons, kind)
-    said = [
+    marks = marks_of(comparisons, kind)
+    lines = [
         f"{name}: {line}" if name else line for name, one in found.items() for line in _meant(one)
     ]
-    remarked = replace(made, remarks=[*made.remarks, *said])
+    marks = replace(marks, remarks=[*marks.remarks, *lines])
     # As in tables without marks, the best system of the first measure is the first.
-    return evaluation_table(scores, remarked, sort=next(iter(scores)))
+    return evaluation_table(scores, marks, sort=next(iter(scores)))
 
 
 def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> str:
@@ -209,12 +199,12 @@ def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> 
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
             pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
-            made = one.comparison.equivalence(margin)
+            equivalence = one.comparison.equivalence(margin)
             table["equivalence"] = {
-                "margin": made.asked,
-                "confidence level": made.level,
-                "holds for": made.holds_for,
-                "verdicts": made.count(),
+                "margin": equivalence.asked,
+                "confidence level": equivalence.level,
+                "holds for": equivalence.holds_for,
+                "verdicts": equivalence.count(),
             }
             more = _equivalence(one, margin).to_dicts()
             table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
@@ -223,7 +213,7 @@ def comparison_json(found: Mapping[str, Meaning], margin: str | None = None) -> 
 
 
 def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
-    """Write leaderboards, or what several measures say together, as `text`, `csv` or `json`."""
+    """Return leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
         return "\n\n".join(map(str, found.values())) + "\n"
     frames = {name: one.to_polars() for name, one in found.items()}
@@ -272,18 +262,18 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
         "pairs": found.to_polars().to_dicts(),
     }
     if found.anova is not None:
-        table["anova"] = found.anova.to_polars().to_dicts()
-        table["anova notes"] = [*found.anova.notes, *found.anova.heading()[1:]]
-        of = found.anova.sphericity
-        table["sphericity"] = None if of is None else vars(of)
-        table["variances"] = dict(found.anova.components)
+        anova = found.anova
+        table["anova"] = anova.to_polars().to_dicts()
+        table["anova notes"] = [*anova.notes, *anova.heading()[1:]]
+        table["sphericity"] = None if anova.sphericity is None else vars(anova.sphericity)
+        table["variances"] = dict(anova.components)
     if found.omnibus is not None:
         table["omnibus"] = vars(found.omnibus)
     return table
 
 
 SHOWN = 12
-"""Values that are printed one by one."""
+"""Values that are listed, at most."""
 
 
 def scale_text(facts: ScaleFacts) -> str:
@@ -345,8 +335,13 @@ def scale_json(facts: ScaleFacts) -> str:
         "depends on recall base": facts.by_topic,
         "depends on length": facts.beyond_length or None,
         "orders": [
-            _verdict(one)
-            for one in (facts.report.own, facts.report.set_based, facts.report.rank_based)
+            {
+                "order": verdict.order,
+                "verdict": verdict.word,
+                "witness": None if verdict.witness is None else str(verdict.witness),
+                "reason": verdict.reason,
+            }
+            for verdict in (facts.report.own, facts.report.set_based, facts.report.rank_based)
         ],
         "exact": facts.report.exact,
         "image": None,
@@ -369,12 +364,3 @@ def scale_json(facts: ScaleFacts) -> str:
             "values": image.values() if image.size <= 1000 else None,
         }
     return json_text(content)
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "order": verdict.order,
-        "verdict": verdict.word,
-        "witness": None if verdict.witness is None else str(verdict.witness),
-        "reason": verdict.reason,
-    }

@@ -1,10 +1,10 @@
-"""The works that definitions come from, cited with what was used."""
+"""References of measures, tests and studies, as BibTeX and text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,7 +26,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.pairwise.catalogue import find_test
 
 SOFTWARE = ("trec_eval", "ir_measures")
-"""Programs that are a source by their name."""
+"""Programs that are cited by their name."""
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
@@ -40,7 +40,7 @@ _FIELD = re.compile(r"(?m)^  (\w+) = \{(.*)\},$")
 
 @dataclass(frozen=True)
 class Entry:
-    """A work: its BibTeX type, its key, which is the first author and the year, and its fields."""
+    """A work: its BibTeX type, its key (first author and year), and its fields."""
 
     kind: str
     key: str
@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def year(self) -> str:
-        """Year with the letter that tells works of one author and year apart."""
+        """Year, with a letter where an author has several works of one year."""
         letter = self.key[-1] if self.key[-1:].isalpha() and self.key[-2:-1].isdigit() else ""
         return self.fields.get("year", "") + letter
 
@@ -62,86 +62,80 @@ class Entry:
         return self.fields.get("keywords") == "software"
 
     def to_bibtex(self, used_for: str = "") -> str:
-        """Write it in BibTeX; what it is used for stands in the field `annote`."""
+        """Return BibTeX; the field `annote` says what the work is used for."""
         fields = {**self.fields, **({"annote": used_for} if used_for else {})}
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"]) + "\n"
 
     def to_text(self, *, markdown: bool = False) -> str:
-        """Write it as a reference, in Markdown with what is set in italics."""
-        has = {name: _plain(value) for name, value in self.fields.items()}
+        """Return one reference of a list, in plain text or Markdown."""
+        fields = {name: _plain(value) for name, value in self.fields.items()}
         star = "*" if markdown else ""
-        title = has["title"]
+        *others, last = fields.get("author", "").split(" and ")
+        authors = f"{', '.join(others)} and {last}" if others else last
+        parts = [f"{authors} ({self.year})"] if self.year else [authors] if authors else []
+        title = fields["title"]
         if self.kind == "book":
             title = f"{star}{title}{star}"
-        parts = [f"{title}, {has['edition']} edition" if "edition" in has else title]
-        if place := has.get("journal", has.get("booktitle")):
-            number = f"({has['number']})" if "number" in has else ""
-            where = f"{star}{place}{star}"
-            where += f" {has['volume']}{number}" if "volume" in has else ""
-            later = [has[name] for name in ("series", "pages") if name in has]
-            parts.append(", ".join([where, *later]))
-        parts += [has[name] for name in ("publisher", "note", "url") if name in has]
-        if "eprint" in has:
-            parts.append(f"arXiv:{has['eprint']}")
-        if "doi" in has:
+        parts.append(f"{title}, {fields['edition']} edition" if "edition" in fields else title)
+        if venue := fields.get("journal", fields.get("booktitle")):
+            number = f"({fields['number']})" if "number" in fields else ""
+            volume = f" {fields['volume']}{number}" if "volume" in fields else ""
+            details = [fields[name] for name in ("series", "pages") if name in fields]
+            parts.append(", ".join([f"{star}{venue}{star}{volume}", *details]))
+        parts += [fields[name] for name in ("publisher", "note", "url") if name in fields]
+        if "eprint" in fields:
+            parts.append(f"arXiv:{fields['eprint']}")
+        if "doi" in fields:
             doi = self.fields["doi"]
             parts.append(f"[doi:{doi}](<https://doi.org/{doi}>)" if markdown else f"doi:{doi}")
-        ended = [one if one[-1] in ".?" else f"{one}." for one in parts]
-        start = f"{self._authors()} ({self.year}). " if self.year else self._authors()
-        return start + " ".join(ended)
-
-    def _authors(self) -> str:
-        names = _plain(self.fields.get("author", "")).split(" and ")
-        many = ", ".join(names[:-1])
-        shown = f"{many} and {names[-1]}" if many else names[0]
-        return shown if self.year or not shown else f"{shown}. "
+        return " ".join(part if part[-1] in ".?" else f"{part}." for part in parts)
 
 
 @cache
 def entries() -> dict[str, Entry]:
-    """Return all works by key, in the order in which a list shows them, programs last."""
+    """Return all works by key, ordered by authors and year; programs are last."""
     text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
-    found = {}
-    for kind, key, inside in _ENTRY.findall(text):
-        fields = dict(_FIELD.findall(inside))
-        if len(fields) != inside.count("\n"):
-            raise CranfieldError(f"references.bib: {key} has a line that is no field")
+    works = {}
+    for kind, key, lines in _ENTRY.findall(text):
+        fields = dict(_FIELD.findall(lines))
         if key == "cranfield":
             fields["note"] = f"Version {__version__}"
-        found[key] = Entry(kind, key, fields)
-    return found
+        works[key] = Entry(kind, key, fields)
+    return works
 
 
 def cited_in(source: str) -> tuple[list[Entry], list[str]]:
-    """Find the works and programs that a text names, and the names and years without one."""
-    found: dict[str, Entry] = {}
+    """Return the works that a text cites, and the citations of unknown works."""
+    works: dict[str, Entry] = {}
     missing = []
     for names, years in _CITED.findall(source):
+        authors = [_ascii(name) for name in re.split(r", | and ", _OTHERS.sub("", names))]
+        abridged = bool(_OTHERS.search(names))
         for year in years.split(", "):
-            some = [one for one in entries().values() if _is(one, names, year)]
-            if len(some) > 1 and _OTHERS.search(names):
-                # Where one author is left out, he is rather named.
-                left = len(re.split(r", | and ", _OTHERS.sub("", names))) + 1
-                some = [one for one in some if len(one.families) > left] or some
-            found |= {one.key: one for one in some}
-            missing += [] if some else [f"{names} ({year})"]
-    found |= {name: entries()[name] for name in SOFTWARE if name in source}
-    return list(found.values()), missing
+            matches = [one for one in entries().values() if _is(one, authors, abridged, year)]
+            if len(matches) > 1 and abridged:
+                # "and others" rarely stands for a single author, who would be named.
+                several = [one for one in matches if len(one.families) > len(authors) + 1]
+                matches = several or matches
+            works |= {one.key: one for one in matches}
+            if not matches:
+                missing.append(f"{names} ({year})")
+    works |= {name: entries()[name] for name in SOFTWARE if name in source}
+    return list(works.values()), missing
 
 
-def _is(entry: Entry, names: str, year: str) -> bool:
-    if year not in {entry.year, entry.fields.get("year")}:
-        return False
-    asked = re.split(r", | and ", _OTHERS.sub("", names))
-    have = entry.families
-    if (len(have) > len(asked)) != bool(_OTHERS.search(names)):
-        return False
-    return [_ascii(one) for one in asked] == [_ascii(one) for one in have[: len(asked)]]
+def _is(entry: Entry, authors: Sequence[str], abridged: bool, year: str) -> bool:
+    families = [_ascii(name) for name in entry.families]
+    return (
+        year in {entry.year, entry.fields.get("year")}
+        and (len(families) > len(authors)) == abridged
+        and families[: len(authors)] == authors
+    )
 
 
 def _ascii(text: str) -> str:
-    """Leave accents out: not all who cite write them."""
+    """Remove accents, which not every citation has."""
     apart = unicodedata.normalize("NFKD", text.replace("’", "'"))
     return "".join(char for char in apart if not unicodedata.combining(char))
 
@@ -152,7 +146,7 @@ def _plain(text: str) -> str:
 
 
 KEY = "key "
-"""Stands before the key of a work that was named by it."""
+"""Prefix of a source that is the key of a work."""
 
 RESULTS = {
     "BayesianComparison": (
@@ -167,7 +161,7 @@ RESULTS = {
         "Ferrante, Ferro and Pontarollo (2019); Ferrante, Ferro and Fuhr (2021)",
     ),
 }
-"""Other results by their class: what they are called, and where they come from."""
+"""Name and source of results that are not of a study, by class."""
 
 
 @dataclass(frozen=True)
@@ -177,11 +171,11 @@ class References:
     Attributes
     ----------
     entries
-        The works, in order of authors and year; programs last.
+        The works, ordered by authors and year; programs are last.
     used_for
-        What each is cited for, by key.
+        What each work is cited for, by key.
     missing
-        What has no source that is known.
+        Names without a known source.
     """
 
     entries: tuple[Entry, ...]
@@ -194,13 +188,13 @@ class References:
         return tuple(one.key for one in self.entries)
 
     def to_bibtex(self) -> str:
-        """Return BibTeX; the field `annote`, which most styles leave out, has what it is for."""
+        """Return BibTeX; the field `annote`, which most styles ignore, says what a work is for."""
         return "\n".join(
             one.to_bibtex(bibtex(", ".join(self.used_for.get(one.key, ())))) for one in self.entries
         )
 
     def to_text(self) -> str:
-        """Return a list of references, a line each."""
+        """Return a list of references, one per line."""
         return "".join(f"{one.to_text()}\n" for one in self.entries)
 
     def _repr_html_(self) -> str:
@@ -214,24 +208,24 @@ class References:
 
 
 def cite(*things: Any) -> References:
-    r"""Collect the works behind what was used, and the library itself.
+    r"""Collect the works to cite for results, measures and tests, and the library itself.
 
     Parameters
     ----------
     things
-        Evaluations, scores, measures, comparisons, analyses of variance, results of studies; or
-        their names: of measures, tests, corrections, and studies such as `discriminative-power`; or
-        keys such as `ferrante2021`. Lists of them too.
+        Evaluations, scores, measures, comparisons, analyses of variance and results of studies;
+        names of measures, tests, corrections and studies, such as `discriminative-power`; keys,
+        such as `ferrante2021`; or lists of these.
 
     Raises
     ------
     PolicyError
-        For what cannot be cited, and names that are not known.
+        For unknown names and for objects that cannot be cited.
 
     Warns
     -----
     CranfieldWarning
-        For what has no source that is known, such as measures of your own.
+        For things without a known source, such as your own measures.
 
     Examples
     --------
@@ -259,20 +253,21 @@ def cite(*things: Any) -> References:
     """
     used: dict[str, dict[str, None]] = {"cranfield": {}}
     missing = []
-    for what, source in _sources(things):
+    for name, source in _sources(things):
         by_key = source.startswith(KEY)
-        found, unknown = ([entries()[source.removeprefix(KEY)]], []) if by_key else cited_in(source)
-        for one in found:
-            used.setdefault(one.key, {}).update({what: None} if what else {})
-        missing += [f"{one}, for {what}" for one in unknown] if found or unknown else [what]
+        works, unknown = ([entries()[source.removeprefix(KEY)]], []) if by_key else cited_in(source)
+        for work in works:
+            used.setdefault(work.key, {}).update({name: None} if name else {})
+        missing += [f"{citation}, for {name}" for citation in unknown]
+        if not works and not unknown:
+            missing.append(name)
+    missing = list(dict.fromkeys(missing))
     if missing:
-        told = ", ".join(quoted(one) for one in dict.fromkeys(missing))
-        warn(f"no source is known of {told}", stacklevel=2)
-    listed = tuple(one for key, one in entries().items() if key in used)
+        warn(f"no source is known of {', '.join(map(quoted, missing))}", stacklevel=2)
     return References(
-        listed,
+        tuple(work for key, work in entries().items() if key in used),
         {key: tuple(names) for key, names in used.items() if names},
-        tuple(dict.fromkeys(missing)),
+        tuple(missing),
     )
 
 
@@ -281,7 +276,7 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
         if isinstance(thing, str):
             yield from _named(thing)
         elif isinstance(thing, Measure):
-            yield from _measure(thing)
+            yield str(thing), thing.source
         elif isinstance(thing, Evaluation):
             yield from _sources(thing.measures)
             if thing.compat:
@@ -290,44 +285,40 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from _measured(thing.measure)
         elif isinstance(thing, PairwiseComparison):
             yield from _measured(thing.measure)
-            yield from _tested(thing.test, thing.correction)
+            yield from _tested(thing.test)
+            yield from _corrected(thing.correction)
         elif isinstance(thing, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
-        elif (result := _result(thing)) is not None:
-            yield result
+        elif isinstance(thing, Result) and thing.reference:
+            yield f"study {thing.name}", thing.reference
             yield from _parts(thing)
-        elif isinstance(thing, Mapping):
-            yield from _sources(thing.values())
+        elif type(thing).__module__.startswith("cranfield.") and type(thing).__name__ in RESULTS:
+            yield RESULTS[type(thing).__name__]
+            yield from _parts(thing)
         elif isinstance(thing, Iterable):
-            yield from _sources(thing)
+            yield from _sources(thing.values() if isinstance(thing, Mapping) else thing)
         else:
             raise PolicyError(f"{type(thing).__name__} has no sources to cite")
 
 
-def _result(thing: Any) -> tuple[str, str] | None:
-    if isinstance(thing, Result) and thing.reference:
-        return f"study {thing.name}", thing.reference
-    own = type(thing).__module__.startswith("cranfield.")
-    return RESULTS.get(type(thing).__name__) if own else None
-
-
 def _parts(study: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the result of a study names: its measures, tests and corrections."""
+    """Yield name and source of the measures, tests and corrections of a result of a study."""
     for name in (getattr(study, "measure", None), *getattr(study, "measures", ())):
         yield from _measured("" if name is None else str(name))
-    for one in getattr(study, "tests", ()):
-        test, _, correction = str(one).partition("+")
-        # A test that names no correction takes its own.
-        yield from _tested(test, correction or find_test(test).info.corrections[0])
+    for text in getattr(study, "tests", ()):
+        test, _, correction = str(text).partition("+")
+        yield from _tested(test)
+        # A test without a correction has its default.
+        yield from _corrected(correction or find_test(test).info.corrections[0])
     if isinstance(getattr(study, "test", None), str):
-        yield from _tested(study.test, getattr(study, "correction", None))
+        yield from _tested(study.test)
+        if (own := getattr(study, "correction", None)) is not None:
+            yield from _corrected(own)
 
 
-def _tested(test: str, correction: str | None = None) -> Iterator[tuple[str, str]]:
+def _tested(test: str) -> Iterator[tuple[str, str]]:
     info = find_test(test).info
     yield info.name, info.source
-    if correction is not None:
-        yield from _corrected(correction)
 
 
 def _corrected(correction: str) -> Iterator[tuple[str, str]]:
@@ -336,18 +327,20 @@ def _corrected(correction: str) -> Iterator[tuple[str, str]]:
         yield name, source
 
 
-def _measure(measure: Measure) -> Iterator[tuple[str, str]]:
-    yield str(measure), measure.source
+def _studied(name: str) -> Iterator[tuple[str, str]]:
+    study = STUDIES.find(name)
+    yield f"study {study}", STUDIES[study].reference
 
 
 def _measured(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the source of a measure by the name that scores have; they may come from anywhere."""
+    """Yield the source of a measure by the name that scores have, which may be unknown."""
     if not name:
         return
     try:
-        yield from _measure(parse_measure(name))
+        measure = parse_measure(name)
+        yield str(measure), measure.source
     except CranfieldError:
-        # A study has measures without the cutoff that they need.
+        # Studies name measures without the cutoff that they need.
         kind = REGISTRY.get(name)
         if kind is None:
             yield name, ""
@@ -356,17 +349,13 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _named(name: str) -> list[tuple[str, str]]:
-    """Yield the source of what has that name; tests, corrections and studies come first."""
+    """Return the sources of a name: of a key, a study, a test, a correction, else a measure."""
     if name in entries():
         return [("", f"{KEY}{name}")]
-    for kind in (_studied, _tested, _corrected):
+    for sources in (_studied, _tested, _corrected):
         try:
-            return list(kind(name))
+            return list(sources(name))
         except PolicyError:
             pass
-    return list(_measure(parse_measure(name)))
-
-
-def _studied(name: str) -> Iterator[tuple[str, str]]:
-    study = STUDIES.find(name)
-    yield f"study {study}", STUDIES[study].reference
+    measure = parse_measure(name)
+    return [(str(measure), measure.source)]

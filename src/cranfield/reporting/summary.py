@@ -1,4 +1,4 @@
-"""What a comparison says of systems, in a sentence or two."""
+"""Verdicts of comparisons, and sentences on them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cranfield.tabular import shown_p
 
 
 def shared_lines(found: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
-    """Part lines by measure into those of its own, and those that all of several have.
+    """Split lines by measure into those of one measure, and those that all measures share.
 
-    Lines that differ only by the name of the measure are the same.
+    Lines that differ only in the name of the measure are equal.
 
     Examples
     --------
@@ -50,15 +50,12 @@ BETTER, WORSE, SAME, DIFFERENT, NONE = (
     "different, means equal",
     "not compared",
 )
-"""Of one system compared with another. A test that does not go by means may tell systems of the
-same mean apart."""
+"""Verdicts on a system compared with another one. Tests of other statistics than the mean can find
+systems with equal means significantly different."""
 
 
 def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Say of each pair what the first system is, compared with the second.
-
-    By the sign of the difference, whatever the test: the order of means, or of mean ranks.
-    """
+    """Return the verdict on the first system of each pair, by the sign of its difference."""
     sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
     out = np.full(len(comparison), SAME, dtype=object)
     star = comparison.is_significant()
@@ -70,7 +67,7 @@ def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Say of each system what it is, compared with each other one."""
+    """Return the verdict on each system compared with each other one, shape (systems, systems)."""
     count = len(comparison.systems)
     words = by_pair(comparison)
     out = np.full((count, count), NONE, dtype=object)
@@ -81,10 +78,7 @@ def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def against(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Say of each system what it is, compared with a baseline, the first by default.
-
-    Nothing is said of baselines themselves.
-    """
+    """Return the verdict on each system against a baseline, by default the first; empty for it."""
     base = baseline or comparison.baselines[0]
     chosen = comparison.second == comparison.systems.index(base)
     out = [""] * len(comparison.systems)
@@ -102,11 +96,11 @@ def group_letters(comparison: PairwiseComparison) -> list[str] | None:
 
 
 NAMED = 3
-"""Systems that are named one by one."""
+"""Names in a list, at most."""
 
 
 def lead(one: PairwiseComparison, name: str) -> str:
-    """Say which systems are at the top, or better than the baseline; `name` is the measure's."""
+    """Return the sentence on the top group, or on systems that are better than the baseline."""
     return _baseline_sentence(name, one) if one.baselines else _top_sentence(name, one)
 
 
@@ -152,7 +146,7 @@ def _top_sentence(name: str, one: PairwiseComparison) -> str:
 
 
 def _one_sided_sentence(name: str, one: PairwiseComparison, baseline: str | None = None) -> str:
-    """Say which systems are better, or worse; the other direction was not tested."""
+    """Return the sentence on a one-sided test."""
     tested = one.tested_verdict
     other = "worse" if tested == "better" else "better"
     not_tested = f"whether one is {other} was not tested."

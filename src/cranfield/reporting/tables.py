@@ -1,4 +1,4 @@
-"""Tables for papers: evaluations, comparisons, analyses of variance, studies."""
+"""Tables for papers, of evaluations, comparisons, analyses of variance and studies."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ from cranfield.tabular import NO_VALUE, Cell, Table, from_frame
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of all scores of a table: of each system, by measure.
+    """Marks of the scores of each system by measure, with a legend and the comparisons' notes.
 
-    Names are letters that stand for systems, where marks name them; the legend says what marks mean
-    and how they were found, remarks what the comparisons have to note.
+    Names are the letters of systems, if marks refer to systems.
     """
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -102,15 +101,14 @@ def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
 
 
 def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
-    """Tell which system, a row, beats which: they differ significantly, and its mean is better."""
+    """Return whether the system of a row is significantly better than that of a column."""
     return np.asarray(verdicts_of(found) == BETTER)
 
 
 def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
     between = "" if len(names) <= len(ALPHABET) else ","
-    return [
-        shortened(between.join(names[int(k)] for k in np.flatnonzero(row))) for row in beats(found)
-    ]
+    beaten = ([names[k] for k in np.flatnonzero(row).tolist()] for row in beats(found))
+    return [shortened(between.join(letters)) for letters in beaten]
 
 
 def evaluation_table(
@@ -191,9 +189,9 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
 
 
 def _checked(scores: Mapping[str, Scores]) -> Scores:
-    """Return the scores of the first measure, if a table of all of them is possible."""
+    """Check that all scores are of the same systems; return those of the first measure."""
     if not scores:
-        raise CranfieldError("a table needs the scores of one measure at least")
+        raise CranfieldError("a table needs the scores of at least one measure")
     first = next(iter(scores.values()))
     for name, one in scores.items():
         one.flat("scores by shard have no table of systems and measures")
@@ -203,7 +201,7 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
 
 
 def _topics(scores: Mapping[str, Scores]) -> str:
-    """Count the topics; a test may have left out some of one measure."""
+    """Return the number of topics, which a test may have reduced for some measures."""
     counts = sorted({len(one.topics) for one in scores.values()})
     if len(counts) == 1:
         return counted(counts[0], "topic")
@@ -211,13 +209,12 @@ def _topics(scores: Mapping[str, Scores]) -> str:
 
 
 def _directions(scores: Mapping[str, Scores]) -> list[str]:
-    """Name the measures for which lower is better."""
     lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
     return [f"lower is better: {', '.join(lower)}"] if lower else []
 
 
 def _gaps(scores: Mapping[str, Scores]) -> list[str]:
-    """Say which means are over fewer topics than others."""
+    """Return notes on means over fewer topics."""
     notes = []
     for name, one in scores.items():
         missing = np.isnan(one.values).sum(axis=0)
@@ -245,7 +242,7 @@ def _order(
 
 
 def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
-    """Write the values; one that is not there is empty, and sums of whole numbers stay whole."""
+    """Format the values; NaN is empty, and sums of whole numbers have no decimals."""
     known = values[~np.isnan(values)]
     if scores.aggregate == "sum" and (known == np.round(known)).all():
         return ["" if np.isnan(one) else f"{one:,.0f}" for one in values]
@@ -255,7 +252,7 @@ def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) ->
 
 
 def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
-    """Rank what is shown, so that equal looks are equal: 0 for the best; None for no value."""
+    """Rank the formatted values from 0, so that equal texts have equal ranks; None is no value."""
     numbers = [float(one.replace(",", "")) if one else None for one in shown]
     order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
     return [None if one is None else order.index(one) for one in numbers]

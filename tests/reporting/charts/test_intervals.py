@@ -69,7 +69,7 @@ def test_ranks() -> None:
 )
 def test_without_intervals(options: dict[str, str]) -> None:
     found = cf.compare(random_scores(4), **options)  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="has no intervals around means: compare with"):
+    with pytest.raises(cf.PolicyError, match="has no intervals around means; use test="):
         intervals_chart(found)
 
 

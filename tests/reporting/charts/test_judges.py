@@ -42,7 +42,7 @@ def test_agreement_is_that_of_the_comparison(people: dict[str, dict[str, int]]) 
         assert (row["value"], row["low"], row["high"]) == (value, low, high)
     with pytest.raises(cf.PolicyError, match="statistic 'x' is none of"):
         charts.judges_chart(found, ["x"])
-    with pytest.raises(cf.PolicyError, match="one to 4 statistics are drawn, not 0"):
+    with pytest.raises(cf.PolicyError, match="expected 1 to 4 statistics, got 0"):
         charts.judges_chart(found, [])
 
 

@@ -151,6 +151,6 @@ def test_what_is_odd_in_a_log_is_told(tmp_path: Path) -> None:
 
 
 def test_options_of_comparisons_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(cf.PolicyError, match="alpha: an experiment is analysed already"):
+    with pytest.raises(cf.PolicyError, match="alpha cannot be combined with an experiment"):
         cf.report(experiment(), tmp_path / "x.html", alpha=0.1)
     assert not (tmp_path / "x.html").exists()

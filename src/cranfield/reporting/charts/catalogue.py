@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.spec import Registry
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
+from cranfield.reporting.charts.theme import format_of, save
+from cranfield.result import Result
 from cranfield.scores import Scores
 
 MEASURES, LENGTH = "measures", "a length"
@@ -231,3 +233,25 @@ def drawing(thing: Any, name: str) -> Callable[..., Any]:
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def chart_to_draw(asked: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
+    """Read `FILE` or `KIND=FILE`; without a kind it is the first that the studies have."""
+    classes = {kind.__name__ for kind in kinds}
+    there = [name for name, one in CHARTS.items() if one.of in classes]
+    kind, sign, path = asked.rpartition("=")
+    name = CHARTS.find(kind) if sign else next(iter(there), "")
+    if name not in there:
+        raise PolicyError(
+            f"{name or 'a chart'} is not drawn of this study; it has {', '.join(there) or 'none'}"
+        )
+    format_of(path)
+    return name, path
+
+
+def draw_study(asked: str, studies: Sequence[Result]) -> None:
+    """Draw a chart of the studies that it is of: all together where it takes several."""
+    name, path = chart_to_draw(asked, [type(one) for one in studies])
+    chart = CHARTS[name]
+    own = [one for one in studies if type(one).__name__ == chart.of]
+    save(chart.draw(own if chart.of == "Stability" else own[0]), path)

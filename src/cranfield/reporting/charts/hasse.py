@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+import altair as alt
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.theme import COLOURS, apart, coded, data_of, overlaid
+from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, overlaid
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, more_than
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 SWEEPS = 24
 """Times that the layers are gone through."""
@@ -158,8 +154,6 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     >>> len(chart.to_dict()["layer"])
     3
     """
-    import altair as alt
-
     nodes, ways, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
     ends = [end for way in layout.ways for end in (way.min(), way.max())]
@@ -168,7 +162,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     kinds = [kind for kind in STEPS if (ways["step"] == kind).any()]
     lines = (
-        alt.Chart(data_of(ways))
+        chart_of(ways)
         .mark_line(color="#888888", strokeWidth=1.25)
         .encode(
             x=x,
@@ -184,7 +178,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
             ),
         )
     )
-    base = alt.Chart(data_of(nodes)).encode(x=x, y=y)
+    base = chart_of(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
     title = "relevant documents" if grades == 1 else "sum of grades"
     # The square root of the size is the width of the symbol, which is that of two units.

@@ -1,10 +1,10 @@
-"""Charts of judges beside people."""
+"""Charts of judges compared with people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import altair as alt
 import numpy as np
 import polars as pl
 
@@ -15,9 +15,9 @@ from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    by_look,
+    chart_of,
     chosen,
-    coded,
-    data_of,
     headed,
     labels,
     overlaid,
@@ -25,25 +25,23 @@ from cranfield.reporting.charts.theme import (
     rows_of,
     score_axis,
     themed,
+    tips,
+    zero_line,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 WIDTH = 520
 
 SHAPES = ("circle", "diamond", "square", "triangle-up")
-"""Shapes of points, for those who do not see all colours."""
+"""Shapes of points, which distinguish them without colour."""
 
 SIDE = 150
-"""Width and height of a table of grades."""
+"""Width and height of a confusion matrix."""
 
 COLUMNS = 4
-"""Tables of grades side by side."""
+"""Confusion matrices side by side."""
 
 DARK = 0.55
-"""Share from which numbers are white."""
+"""Proportion from which numbers are white."""
 
 
 def judges_chart(
@@ -56,14 +54,14 @@ def judges_chart(
     Parameters
     ----------
     comparison
-        What :func:`cranfield.assess.compare_judges` found.
+        A result of :func:`cranfield.assess.compare_judges`.
     statistics
-        Up to four of its statistics, such as `kappa 01|23` or `bias`.
+        One to four of its statistics, such as `kappa 01|23` or `bias`.
 
     Raises
     ------
     PolicyError
-        For a statistic that was not computed, none, or more than four.
+        For statistics that were not computed, and for none or more than four.
 
     Examples
     --------
@@ -74,40 +72,38 @@ def judges_chart(
     >>> judges_chart(found).to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     ['same', 'one']
     """
-    import altair as alt
-
     names = [statistics] if isinstance(statistics, str) else list(dict.fromkeys(statistics))
-    for one in names:
-        check_choice("statistic", one, comparison.statistics)
+    for name in names:
+        check_choice("statistic", name, comparison.statistics)
     if not 0 < len(names) <= len(SHAPES):
-        raise PolicyError(f"one to {len(SHAPES)} statistics are drawn, not {len(names)}")
+        raise PolicyError(f"expected 1 to {len(SHAPES)} statistics, got {len(names)}")
     shown = labels(comparison.judges)
-    places = [comparison.statistics.index(one) for one in names]
-    order = best_first(comparison.values[:, places[0]])
+    columns = [comparison.statistics.index(name) for name in names]
+    order = best_first(comparison.values[:, columns[0]])
     frame = pl.DataFrame(
         [
             {
                 "judge": shown[judge],
                 "statistic": names[k],
-                "value": comparison.values[judge, place],
-                "low": comparison.low[judge, place],
-                "high": comparison.high[judge, place],
+                "value": comparison.values[judge, column],
+                "low": comparison.low[judge, column],
+                "high": comparison.high[judge, column],
             }
             for judge in order.tolist()
-            for k, place in enumerate(places)
+            for k, column in enumerate(columns)
         ]
     ).filter(pl.col("value").is_not_nan())
     step, _ = row_size(len(shown))
-    looks = COLOURS[: len(names)], SHAPES[: len(names)]
-    legend = alt.Legend(title=None, orient="top", columns=len(names))
-    base = alt.Chart(data_of(frame)).encode(
+    looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
+    marks = by_look("statistic", looks, alt.Legend(title=None, orient="top", columns=len(names)))
+    base = chart_of(frame).encode(
         y=rows_of([shown[k] for k in order], "judge", "judge"),
         yOffset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
-        color=coded(alt.Color, "statistic", names, looks[0], legend=legend),
+        color=marks["color"],
         tooltip=[
             "judge:N",
             "statistic:N",
-            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("value", "low", "high")),
+            *tips("value", "low", "high"),
         ],
     )
     title = ", ".join(names)
@@ -117,15 +113,14 @@ def judges_chart(
     )
     points = base.mark_point(filled=True, size=min(50, 2.5 * step), opacity=1).encode(
         x=score_axis("value", title, len(shown)),
-        shape=coded(alt.Shape, "statistic", names, looks[1], legend=legend),
+        shape=marks["shape"],
     )
-    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
     topics = counted(len(comparison.topics), "topic")
     below = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
     best = f"{shown[order[0]]} has the highest {names[0]}"
-    value = comparison.values[order[0], places[0]]
+    value = comparison.values[order[0], columns[0]]
     return overlaid(
-        zero.encode(x="zero:Q"),
+        zero_line(),
         lines,
         points,
         width=WIDTH,
@@ -139,22 +134,22 @@ def judges_chart(
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
-    """Draw how people graded what a judge gave each grade: a table of shares for each judge.
+    """Draw a confusion matrix for each judge: the distribution of people's grades by its grade.
 
-    A column is a grade of the judge, with the number of pairs below it; its shares add up to 1. A
-    judge whose grades were those of people would have ones on the diagonal.
+    A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
+    sum to 1. A judge that always agrees with people has ones on the diagonal.
 
     Parameters
     ----------
     comparison
-        What :func:`cranfield.assess.compare_judges` found.
+        A result of :func:`cranfield.assess.compare_judges`.
     judges
-        Judges that are shown; by default all.
+        Judges to show; by default all.
 
     Raises
     ------
     PolicyError
-        For a judge that is not there.
+        For an unknown judge.
 
     Examples
     --------
@@ -164,8 +159,6 @@ def confusion_chart(
     >>> len(chart.to_dict()["concat"])
     1
     """
-    import altair as alt
-
     names = labels(comparison.judges)
     places = chosen(comparison.judges, judges)
     shares = comparison.calibration()
@@ -182,15 +175,13 @@ def confusion_chart(
 
 
 def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
-    import altair as alt
-
     pairs = own.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
     columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
     frame = own.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
         dark=pl.col("share") > DARK,
     ).drop_nulls("share")
-    base = alt.Chart(data_of(frame)).encode(
+    base = chart_of(frame).encode(
         x=alt.X(
             "column:N",
             title="grade by the judge (pairs)",
@@ -207,7 +198,7 @@ def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="grade by people"),
             "pairs:Q",
-            *(alt.Tooltip(f"{one}:Q", format=".3f") for one in ("share", "low", "high")),
+            *tips("share", "low", "high", form=".3f"),
         ],
     )
     cells = base.mark_rect(aria=False).encode(
@@ -235,27 +226,27 @@ LOOKS = {
     "no clear bias": (COLOURS[0], "circle"),
     "disfavours its kin": (COLOURS[2], "triangle-left"),
 }
-"""Colour and shape of a judge by where the interval is that holds for all judges together."""
+"""Colour and shape of a judge by its simultaneous interval."""
 
 
 def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart:
-    """Draw how much each judge favours the systems of its own family.
+    """Draw the self-preference of each judge: how much it favours systems of its own family.
 
-    Thick lines are intervals of each judge alone, thin ones hold for all judges together; those
-    decide the colour. The judge that favours its kin the most comes first; one without kin is not
-    drawn.
+    Thick lines are intervals of each judge alone, thin ones simultaneous intervals of all judges,
+    which decide the colour. The judge with the largest bias comes first; judges without systems of
+    their family are skipped.
 
     Parameters
     ----------
     found
-        What :func:`cranfield.assess.kin_bias` found.
+        A result of :func:`cranfield.assess.kin_bias`.
     measure
-        Text form of the measure; by default the first.
+        Name of the measure; by default the first.
 
     Raises
     ------
     PolicyError
-        When there is no such measure.
+        For an unknown measure.
 
     Examples
     --------
@@ -267,8 +258,6 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     >>> chart.to_dict()["layer"][1]["encoding"]["y"]["scale"]["domain"]
     ['llm']
     """
-    import altair as alt
-
     measure = found.measures[0] if measure is None else measure
     check_choice("measure", measure, found.measures)
     m = found.measures.index(measure)
@@ -293,21 +282,19 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         }
     )
     step, _ = row_size(len(order))
-    kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
-    colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
-    legend = alt.Legend(title=None, orient="top", columns=3)
+    looks = {kind: look for kind, look in LOOKS.items() if kind in set(frame["verdict"])}
+    marks = by_look("verdict", looks, alt.Legend(title=None, orient="top", columns=3))
     title = f"kin bias: shift of kin minus shift of others, {measure}"
-    base = alt.Chart(data_of(frame)).encode(
+    base = chart_of(frame).encode(
         y=rows_of(frame["judge"].to_list(), "judge", "judge"),
-        color=coded(alt.Color, "verdict", kinds, colours, legend=legend),
+        color=marks["color"],
         tooltip=[
             "judge:N",
-            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in columns),
+            *tips(*columns),
             "verdict:N",
         ],
     )
 
-    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
     together = base.mark_rule(strokeWidth=1, aria=False).encode(
         x=score_axis("low together", title, len(order)), x2="high together:Q"
     )
@@ -316,13 +303,13 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     )
     points = base.mark_point(filled=True, size=min(90, 4 * step), opacity=1).encode(
         x=score_axis("bias", title, len(order)),
-        shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend),
+        shape=marks["shape"],
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds)
+    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks)
     level = f"{100 * found.confidence:g}%"
     return overlaid(
-        zero.encode(x="zero:Q"),
+        zero_line(),
         together,
         own,
         points,
@@ -334,5 +321,5 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
             " (Bonferroni).",
         ),
         description=f"Kin bias of {counted(len(order), 'judge')} by {measure}, with intervals over"
-        f" topics: {told}.",
+        f" topics: {verdict_counts}.",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -13,13 +14,18 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.reporting.charts.theme import COLOURS, Named, apart, coded, data_of, named, themed
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    Named,
+    apart,
+    chart_of,
+    coded,
+    named,
+    themed,
+    tips,
+)
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, more_than, score_runs
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 FEW_RUNS = 2**12
 """Runs up to which all of them are drawn."""
@@ -163,8 +169,6 @@ def distribution_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P, N = 5', 'P, N = 10', 'RR, N = 5', 'RR, N = 10']
     """
-    import altair as alt
-
     sizes = list(dict.fromkeys(lengths)) if isinstance(lengths, Iterable) else [lengths]
     if not sizes:
         raise PolicyError("there are no lengths of runs to draw")
@@ -190,8 +194,6 @@ def _at(measure: str | Measure, length: int) -> str | Measure:
 
 
 def _panel(found: Image, title: str) -> alt.LayerChart:
-    import altair as alt
-
     table = shares_up_to(found)
     low, high = table["value"][0], table["value"][-1]
     top = found.measure.info.range[1]
@@ -203,14 +205,14 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
     )
-    straight = alt.Chart(data_of(pl.DataFrame({"share": [0.0, 1.0], "value": [low, high]})))
+    straight = chart_of({"share": [0.0, 1.0], "value": [low, high]})
     layers: list[alt.Chart] = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
     domain = SHARES.values()
     for kind in ("runs", "values"):
         if table[kind].null_count():
             continue
         layers.append(
-            alt.Chart(data_of(curve(table, kind)))
+            chart_of(curve(table, kind))
             .mark_line(strokeWidth=1.75)
             .encode(
                 x=x,
@@ -318,8 +320,6 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    import altair as alt
-
     chosen = named(measures)
     check_whole("the number of columns", columns, 1)
     panels = [
@@ -356,8 +356,6 @@ def spaced_runs(found: Image) -> pl.DataFrame:
 
 
 def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
-    import altair as alt
-
     values = spaced_runs(found)
     top = found.measure.info.range[1]
     top = float(top) if np.isfinite(top) else float(values["value"].max())  # type: ignore[arg-type]
@@ -371,21 +369,21 @@ def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
     def across(at: int) -> alt.XDatum:
         return alt.XDatum(at, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None)
 
-    base = alt.Chart(data_of(shown)).encode(
+    base = chart_of(shown).encode(
         y=alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(grid=False, domain=False))
     )
-    tip = [alt.Tooltip("value:Q", format=".4f"), "count:Q", "all:N"]
+    tip = [*tips("value"), "count:Q", "all:N"]
     marks = base.mark_square(color=COLOURS[0], size=30, opacity=1).encode(x=across(8), tooltip=tip)
     ends = pl.DataFrame({"from": [float(values["value"][0])], "to": [float(values["value"][-1])]})
     line = (
-        alt.Chart(data_of(ends))
+        chart_of(ends)
         .mark_rule(color="#bbbbbb")
         .encode(y=alt.Y("from:Q", scale=scale), y2="to:Q", x=across(8))
     )
     labels = _labels(values, low, top)
-    written = alt.Chart(data_of(labels)).encode(y=alt.Y("first line:Q", scale=scale))
+    written = chart_of(labels).encode(y=alt.Y("first line:Q", scale=scale))
     leaders = (
-        alt.Chart(data_of(labels))
+        chart_of(labels)
         .mark_rule(color="#bbbbbb", strokeWidth=0.7)
         .encode(x=across(12), x2=alt.X2Datum(27), y=alt.Y("value:Q", scale=scale), y2="place:Q")
     )

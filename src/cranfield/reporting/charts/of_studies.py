@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice, quoted
@@ -14,23 +15,17 @@ from cranfield.meta.of_collections.pooling import Pooling
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_tests.splits import SplitStudy
 from cranfield.meta.of_topics.sample_study import Stability, limits
-from cranfield.reporting.charts.catalogue import CHARTS
 from cranfield.reporting.charts.theme import (
     COLOURS,
     banded,
     by_colour,
+    chart_of,
     coded,
     data_of,
-    format_of,
     overlaid,
-    save,
     themed,
+    tips,
 )
-from cranfield.result import Result
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 WIDTH, HEIGHT = 260, 200
 
@@ -68,8 +63,6 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     >>> len(chart.to_dict()["concat"])
     4
     """
-    import altair as alt
-
     group = next(iter(study.groups)) if group is None else group
     if group not in study.groups:
         raise PolicyError(f"the study has no group {quoted(group)}: {', '.join(study.groups)}")
@@ -87,7 +80,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
             pl.col(f"{name} low").alias("low"),
             pl.col(f"{name} high").alias("high"),
         )
-        base = alt.Chart(data_of(frame)).encode(
+        base = chart_of(frame).encode(
             x=alt.X(
                 "size:Q",
                 title="topics in each set",
@@ -97,7 +90,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
         )
         line = base.mark_line(point=True).encode(
             y=alt.Y("pairs:Q", title=f"pairs of {pairs:,}"),
-            tooltip=["test:N", "size:Q", alt.Tooltip("pairs:Q", format=".1f")],
+            tooltip=["test:N", "size:Q", *tips("pairs", form=".1f")],
             **marks,
         )
         panels.append(
@@ -144,8 +137,6 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     >>> len(chart.to_dict()["layer"])
     4
     """
-    import altair as alt
-
     if not isinstance(largest, Real) or not 0 < largest <= 1:
         raise PolicyError(f"the largest p is a number above 0 and up to 1, not {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
@@ -159,7 +150,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     )
     names = power.summary["measure"].to_list()
     line = (
-        alt.Chart(data_of(thinned(within, end)))
+        chart_of(thinned(within, end))
         .mark_line(clip=True, point=pairs <= FEW, strokeWidth=1.75)
         .encode(
             x=alt.X(
@@ -173,7 +164,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
                 title="p-value (achieved significance level)",
                 scale=alt.Scale(domain=[0, largest], nice=False),
             ),
-            tooltip=["measure:N", "rank:Q", alt.Tooltip("p:Q", format=".4f")],
+            tooltip=["measure:N", "rank:Q", *tips("p")],
             **by_colour("measure", names),
         )
     )
@@ -195,28 +186,6 @@ def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.
     with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
     edge = (rank == rank.min()) | (rank == rank.max())
     return with_column.filter(edge.over("measure", "column")).drop("column")
-
-
-def chart_to_draw(asked: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
-    """Read `FILE` or `KIND=FILE`; without a kind it is the first that the studies have."""
-    classes = {kind.__name__ for kind in kinds}
-    there = [name for name, one in CHARTS.items() if one.of in classes]
-    kind, sign, path = asked.rpartition("=")
-    name = CHARTS.find(kind) if sign else next(iter(there), "")
-    if name not in there:
-        raise PolicyError(
-            f"{name or 'a chart'} is not drawn of this study; it has {', '.join(there) or 'none'}"
-        )
-    format_of(path)
-    return name, path
-
-
-def draw_study(asked: str, studies: Sequence[Result]) -> None:
-    """Draw a chart of the studies that it is of: all together where it takes several."""
-    name, path = chart_to_draw(asked, [type(one) for one in studies])
-    chart = CHARTS[name]
-    own = [one for one in studies if type(one).__name__ == chart.of]
-    save(chart.draw(own if chart.of == "Stability" else own[0]), path)
 
 
 SIDE = 260
@@ -254,8 +223,6 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
     >>> len(chart.to_dict()["concat"])
     4
     """
-    import altair as alt
-
     measure = found.measures[0] if measure is None else measure
     if measure not in found.measures:
         names = ", ".join(found.measures)
@@ -288,15 +255,13 @@ def _rows(found: LeaveOneOut, measure: str) -> pl.DataFrame:
 
 
 def _panel(rows: pl.DataFrame, what: str, title: str, unit: str) -> Any:
-    import altair as alt
-
     before, after = f"{what} before", f"{what} after"
     least, most = _ends(rows, what)
     scale = alt.Scale(domain=[least, most], nice=False, zero=False)
     # Rank 1 is on top, as in a list.
     upright = scale if what == "score" else alt.Scale(domain=[most, least], nice=False, zero=False)
     line = (
-        alt.Chart(data_of(pl.DataFrame({"x": [least, most], "y": [least, most]})))
+        chart_of({"x": [least, most], "y": [least, most]})
         .mark_line(color="#999999", strokeWidth=1)
         .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=upright))
     )
@@ -313,7 +278,7 @@ def _panel(rows: pl.DataFrame, what: str, title: str, unit: str) -> Any:
         )
     )
     points = (
-        alt.Chart(data_of(rows))
+        chart_of(rows)
         .mark_circle(size=50, opacity=0.75)
         .encode(
             x=alt.X(f"{before}:Q", title=f"{what} with all judgments", scale=scale),
@@ -373,8 +338,6 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     >>> len(pooling_chart(made).to_dict()["concat"])
     2
     """
-    import altair as alt
-
     check_choice("what", what, AGAINST)
     marks = by_colour("method", found.methods)
     panels = [_pooling_panel(found.found, "of pool", "relevant documents of the pool found", marks)]
@@ -388,8 +351,6 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
 
 
 def _pooling_panel(rows: pl.DataFrame, what: str, title: str, marks: dict[str, Any]) -> Any:
-    import altair as alt
-
     sd = {"of pool": "relevant sd"}.get(what, f"{what} sd")
     spread = pl.col(sd).fill_null(0.0) if sd in rows.columns else pl.lit(0.0)
     if what == "of pool":
@@ -403,7 +364,7 @@ def _pooling_panel(rows: pl.DataFrame, what: str, title: str, marks: dict[str, A
         (pl.col(what) + spread).alias("high"),
     )
     whole, budgets = frame.tail(1), frame.head(-1)
-    base = alt.Chart(data_of(budgets)).encode(
+    base = chart_of(budgets).encode(
         x=alt.X(
             "judged:Q",
             title="judged documents",
@@ -413,11 +374,11 @@ def _pooling_panel(rows: pl.DataFrame, what: str, title: str, marks: dict[str, A
     )
     line = base.mark_line(point=True).encode(
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=what == "of pool")),
-        tooltip=["method:N", "budget:Q", "judged:Q", alt.Tooltip("value:Q", format=".3~f")],
+        tooltip=["method:N", "budget:Q", "judged:Q", *tips("value", form=".3~f")],
         **marks,
     )
     end = (
-        alt.Chart(data_of(whole))
+        chart_of(whole)
         .mark_rule(color="#999999", strokeDash=[2, 2])
         .encode(y=alt.Y("value:Q"), tooltip=[alt.Tooltip("value:Q", title="whole pool")])
     )
@@ -456,8 +417,6 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     >>> len(chart.to_dict()["concat"])
     3
     """
-    import altair as alt
-
     given = [studies] if isinstance(studies, Stability) else list(studies)
     names = _names(given)
     frame = pl.concat(_stability_rows(one, name) for one, name in zip(given, names, strict=True))
@@ -473,13 +432,13 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     panels = []
     for what, (title, unit) in titles.items():
         most = alt.Undefined if what == "significant" else 1
-        base = alt.Chart(data_of(frame.filter(pl.col("what") == what))).encode(
+        base = chart_of(frame.filter(pl.col("what") == what)).encode(
             x=alt.X("topics:Q", title="topics in a sample", scale=alt.Scale(domainMin=0)),
         )
         scale = alt.Scale(domainMax=most, clamp=True)
         line = base.mark_line(point=True).encode(
             y=alt.Y("mean:Q", title=unit, scale=scale),
-            tooltip=["measure:N", "topics:Q", alt.Tooltip("mean:Q", format=".3~f")],
+            tooltip=["measure:N", "topics:Q", *tips("mean", form=".3~f")],
             **marks,
         )
         panels.append(

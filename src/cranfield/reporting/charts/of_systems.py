@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import capitalised, counted
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    boxes_of,
+    by_look,
     cell_size,
-    cells_of,
+    chart_of,
     coded,
     column_axis,
     data_of,
@@ -26,20 +28,14 @@ from cranfield.reporting.charts.theme import (
     row_size,
     rows_of,
     score_axis,
+    tips,
     titled,
 )
 from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
-from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
 
-if TYPE_CHECKING:
-    import altair as alt
-
-
 WIDTH = 560
-REACH = 1.5
-"""Whiskers end within so many interquartile ranges of the box."""
 
 LEGEND = (
     "Box: quartiles; line: median; diamond: mean; whiskers: scores within 1.5 interquartile",
@@ -59,16 +55,16 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     ----------
     scores
         Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard. Topics
-        without a score count for nothing.
+        without a score are skipped.
     systems
-        Systems that are shown; by default all.
+        Systems to show; by default all.
 
     Raises
     ------
     PolicyError
-        For a system that is not there.
+        For an unknown system.
     CranfieldError
-        When there are no scores, or infinite ones.
+        If there are no scores, or infinite ones.
 
     Examples
     --------
@@ -76,8 +72,6 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    import altair as alt
-
     shown = ordered(scores, systems)
     names = labels(shown.systems)
     boxes, beyond = boxes_of(shown, names)
@@ -88,21 +82,18 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names))
 
-    base = alt.Chart(data_of(boxes)).encode(
+    base = chart_of(boxes).encode(
         y=y,
         tooltip=[
             alt.Tooltip("system:N"),
             alt.Tooltip("topics:Q", title="topics with a score"),
-            *(
-                alt.Tooltip(f"{name}:Q", format=".4f")
-                for name in ("mean", "low", "q1", "median", "q3", "high")
-            ),
+            *tips("mean", "low", "q1", "median", "q3", "high"),
         ],
     )
-    points = alt.Chart(data_of(beyond)).encode(
+    points = chart_of(beyond).encode(
         y=y,
         x=x("score"),
-        tooltip=["system:N", "topic:N", alt.Tooltip("score:Q", format=".4f")],
+        tooltip=["system:N", "topic:N", *tips("score")],
     )
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
     box = base.mark_bar(
@@ -131,34 +122,6 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     )
 
 
-def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row a system, with the ends of its box and whiskers, and a row a score beyond."""
-    values = scores.values
-    known = ~np.isnan(values).all(axis=0)
-    quartiles = np.full((3, values.shape[1]), np.nan)
-    quartiles[:, known] = np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
-    q1, median, q3 = quartiles
-    reach = REACH * (q3 - q1)
-    inside = (values >= q1 - reach) & (values <= q3 + reach)
-    # With few scores no score may be left between a quartile and the end of its reach.
-    low = np.minimum(np.where(inside, values, np.inf).min(axis=0), q1)
-    high = np.maximum(np.where(inside, values, -np.inf).max(axis=0), q3)
-    boxes = pl.DataFrame(
-        {
-            "system": pl.Series(names, dtype=pl.String),
-            "topics": (~np.isnan(values)).sum(axis=0),
-            "mean": scores.mean(),
-            "low": low,
-            "q1": q1,
-            "median": median,
-            "q3": q3,
-            "high": high,
-        }
-    )
-    beyond = cells_of(scores, ~inside & ~np.isnan(values), names, labels(scores.topics))
-    return boxes, beyond
-
-
 def _number(value: float | None) -> str:
     return "no score" if value is None or np.isnan(value) else f"{value:.4g}"
 
@@ -171,37 +134,37 @@ LOOKS = {
     DIFFERENT: (COLOURS[3], "square"),
     NONE: ("#999999", "cross"),
 }
-"""Colour and shape of a system by what the comparison says of it and of the reference."""
+"""Colour and shape of a system by its verdict against the reference."""
 
 
 def intervals_chart(
     comparison: PairwiseComparison, *, reference: str | None = None
 ) -> alt.LayerChart:
-    r"""Draw the mean of each system with an interval that tells which systems differ.
+    r"""Draw the mean of each system with an interval that shows which systems differ.
 
-    With Tukey's HSD those differ whose intervals do not overlap:
+    With Tukey's HSD, systems are significantly different if their intervals do not overlap:
 
     .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
 
     (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
     Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
-    reference, set on the reference's mean: those that leave out that mean are significantly
-    different from it. A band shows the interval of the reference; colours and shapes tell which
-    systems are significantly better or worse than it. By default the reference is the best system,
-    and systems that are not significantly different from it are the top group. The best system
-    comes first.
+    reference, centred at its own mean: systems whose interval excludes the reference's mean are
+    significantly different from it. A band shows the interval of the reference; colours and shapes
+    show which systems are significantly better or worse than it. By default the reference is the
+    best system, and systems that are not significantly different from it are the top group. The
+    best system comes first.
 
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` found.
+        A result of :func:`cranfield.compare`.
     reference
-        A system; by default the first baseline, or the system with the best mean.
+        A system; by default the first baseline, or else the system with the best mean.
 
     Raises
     ------
     PolicyError
-        When the comparison has no intervals around means, or no such system.
+        For an unknown system, or a comparison without intervals around means.
 
     Examples
     --------
@@ -212,8 +175,6 @@ def intervals_chart(
     >>> [(row["system"], row["verdict"]) for row in rows]
     [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]
     """
-    import altair as alt
-
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
@@ -226,17 +187,27 @@ def intervals_chart(
     if limits is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
-            " means: compare with test='anova', and a score of each system for each topic"
+            " means; use test='anova' and complete scores"
         )
-    frame = _table(comparison, names, centre, *limits)
+    low, high = limits
+    verdicts = verdicts_of(comparison)[:, centre]
+    verdicts[centre] = "reference"
+    frame = pl.DataFrame(
+        {
+            "system": [names[k] for k in order],
+            "mean": comparison.means[order],
+            "low": low[order],
+            "high": high[order],
+            "verdict": verdicts[order].tolist(),
+        }
+    )
     differ = "Systems whose intervals do not overlap differ."
     if comparison.half_widths is None:
         differ = (
             f"Lines: limits of the {comparison.difference_from} {names[centre]}, around each"
             f" {comparison.mean_of}."
         )
-    kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
-    colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
+    looks = {kind: look for kind, look in LOOKS.items() if kind in set(frame["verdict"])}
     says = f"compared with {names[centre]}"
     step, _ = row_size(len(names))
     title = titled(
@@ -246,36 +217,34 @@ def intervals_chart(
     )
     y = rows_of([names[k] for k in order], "system")
 
-    lowest, highest = frame["low"].to_numpy(), frame["high"].to_numpy()
-    low, high = float(np.nanmin(lowest)), float(np.nanmax(highest))
-    # An axis of no length would be drawn from 0 to 1, whatever the means are.
-    domain = [low - 0.1, high + 0.1] if low == high else alt.Undefined
+    first, last = float(np.nanmin(low)), float(np.nanmax(high))
+    # Vega would draw an axis of no length from 0 to 1, whatever the means are.
+    domain = [first - 0.1, last + 0.1] if first == last else alt.Undefined
     around = alt.Scale(zero=False, domain=domain)
 
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names), around)
 
     legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)
-    base = alt.Chart(data_of(frame)).encode(
+    marks = by_look("verdict", looks, legend)
+    base = chart_of(frame).encode(
         y=y,
-        color=coded(alt.Color, "verdict", kinds, colours, legend=legend),
+        color=marks["color"],
         tooltip=[
             "system:N",
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
-            alt.Tooltip("low:Q", format=".4f"),
-            alt.Tooltip("high:Q", format=".4f"),
+            *tips("low", "high"),
             alt.Tooltip("verdict:N", title=says),
         ],
     )
-    own = alt.Chart(data_of(frame.filter(verdict="reference").select("low", "high")))
+    own = chart_of(frame.filter(verdict="reference").select("low", "high"))
     band = own.mark_rect(color="black", opacity=0.09, aria=False).encode(x=x("low"), x2="high:Q")
     lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
     points = base.mark_point(filled=True, size=min(60, 3.5 * step), opacity=1).encode(
-        x=x("mean"), shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend)
+        x=x("mean"), shape=marks["shape"]
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")
-    what = comparison.title
+    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks if kind != "reference")
     return overlaid(
         band,
         lines,
@@ -286,27 +255,11 @@ def intervals_chart(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
-            f"{what}, alpha {comparison.alpha:g}. {differ}",
+            f"{comparison.title}, alpha {comparison.alpha:g}. {differ}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
-        f" {what}, alpha {comparison.alpha:g}. Compared with {names[centre]}: {told}.",
-    )
-
-
-def _table(
-    comparison: PairwiseComparison, names: list[str], centre: int, low: Floats, high: Floats
-) -> pl.DataFrame:
-    order = comparison.order
-    verdict = verdicts_of(comparison)[:, centre]
-    verdict[centre] = "reference"
-    return pl.DataFrame(
-        {
-            "system": [names[k] for k in order],
-            "mean": comparison.means[order],
-            "low": low[order],
-            "high": high[order],
-            "verdict": verdict[order].tolist(),
-        }
+        f" {comparison.title}, alpha {comparison.alpha:g}. Compared with {names[centre]}:"
+        f" {verdict_counts}.",
     )
 
 
@@ -316,33 +269,33 @@ FILLS = {
     SAME: "#EEEEEE",
     DIFFERENT: COLOURS[3],
 }
-"""Colours of cells: dark blue and light orange differ in a grey print too."""
+"""Colours of cells; dark blue and light orange also differ in greyscale."""
 
 DIGITS = 6
-"""Of differences and p-values in a tooltip, and so in the file."""
+"""Significant digits of differences and p-values in tooltips."""
 
 APART = 2
 WORDS = {1: BETTER, -1: WORSE, 0: SAME, APART: DIFFERENT}
-"""What stands for words in a file: of the first system of a pair; the second has the negative."""
+"""Verdict on the first system of a pair by its code in the file; the second has the negative."""
 
 SIGNS_UP_TO = 40
-"""Systems up to which a cell has room for a sign."""
+"""Number of systems up to which cells have a sign."""
 
 
 def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """Draw which systems are significantly better or worse than which others.
 
-    A cell tells of the system of its row, compared with that of its column: better (blue, +), worse
-    (orange, −), or not significantly different (grey). Systems are in order of their means, the
-    best first and at the top left. A tooltip has the difference and the p-value.
+    A cell compares the system of its row with that of its column: better (blue, +), worse (orange,
+    −), or not significantly different (grey). Systems are ordered by their means, the best at the
+    top left. A tooltip has the difference and the p-value.
 
-    Better and worse go by the means that were compared. A cell stays empty where two systems were
-    not compared; with baselines these are the only columns.
+    Better and worse refer to the means that were compared. Cells of systems that were not compared
+    are empty; with baselines, these are the only columns.
 
     Parameters
     ----------
     comparison
-        What :func:`cranfield.compare` found.
+        A result of :func:`cranfield.compare`.
 
     Examples
     --------
@@ -353,8 +306,6 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     >>> [(row["i"], row["j"], row["v"]) for rows in data for row in rows if "v" in row]
     [(2, 1, -1), (2, 0, -1), (1, 0, -1)]
     """
-    import altair as alt
-
     names = labels(comparison.systems)
     order = comparison.order
     cells = _cells(comparison)
@@ -364,14 +315,14 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     else:
         rows = columns = [names[k] for k in order]
     step, size = cell_size(max(len(rows), len(columns)))
-    # Names stand in a table of their own: in each cell they would be most of the file.
+    # A lookup table keeps the file small: names in each cell would be most of it.
     named = alt.LookupData(
         data_of(pl.DataFrame({"place": range(len(order)), "name": [names[k] for k in order]})),
         "place",
         ["name"],
     )
-    both = not comparison.baselines and comparison.alternative == "two-sided"
-    codes = {*cells["v"], *(-cells["v"] if both else [])}
+    is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
+    codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
     kinds = [kind for code, kind in WORDS.items() if code in codes]
     title = "The system of the row is"
     below = alt.Legend(
@@ -380,13 +331,13 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=below)
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
-        """Draw the pairs from the side of one of their systems."""
+        """Draw the cells below or above the diagonal."""
         known = {str(code): word for code, word in WORDS.items() if code != APART}
         base = (
-            alt.Chart(data_of(cells))
+            chart_of(cells)
             .transform_lookup(row, named, ["row"])
             .transform_lookup(column, named, ["column"])
-            # Of words and numbers of the chart's own; names never get into an expression.
+            # Names from files must not get into an expression.
             .transform_calculate(
                 verdict=f"{known}[{sign}datum.v] || '{DIFFERENT}'",
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
@@ -420,24 +371,24 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         return [squares, signs]
 
     layers = side("i", "j", "")
-    if both:
+    if is_symmetric:
         layers += side("j", "i", "-")
     what = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
-    said = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
+    finding = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
     return overlaid(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=headed(f"{titled(comparison.measure)}: {said}", f"{what}."),
+        title=headed(f"{titled(comparison.measure)}: {finding}", f"{what}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {titled(comparison.measure)}, in order of their means. {what}: {said} significantly."
+        f" {titled(comparison.measure)}, in order of their means. {what}: {finding} significantly."
         f" The best is {names[order[0]]}.",
     )
 
 
 def _cells(comparison: PairwiseComparison) -> pl.DataFrame:
-    """Return a row a pair: places `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
+    """Return one row per pair: ranks `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
     place = np.empty(len(comparison.order), dtype=np.int64)
     place[comparison.order] = np.arange(len(comparison.order))
     code = {word: code for code, word in WORDS.items()}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import altair as alt
 import numpy as np
 import polars as pl
 from scipy.special import ndtri
@@ -17,9 +18,9 @@ from cranfield.reporting.charts.theme import (
     COLOURS,
     cell_size,
     cells_of,
+    chart_of,
     coded,
     column_axis,
-    data_of,
     headed,
     labels,
     ordered,
@@ -27,16 +28,13 @@ from cranfield.reporting.charts.theme import (
     row_axis,
     table_of,
     themed,
+    tips,
     titled,
 )
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 HEIGHT = 280
 SIDE = 380
@@ -84,8 +82,6 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [(row["topic"], round(row["difference"], 4)) for row in rows]
     [('2', 0.3), ('3', 0.0), ('1', -0.2)]
     """
-    import altair as alt
-
     two = _two(scores, first, second)
     frame = two.frame.sort("difference", descending=not two.lower_is_better, maintain_order=True)
     topics = frame["topic"].to_list()
@@ -93,7 +89,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     roomy = len(topics) * STEP <= WIDEST
     step = max(STEP, min(NARROW // len(topics), 3 * STEP))
     bars = (
-        alt.Chart(data_of(frame))
+        chart_of(frame)
         .mark_bar(aria=len(topics) <= WIDEST // STEP)
         .encode(
             x=alt.X(
@@ -109,7 +105,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     )
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = (
-        alt.Chart(data_of(pl.DataFrame({"difference": [mean]})))
+        chart_of({"difference": [mean]})
         .mark_rule(color="black", strokeDash=[5, 3])
         .encode(y=y, tooltip=[alt.Tooltip("difference:Q", title="mean difference", format=".4f")])
     )
@@ -154,8 +150,6 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [row["second"] for row in max(chart["datasets"].values(), key=len)]
     [0.4, 0.1, 0.3]
     """
-    import altair as alt
-
     two = _two(scores, first, second)
     both = two.frame.select("first", "second").to_numpy()
     low, high = min(0.0, float(both.min())), float(both.max())
@@ -165,9 +159,9 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     x = alt.X("second:Q", scale=scale, title=f"{two.title}: {two.short[1]}")
     y = alt.Y("first:Q", scale=scale, title=f"{two.title}: {two.short[0]}")
     ends = pl.DataFrame({"second": [low, high], "first": [low, high]})
-    diagonal = alt.Chart(data_of(ends)).mark_line(color="black", strokeWidth=1, aria=False)
+    diagonal = chart_of(ends).mark_line(color="black", strokeWidth=1, aria=False)
     points = (
-        alt.Chart(data_of(two.frame))
+        chart_of(two.frame)
         .mark_point(filled=True, size=55, opacity=0.75)
         .encode(
             x=x,
@@ -202,16 +196,12 @@ class _Two:
 
     def look(self, channel: Callable[..., Any], look: int) -> Any:
         """Return the channel that tells the kinds apart: by colour, look 0, or by shape."""
-        import altair as alt
-
         legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=SIDE)
         looks = [one[look] for one in LOOKS[: len(self.kinds)]]
         return coded(channel, "kind", self.kinds, looks, legend=legend)
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:
-        import altair as alt
-
         named = {"first": self.names[0], "second": self.names[1], "difference": "difference"}
         return [
             alt.Tooltip("topic:N"),
@@ -300,8 +290,6 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    import altair as alt
-
     shown = ordered(scores, systems)
     topics = labels(shown.topics)
     names = labels(shown.systems)
@@ -314,7 +302,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     title = titled(shown.measure, lower_is_better=shown.lower_is_better)
     tall = height * len(names)
     chart: alt.Chart = (
-        alt.Chart(data_of(cells_of(shown, ~np.isnan(shown.values), names, topics)))
+        chart_of(cells_of(shown, ~np.isnan(shown.values), names, topics))
         .mark_rect(aria=False)
         .encode(
             x=alt.X(
@@ -337,7 +325,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
                 scale=alt.Scale(scheme=SCHEME, domain=[low, high if high > low else low + 1]),
                 legend=alt.Legend(title=title, gradientLength=max(60, min(tall, 240))),
             ),
-            tooltip=["system:N", "topic:N", alt.Tooltip("score:Q", format=".4f")],
+            tooltip=["system:N", "topic:N", *tips("score")],
         )
     )
     missing = int(np.isnan(shown.values).sum())
@@ -390,8 +378,6 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
         raise PolicyError(
             "residuals are those of an analysis of variance: cf.compare(scores, test='anova').anova"
         )
-    import altair as alt
-
     known = ~np.isnan(table.residuals)
     residuals, fitted = table.residuals[known], table.fitted[known]
     number = residuals.size
@@ -401,15 +387,15 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     # Blom's approximation to the expected order statistics.
     normal = ndtri((np.arange(1, number + 1) - 0.375) / (number + 0.25))
     frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
-    base = alt.Chart(data_of(frame)).properties(width=RESIDUAL_PANEL, height=RESIDUAL_PANEL)
+    base = chart_of(frame).properties(width=RESIDUAL_PANEL, height=RESIDUAL_PANEL)
     residual = alt.Y("residual:Q", title="residual")
     points = base.mark_point(filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False)
-    zero = alt.Chart(data_of(pl.DataFrame({"residual": [0.0]}))).mark_rule(color="black")
+    zero = chart_of({"residual": [0.0]}).mark_rule(color="black")
     deviation = float(residuals.std())
     ends = normal[[0, -1]]
-    line = alt.Chart(
-        data_of(pl.DataFrame({"normal": ends, "residual": ends * deviation}))
-    ).mark_line(color="black", strokeWidth=1)
+    line = chart_of({"normal": ends, "residual": ends * deviation}).mark_line(
+        color="black", strokeWidth=1
+    )
     against_fitted = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual)
     against_normal = points.encode(
         x=alt.X("normal:Q", title="quantile of a normal distribution"), y=residual

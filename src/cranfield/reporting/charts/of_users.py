@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import altair as alt
 import numpy as np
 import polars as pl
 from scipy.special import ndtri
@@ -18,8 +17,8 @@ from cranfield.online.log.query_log import QueryLog
 from cranfield.reporting.charts.theme import (
     COLOURS,
     by_colour,
-    coded,
-    data_of,
+    by_look,
+    chart_of,
     headed,
     labels,
     overlaid,
@@ -27,12 +26,10 @@ from cranfield.reporting.charts.theme import (
     rows_of,
     score_axis,
     themed,
+    tips,
     value_axis,
+    zero_line,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 NO_VARIANT = "(no variant)"
 """How pages are called that no variant had."""
@@ -169,20 +166,18 @@ def _by_rank(
     limits: bool = False,
 ) -> alt.LayerChart:
     """Draw a line a group over ranks."""
-    import altair as alt
-
     marks = by_colour(group, names)
     deepest = int(frame["rank"].max())  # type: ignore[arg-type]
     axis = alt.Axis(
         tickMinStep=1, grid=False, values=[*range(1, deepest + 1)][:: 1 + deepest // 20]
     )
     told = [name for name in frame.columns if name not in {group, "rank"}]
-    base = alt.Chart(data_of(frame)).encode(
+    base = chart_of(frame).encode(
         x=alt.X("rank:Q", axis=axis, scale=alt.Scale(nice=False, padding=12)),
         tooltip=[
             f"{group}:N",
             "rank:Q",
-            *(alt.Tooltip(f"{name}:Q", format=",.4~f") for name in told),
+            *tips(*told, form=",.4~f"),
         ],
     )
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=limits))
@@ -224,8 +219,6 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     CranfieldError
         When no metric has a lift, as all means of the control are 0.
     """
-    import altair as alt
-
     names = labels(
         [
             metric if len(report.variants) == 2 else f"{metric}: {variant}"
@@ -248,40 +241,37 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
-    kinds = [kind for kind in LOOKS if kind in verdicts]
-    colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
+    looks = {kind: look for kind, look in LOOKS.items() if kind in verdicts}
+    marks = by_look("verdict", looks, alt.Legend(title=None, orient="top"))
     step, _ = row_size(len(names))
     title = f"lift over {plain(report.control) or '(no name)'}"
-    legend = alt.Legend(title=None, orient="top")
 
     def x(field: str) -> alt.X:
         axis = value_axis(len(names), format="+~%")
         return score_axis(field, title, len(names)).axis(axis)
 
-    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
-    base = alt.Chart(data_of(frame)).encode(
+    base = chart_of(frame).encode(
         y=rows_of(names, "metric", "metric"),
-        color=coded(alt.Color, "verdict", kinds, colours, legend=legend),
+        color=marks["color"],
         tooltip=[
             "metric:N",
-            *(alt.Tooltip(f"{name}:Q", format="+.2%") for name in ("lift", "low", "high")),
-            alt.Tooltip("difference:Q", format="+.4g"),
-            alt.Tooltip("p:Q", format=".3g"),
+            *tips("lift", "low", "high", form="+.2%"),
+            *tips("difference", form="+.4g"),
+            *tips("p", form=".3g"),
             "verdict:N",
         ],
     )
     lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=x("lift"), shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend)
+        x=x("lift"), shape=marks["shape"]
     )
-    counts = {kind: verdicts.count(kind) for kind in kinds}
-    told = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    told = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in looks)
     ratio = str(report.sample_ratio)
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% limits"
     if not report.stopped and report.correction != "none":
         said += f"; colours after the correction {report.correction}"
     return overlaid(
-        zero.encode(x="zero:Q"),
+        zero_line(),
         lines,
         points,
         width=WIDTH,
@@ -313,8 +303,6 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     PolicyError
         For a metric that it does not have.
     """
-    import altair as alt
-
     if report.looks is None or report.looks.is_empty():
         raise CranfieldError("the experiment was looked at once: sequential limits have a chart")
     known = report.looks["metric"].unique(maintain_order=True).to_list()
@@ -328,18 +316,15 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     )
     marks = by_colour("variant", list(called.values()))
     title = f"difference in {plain(metric)}"
-    base = alt.Chart(data_of(frame)).encode(
+    base = chart_of(frame).encode(
         x=alt.X("units:Q", title=f"{plain(report.unit)}s"),
         tooltip=[
             "variant:N",
-            alt.Tooltip("units:Q", format=","),
-            *(
-                alt.Tooltip(f"{name}:Q", format=".4g")
-                for name in ("difference", "low", "high", "p")
-            ),
+            *tips("units", form=","),
+            *tips("difference", "low", "high", "p", form=".4g"),
         ],
     )
-    zero = alt.Chart(data_of(pl.DataFrame({"zero": [0.0]}))).mark_rule(color="#999999", aria=False)
+    zero = chart_of({"zero": [0.0]}).mark_rule(color="#999999", aria=False)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y=alt.Y("low:Q", title=title), y2="high:Q", color=marks["color"]
     )
@@ -386,8 +371,6 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     >>> len(sensitivity_chart(made).to_dict()["concat"])
     1
     """
-    import altair as alt
-
     rows = found.pairs.filter(pl.col("needed").is_not_null())
     if rows.is_empty():
         raise CranfieldError("no pair of systems can be told apart by any number of impressions")
@@ -398,7 +381,7 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
         panels.append(
-            alt.Chart(data_of(frame))
+            chart_of(frame)
             .mark_point(filled=True, size=45, opacity=0.7)
             .encode(
                 x=alt.X("difference:Q", title=f"difference of {found.measure}"),

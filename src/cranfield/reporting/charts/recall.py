@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
@@ -14,12 +15,16 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.theme import by_colour, chosen, data_of, headed, labels, overlaid
+from cranfield.reporting.charts.theme import (
+    by_colour,
+    chart_of,
+    chosen,
+    headed,
+    labels,
+    overlaid,
+    tips,
+)
 from cranfield.scores.one_measure import place_of
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 WIDTH, HEIGHT = 460, 340
 
@@ -82,8 +87,6 @@ def precision_recall(
     >>> [row["precision"] for row in chart.to_dict()["datasets"].popitem()[1]]
     [1.0, 1.0, 0.666..., 0.5, 0.5, 0.0]
     """
-    import altair as alt
-
     runs = judged.judged if isinstance(judged, Evaluation) else judged
     if not isinstance(runs, JudgedRuns):
         kind = type(judged).__name__
@@ -103,7 +106,7 @@ def precision_recall(
     x = alt.X("recall:Q", title="recall", scale=whole)
     what = "interpolated precision" if row is None else "precision"
     y = alt.Y("precision:Q", title=f"mean {what}" if row is None else what, scale=whole)
-    shown = alt.Chart(data_of(_rows(curves, levels, bright, names))).encode(
+    shown = chart_of(_rows(curves, levels, bright, names)).encode(
         x=x,
         y=y,
         tooltip=[
@@ -117,17 +120,17 @@ def precision_recall(
     if len(bright) < len(order):
         others = _rows(curves, levels, [k for k in order if k not in bright], names)
         layers.append(
-            alt.Chart(data_of(others))
+            chart_of(others)
             .mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
             .encode(x=x, y=y, detail="system:N", tooltip=["system:N"])
         )
     if row is not None:
         path, hits = _saw(runs, row, bright, rel, names)
         layers += [
-            alt.Chart(data_of(path))
+            chart_of(path)
             .mark_line(strokeWidth=1, opacity=0.7, aria=False)
             .encode(x=x, y=y, order="step:Q", color=marks["color"]),
-            alt.Chart(data_of(hits))
+            chart_of(hits)
             .mark_point(filled=True, size=18, opacity=0.8, aria=False)
             .encode(
                 x=x,
@@ -136,8 +139,7 @@ def precision_recall(
                 tooltip=[
                     "system:N",
                     "rank:Q",
-                    alt.Tooltip("recall:Q", format=".4f"),
-                    alt.Tooltip("precision:Q", format=".4f"),
+                    *tips("recall", "precision"),
                 ],
             ),
         ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import altair as alt
 import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.meta.of_scales import ScaleStudy
-from cranfield.reporting.charts.theme import COLOURS, apart, by_colour, coded, data_of, overlaid
-
-if TYPE_CHECKING:
-    import altair as alt
-
+from cranfield.reporting.charts.theme import (
+    COLOURS,
+    apart,
+    by_colour,
+    chart_of,
+    coded,
+    overlaid,
+    tips,
+)
 
 WIDTH, HEIGHT, ROW, LINE = 420, 300, 15, 15
 
@@ -59,8 +62,6 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     >>> scale_tau_chart(study).to_dict()["layer"][0]["encoding"]["x"]["title"]
     'length of runs'
     """
-    import altair as alt
-
     if kind not in KINDS:
         raise PolicyError(f"kind={kind!r} is none of {', '.join(KINDS)}")
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
@@ -85,18 +86,18 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     scale = alt.Scale(domain=[low, high], nice=False)
     lines = (
-        alt.Chart(data_of(frame))
+        chart_of(frame)
         .mark_line(strokeWidth=2, point=True)
         .encode(
             x=x,
             y=alt.Y("tau:Q", title=KINDS[kind], scale=scale),
-            tooltip=["measure:N", "cutoff:Q", alt.Tooltip("tau:Q", format=".4f")],
+            tooltip=["measure:N", "cutoff:Q", *tips("tau")],
             **marks,
         )
     )
     # Lines that run on top of each other end in the same point, and have a name each.
     leaders = (
-        alt.Chart(data_of(labels))
+        chart_of(labels)
         .mark_rule(strokeWidth=1.5)
         .encode(
             x=alt.value(WIDTH + 4),
@@ -107,7 +108,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         )
     )
     names = (
-        alt.Chart(data_of(labels))
+        chart_of(labels)
         .mark_text(align="left", baseline="middle", fontSize=12)
         .encode(x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N")
     )
@@ -161,8 +162,6 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     >>> scale_pairs_chart(study).to_dict()["layer"][0]["encoding"]["y"]["title"]
     'two measures'
     """
-    import altair as alt
-
     chosen = max(study.cutoffs) if cutoff is None else cutoff
     if chosen not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
@@ -191,19 +190,19 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         title=f"Kendall's tau of the means of systems, runs of length {chosen}",
         scale=alt.Scale(zero=False),
     )
-    bars = alt.Chart(data_of(frame)).mark_rule(color="#999999", strokeWidth=2)
+    bars = chart_of(frame).mark_rule(color="#999999", strokeWidth=2)
     ends = frame.unpivot(list(ENDS), index=["pair", "change"], variable_name="of", value_name="tau")
     words = ends.with_columns(pl.col("of").replace_strict(ENDS))
     domain = list(ENDS.values())
     dots = (
-        alt.Chart(data_of(words))
+        chart_of(words)
         .mark_point(filled=True, size=60, opacity=1)
         .encode(
             y=y,
             x="tau:Q",
             color=coded(alt.Color, "of", domain, COLOURS[:2], title="both"),
             shape=coded(alt.Shape, "of", domain, ["circle", "diamond"], title="both"),
-            tooltip=["pair:N", "of:N", alt.Tooltip("tau:Q", format=".4f")],
+            tooltip=["pair:N", "of:N", *tips("tau")],
         )
     )
     return overlaid(

@@ -147,6 +147,38 @@ def cells_of(
     )
 
 
+WHISKERS = 1.5
+"""Length of whiskers at most, in interquartile ranges."""
+
+
+def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a row a system, with the ends of its box and whiskers, and a row a score beyond."""
+    values = scores.values
+    known = ~np.isnan(values).all(axis=0)
+    quartiles = np.full((3, values.shape[1]), np.nan)
+    quartiles[:, known] = np.nanquantile(values[:, known], [0.25, 0.5, 0.75], axis=0)
+    q1, median, q3 = quartiles
+    reach = WHISKERS * (q3 - q1)
+    inside = (values >= q1 - reach) & (values <= q3 + reach)
+    # With few scores no score may be left between a quartile and the end of its reach.
+    low = np.minimum(np.where(inside, values, np.inf).min(axis=0), q1)
+    high = np.maximum(np.where(inside, values, -np.inf).max(axis=0), q3)
+    boxes = pl.DataFrame(
+        {
+            "system": pl.Series(names, dtype=pl.String),
+            "topics": (~np.isnan(values)).sum(axis=0),
+            "mean": scores.mean(),
+            "low": low,
+            "q1": q1,
+            "median": median,
+            "q3": q3,
+            "high": high,
+        }
+    )
+    beyond = cells_of(scores, ~inside & ~np.isnan(values), names, labels(scores.topics))
+    return boxes, beyond
+
+
 def titled(
     measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
 ) -> str:
@@ -189,9 +221,30 @@ FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 """Fonts of one width: files are laid out with one of them, and shown with another elsewhere."""
 
 
-def data_of(frame: pl.DataFrame) -> alt.InlineData:
+def chart_of(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
+    """Return a chart of a table, of which marks and channels follow."""
+    import altair as alt
+
+    chart: alt.Chart = alt.Chart(data_of(rows))
+    return chart
+
+
+def tips(*fields: str, form: str = ".4f") -> list[alt.Tooltip]:
+    """Return tooltips of numbers."""
+    import altair as alt
+
+    return [alt.Tooltip(f"{field}:Q", format=form) for field in fields]
+
+
+def zero_line() -> alt.Chart:
+    """Return the upright line at 0."""
+    rule: alt.Chart = chart_of({"zero": [0.0]}).mark_rule(color="#999999", aria=False)
+    return rule.encode(x="zero:Q")
+
+
+def data_of(rows: pl.DataFrame | Mapping[str, Any]) -> alt.InlineData:
     """Put a table inside the chart; a data frame would be cut off at 5,000 rows."""
-    floats = pl.selectors.float()
+    frame, floats = pl.DataFrame(rows), pl.selectors.float()
     known = frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep())
     found: alt.InlineData = _rows_kind()(values=known.to_dicts())
     return found
@@ -228,6 +281,17 @@ def by_colour(field: str, values: Sequence[str], title: str | None = None) -> di
     return {
         "color": coded(alt.Color, name, values, colours, legend=legend),
         "strokeDash": coded(alt.StrokeDash, name, values, dashes, legend=legend),
+    }
+
+
+def by_look(field: str, looks: Mapping[str, tuple[str, str]], legend: alt.Legend) -> dict[str, Any]:
+    """Distinguish points by colour and shape, which are given by value of a field."""
+    import altair as alt
+
+    colours, shapes = zip(*looks.values(), strict=True)
+    return {
+        "color": coded(alt.Color, field, looks, colours, legend=legend),
+        "shape": coded(alt.Shape, field, looks, shapes, legend=legend),
     }
 
 
@@ -421,7 +485,7 @@ MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor"
 """The menu beside a chart in a page; the editor would be one on the network."""
 
 
-class _InScript(json.JSONEncoder):
+class InScript(json.JSONEncoder):
     """JSON that may stand in the script of a page: no text in it can end the script."""
 
     def encode(self, o: Any) -> str:
@@ -513,7 +577,7 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
 def _page(chart: Any) -> str:
     """Return a page that needs nothing else; Altair's own loads its scripts from a network."""
     page: str = chart.to_html(
-        inline=True, embed_options=MENU, json_kwds={"cls": _InScript, "ensure_ascii": False}
+        inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
     )
     title = html.escape(described(chart))
     head = f'<html lang="en">\n<head>\n  <title>{title}</title>'

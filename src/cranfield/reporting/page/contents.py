@@ -1,4 +1,4 @@
-"""What goes onto the page: scores, their comparisons, their scales."""
+"""Contents of the page: scores, comparisons and scales by measure."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
 
 @dataclass(frozen=True)
 class Scaled:
-    """Conclusions by a measure, and by its interval-scaled version.
+    """Conclusions by a measure and by its interval-scaled version.
 
-    Pairs that differ by the measure, and by the version; those that no longer differ (S2NS), and
-    those that only then do (NS2S); Kendall's tau of the means; and that it is a surrogate, if so.
+    Numbers of significant pairs by the measure and by the version, of pairs that lose significance
+    (S2NS) and gain it (NS2S); Kendall's tau of the means; a note on the version.
     """
 
     name: str
@@ -65,11 +65,10 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is known of the scale of a measure.
+    """The scale of a measure: declared, and computed on runs as long as its cutoff.
 
-    The scale that it declares, and that found for its own order on runs as long as its cutoff, with
-    the runs that show it; whether it depends on the recall base; what the interval-scaled version
-    changes, or the reason why there is none. What is not known is empty, or None.
+    Also whether it depends on the recall base, and the effect of interval scaling or the reason
+    why there is none. Unknown values are empty or None.
     """
 
     declared: str
@@ -165,21 +164,21 @@ def _means(comparison: PairwiseComparison) -> Floats:
 
 
 COVERAGE = ("Judged", "Unjudged")
-"""Measures of the judgments, which nobody wants to differ."""
+"""Measures of the judgments, by which systems are not compared."""
 
 NO_QUALITY = "it tells how much is judged, not how good a ranking is"
 
 MISSING = ("missing score", "for lack of a score")
-"""What notes on the policy for missing scores have in them."""
+"""Phrases of notes on the policy for missing scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
-    """One measure on the page; no other part has its name.
+    """One measure on the page, with a unique name.
 
-    Scores are those that were compared, where there is a comparison, and `overall` is the one
-    number of each system: the statistic that was compared, or else that of the measure. What there
-    is not is None, and `refused` says why there is no comparison.
+    Scores are those that were compared, if there is a comparison; `overall` is the statistic of
+    each system that was compared, or else that of the measure. `refused` is the reason why there
+    is no comparison.
     """
 
     name: str
@@ -207,7 +206,7 @@ class Part:
 
     @property
     def policy(self) -> tuple[str, ...]:
-        """What was done about missing scores before the comparison."""
+        """Notes on missing scores of the comparison."""
         notes = () if self.comparison is None else self.comparison.notes
         return tuple(note for note in notes if any(word in note for word in MISSING))
 
@@ -221,10 +220,9 @@ class Part:
 class Contents:
     """Everything that the page shows.
 
-    A part may have fewer topics. There is no evaluation for scores or comparisons in hand, and no
-    date but one that was given, so that the same input gives the same page. Inputs are names of
-    files with their SHA-256, None for what is no file; judges are what was found of
-    them, and options are those of the comparisons.
+    Parts may have fewer topics. There is an evaluation only if the page is of one. Inputs are names
+    of files with their SHA-256, or None for what is not a file; judges are results about judges,
+    and options those of the comparisons.
     """
 
     title: str
@@ -271,18 +269,18 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
 
 
 def _of_rankings(evaluation: Evaluation) -> bool:
-    """Tell whether judged runs are behind it, of which the page says more."""
     judged = evaluation.judged
     return isinstance(judged, JudgedRuns) and judged.unit == "topic"
 
 
 def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
-    """Yield scores and comparisons, out of whatever holds them."""
+    """Yield the scores and comparisons in nested results."""
+    kinds = (Scores, PairwiseComparison, Meaning)
     if isinstance(results, Meaning):
         yield results.comparison
     elif isinstance(results, (Scores, PairwiseComparison)):
         yield results
-    elif isinstance(results, Mapping) and _holds_results(results.values()):
+    elif isinstance(results, Mapping) and any(isinstance(one, kinds) for one in results.values()):
         for one in results.values():
             yield from _items(one)
     elif isinstance(results, Sequence) and not isinstance(results, str):
@@ -295,12 +293,8 @@ def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         raise PolicyError(f"a report takes an evaluation, scores or comparisons, not {kind}")
 
 
-def _holds_results(values: Iterable[Any]) -> bool:
-    return any(isinstance(one, (Scores, PairwiseComparison, Meaning)) for one in values)
-
-
 def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
-    """Name each by its measure; by its test too, and a number, where that is not enough."""
+    """Return unique names: the measure, with the test and a number where necessary."""
     names = [one.measure or "score" for one in found]
     for name in {one for one in names if names.count(one) > 1}:
         for k, one in enumerate(found):
@@ -336,7 +330,7 @@ def _part(
 
 
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
-    """Return the one number of each system, over shards too."""
+    """Return the statistic of each system, over shards too."""
     own = scores.grand_mean() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:
         return own
@@ -349,7 +343,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 def _compared(
     one: Scores | PairwiseComparison, known: Measure | None, given: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
-    """Compare; what cannot be compared is still reported, with the reason."""
+    """Return scores and comparison; without a comparison, also the reason."""
     if isinstance(one, PairwiseComparison):
         return one.scores, one, ""
     if known is not None and known.name in COVERAGE:
@@ -377,7 +371,7 @@ def _measure_named(name: str, evaluation: Evaluation | None) -> Measure | None:
 
 
 def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; others have no such checks."""
+    """Check the residuals of a model of topics and systems; other tests have none."""
     table = comparison.anova
     if table is None or table.values.ndim != 2:
         return None

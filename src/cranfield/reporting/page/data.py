@@ -1,4 +1,4 @@
-"""The data of the page, exact to the bit, with the picture beside the answer."""
+"""The data of the page, exact to the bit, and the chart beside the answer."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting import summary
-from cranfield.reporting.charts.of_systems import boxes_of
+from cranfield.reporting.charts.theme import InScript, boxes_of
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.drawn import Drawn, drawn_intervals
+from cranfield.reporting.page.drawn import IntervalRows, drawn_intervals
 from cranfield.reporting.page.html import Html, el, joined, label
 from cranfield.reporting.summary import against, group_letters
 from cranfield.scores.averages import Averages
@@ -34,7 +34,7 @@ BOX = ("low", "q1", "median", "q3", "high")
 
 
 def packed(values: NDArray[Any]) -> str:
-    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows."""
+    """Return an array in base64, as little-endian 64-bit floats in row-major order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
@@ -73,21 +73,17 @@ def tau_of(parts: tuple[Part, ...]) -> Floats:
 
 
 def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks, and mean precision at each, shape (ranks, systems).
-
-    It is NaN from the rank on at which the longest ranking of a system has ended: what stands
-    there says how long runs are, and not how good they are.
-    """
+    """Return ranks and mean precision at each, shape (ranks, systems); NaN beyond a run's end."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
     if len(ranks) < 2:
         return None
     try:
-        found = score(judged, [parse_measure(f"P@{rank}") for rank in ranks])
+        scores = score(judged, [parse_measure(f"P@{rank}") for rank in ranks])
     except CranfieldError:
         return None
-    values = np.stack([one.overall() for one in found.values()])
+    values = np.stack([precision.overall() for precision in scores.values()])
     return ranks, np.where(np.array(ranks)[:, None] <= depth, values, np.nan)
 
 
@@ -111,11 +107,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
 
 
 def json_text(data: dict[str, Any]) -> str:
-    """Write data as JSON that can stand inside a script element."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
+    """Return data as JSON that can stand inside a script element."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":"), cls=InScript)
 
 
 def places(part: Part) -> int:
@@ -186,15 +179,13 @@ def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
 def _limits(
     difference: Floats, low: Floats, high: Floats, one: PairwiseComparison
 ) -> dict[str, Any]:
-    """Write the limits, as one number where all are as far from their difference, to the bit."""
+    """Return the bounds, as one half-width if all intervals have the same, to the bit."""
     if one.half_widths is not None and len(low):
-        about = float((high[0] - low[0]) / 2)
-        near = [about]
-        for _ in range(8):
-            near += [float(np.nextafter(near[-1], np.inf))]
-        for _ in range(8):
-            near += [float(np.nextafter(min(near), -np.inf))]
-        for half in near:
+        candidates = [float((high[0] - low[0]) / 2)]
+        for end, direction in ((max, np.inf), (min, -np.inf)):
+            for _ in range(8):
+                candidates.append(float(np.nextafter(end(candidates), direction)))
+        for half in candidates:
             if np.array_equal(difference - half, low) and np.array_equal(difference + half, high):
                 return {"reach": half}
     with np.errstate(invalid="ignore"):
@@ -283,20 +274,20 @@ def _sure(one: PairwiseComparison) -> str:
     return f"{100 * (1 - one.alpha):.4g}%"
 
 
-def _plain(part: Part) -> Drawn:
+def _plain(part: Part) -> IntervalRows:
     order = best_first(part.overall, part.scores.lower_is_better)
     values = part.overall[order]
     shown = [_number(value, places(part)) for value in values.tolist()]
     names = [part.scores.systems[k] for k in order]
-    return Drawn(names, order.tolist(), values, values, values, shown, [False] * len(names))
+    return IntervalRows(names, order.tolist(), values, values, values, shown, [False] * len(names))
 
 
-def _drawn_around_means(one: PairwiseComparison) -> Drawn:
+def _drawn_around_means(one: PairwiseComparison) -> IntervalRows:
     order = one.order
     best = int(order[0])
     limits = one.around(best)
     low, high = (one.means, one.means) if limits is None else limits
-    return Drawn(
+    return IntervalRows(
         names=[one.systems[k] for k in order],
         keys=order.tolist(),
         middle=one.means[order],
@@ -327,7 +318,7 @@ def _of_means(one: PairwiseComparison) -> str:
     return "Systems whose bars do not overlap differ. Blue: not found to differ from the best."
 
 
-def _drawn_against_baseline(one: PairwiseComparison) -> Drawn:
+def _drawn_against_baseline(one: PairwiseComparison) -> IntervalRows:
     base = one.systems.index(one.baselines[0])
     chosen = np.flatnonzero(one.second == base)
     columns = np.full((3, len(one.systems)), np.nan)
@@ -336,7 +327,7 @@ def _drawn_against_baseline(one: PairwiseComparison) -> Drawn:
     middle, low, high = columns[:, order]
     words = summary.against(one)
     shown = [_signed(value, one.places) for value in middle.tolist()]
-    return Drawn(
+    return IntervalRows(
         names=[one.systems[k] for k in order],
         keys=order.tolist(),
         middle=middle,
@@ -386,7 +377,7 @@ def _forest(
     rows: Iterable[tuple[int, str, float, float, float, bool, int]], title: str
 ) -> tuple[Html, str]:
     keys, names, middle, low, high, found, decimals = zip(*rows, strict=True)
-    made = Drawn(
+    made = IntervalRows(
         names=names,
         keys=keys,
         middle=np.array(middle),

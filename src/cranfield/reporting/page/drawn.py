@@ -1,4 +1,4 @@
-"""Pictures drawn as HTML or SVG, for pages."""
+"""Charts of pages without scripts, as HTML and SVG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Place = Callable[[Floats | float], Floats]
 
 
 def axis(low: float, high: float, start: float, end: float) -> Place:
-    """Return what places values between two ends of a picture; equal ends share the middle."""
+    """Return a linear map from values to positions; if both ends are equal, to the middle."""
 
     def place(values: Floats | float) -> Floats:
         share = (np.asarray(values) - low) / (high - low) if high > low else 0.5
@@ -27,7 +27,7 @@ def axis(low: float, high: float, start: float, end: float) -> Place:
 
 
 def ticks(low: float, high: float, most: int = 6) -> Floats:
-    """Return round values between two: steps of 1, 2 or 5 times a power of ten.
+    """Return round values within a range, in steps of 1, 2 or 5 times a power of ten.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def ticks(low: float, high: float, most: int = 6) -> Floats:
 
 
 def rounded(low: float, high: float, most: int = 6) -> tuple[float, float]:
-    """Return two ends, further apart, that are round values.
+    """Widen a range to round values.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _step(width: float, most: int) -> float:
 
 
 def shown(value: float) -> str:
-    """Write a value of an axis: as few digits as it has."""
+    """Format a tick of an axis with as few digits as possible."""
     return f"{value:.6g}" if value else "0"
 
 
@@ -67,43 +67,48 @@ def points(x: Floats, y: Floats) -> str:
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
 
+def dots(x: Floats, y: Floats, look: str | None = None) -> list[Html]:
+    places = zip(x.tolist(), y.tolist(), strict=True)
+    return [el("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=look) for a, b in places]
+
+
 def words(value: object, x: float, y: float, anchor: str = "middle", **more: object) -> Html:
-    """Write text into a picture."""
+    """Return a text element."""
     return el("text", value, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **more)
 
 
 WIDE, HIGH = 1000.0, 300.0
-"""Width and height of upright bars, without their names."""
+"""Width and height of vertical bars, without their names."""
 
 NARROW, ROW = 350.0, 15.0
-"""Width of lying bars, and the height of each."""
+"""Width of horizontal bars, and the height of each."""
 
 LETTER = 6.4
-"""Width of a letter, for the room that names need."""
+"""Width of a character, to reserve space for names."""
 
 MARKS = 6
-"""Values that an axis names at most, one or two more at its ends."""
+"""Ticks of an axis at most, plus one or two at its ends."""
 
 LONGEST = 10
-"""Letters of a name that are shown."""
+"""Characters of a name that are shown."""
 
 
 def drawn_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
-    """Draw a bar for each value, from a line at 0; a NaN has none.
+    """Draw a bar from 0 for each value; NaN has no bar.
 
-    It is drawn twice, and the style shows one: upright bars where there is room, and lying ones on
-    a narrow screen, where each name is still read.
+    The result has two drawings, of which the style sheet shows one: vertical bars on wide screens,
+    horizontal bars on narrow ones, where every name stays legible.
 
     Parameters
     ----------
     names, values
-        What each bar is of, and its length, shape (n,).
+        Name and length of each bar, shape (n,).
     title
-        What it shows.
+        Title of the chart, for screen readers.
     lower_is_better
-        Which bars have the colour of the better side.
+        Whether negative bars have the colour of the better side.
     """
     ends = values[np.isfinite(values)]
     low, high = (min(0.0, *ends.tolist()), max(0.0, *ends.tolist())) if ends.size else (0.0, 0.0)
@@ -133,35 +138,25 @@ def _room(names: Sequence[str]) -> float:
 def _upright(
     names: Sequence[str], values: Floats, better: Floats, ends: tuple[float, float], title: str
 ) -> Html:
-    left, top, room = 56.0, 8.0, _room(names)
+    left, top = 56.0, 8.0
     pitch = (WIDE - left) / max(1, len(names))
     y = axis(*ends, HIGH, top)
-    marks = ticks(*ends, MARKS)
-    grid = "".join(f"M{left:g} {at:.1f}H{WIDE:g}" for at in y(marks).tolist())
     zero = float(y(0.0))
-    paths = [
-        _bars(better == side, lambda k: f"M{left + pitch * (k + 0.14):.1f} {zero:.1f}"
-              f"V{float(y(values[k])):.1f}h{pitch * 0.72:.1f}V{zero:.1f}z", look)
-        for side, look in ((1, "first"), (-1, "second"))
-    ]  # fmt: skip
-    step = int(np.ceil(13 / pitch))
-    labels = []
-    for k in range(0, len(names), step):
+    starts, tips = left + pitch * (np.arange(len(names)) + 0.14), y(values)
+    bars = [
+        f"M{start:.1f} {zero:.1f}V{tip:.1f}h{pitch * 0.72:.1f}V{zero:.1f}z"
+        for start, tip in zip(starts.tolist(), tips.tolist(), strict=True)
+    ]
+    parts = [
+        words(shown(value), left - 7, float(y(value)) + 4, "end") for value in ticks(*ends, MARKS)
+    ]
+    for k in range(0, len(names), int(np.ceil(13 / pitch))):
         at = left + pitch * (k + 0.5) + 4
         turned = f"rotate(-90 {at:.1f} {HIGH + 8:.1f})"
-        labels.append(words(names[k], at, HIGH + 8, "end", transform=turned))
-    return el(
-        "svg",
-        el("title", title),
-        el("path", d=grid, class_="grid"),
-        *(words(shown(one), left - 7, float(y(one)) + 4, "end") for one in marks),
-        *paths,
-        el("line", x1=left, x2=f"{WIDE:g}", y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="base"),
-        *labels,
-        viewBox=f"0 0 {WIDE:g} {HIGH + room:g}",
-        class_="bars",
-        role="img",
-    )
+        parts.append(words(names[k], at, HIGH + 8, "end", transform=turned))
+    grid = "".join(f"M{left:g} {at:.1f}H{WIDE:g}" for at in y(ticks(*ends, MARKS)).tolist())
+    base = f"M{left:g} {zero:.1f}H{WIDE:g}"
+    return _bars(title, (WIDE, HIGH + _room(names)), grid, base, bars, better, parts)
 
 
 def _lying(
@@ -170,31 +165,42 @@ def _lying(
     left, top, edge = _room(names), 24.0, 12.0
     bottom = top + ROW * len(names)
     x = axis(*ends, left, NARROW - edge)
-    marks = ticks(*ends, MARKS)
-    grid = "".join(f"M{at:.1f} {top:g}V{bottom:g}" for at in x(marks).tolist())
     zero = float(x(0.0))
+    bars = [
+        f"M{zero:.1f} {top + ROW * k + 2:g}H{tip:.1f}v{ROW - 4:g}H{zero:.1f}z"
+        for k, tip in enumerate(x(values).tolist())
+    ]
+    parts = [words(shown(value), float(x(value)), top - 8) for value in ticks(*ends, MARKS)]
+    parts += [words(name, left - 7, top + ROW * k + 11.5, "end") for k, name in enumerate(names)]
+    grid = "".join(f"M{at:.1f} {top:g}V{bottom:g}" for at in x(ticks(*ends, MARKS)).tolist())
+    base = f"M{zero:.1f} {top:g}V{bottom:g}"
+    return _bars(title, (NARROW, bottom + 4), grid, base, bars, better, parts)
+
+
+def _bars(
+    title: str,
+    size: tuple[float, float],
+    grid: str,
+    base: str,
+    bars: Sequence[str],
+    better: Floats,
+    labels: Sequence[Html],
+) -> Html:
     paths = [
-        _bars(better == side, lambda k: f"M{zero:.1f} {top + ROW * k + 2:g}"
-              f"H{float(x(values[k])):.1f}v{ROW - 4:g}H{zero:.1f}z", look)
+        el("path", d="".join(bars[k] for k in np.flatnonzero(better == side).tolist()), class_=look)
         for side, look in ((1, "first"), (-1, "second"))
-    ]  # fmt: skip
+    ]
     return el(
         "svg",
         el("title", title),
         el("path", d=grid, class_="grid"),
-        *(words(shown(one), float(x(one)), top - 8) for one in marks),
         *paths,
-        el("line", x1=f"{zero:.1f}", x2=f"{zero:.1f}", y1=f"{top:g}", y2=f"{bottom:g}",
-           class_="base"),
-        *(words(name, left - 7, top + ROW * k + 11.5, "end") for k, name in enumerate(names)),
-        viewBox=f"0 0 {NARROW:g} {bottom + 4:g}",
+        el("path", d=base, class_="base"),
+        *labels,
+        viewBox=f"0 0 {size[0]:g} {size[1]:g}",
         class_="bars",
         role="img",
-    )  # fmt: skip
-
-
-def _bars(chosen: Floats, one: Callable[[int], str], look: str) -> Html:
-    return el("path", d="".join(map(one, np.flatnonzero(chosen).tolist())), class_=look)
+    )
 
 
 SIZE = (440.0, 330.0)
@@ -204,7 +210,7 @@ MARGIN = (50.0, 12.0, 46.0)
 """Room on the left, at the top and right, and at the bottom."""
 
 LOOKS = ("first", "second")
-"""How curves look, in order: colours, and the second dashed."""
+"""Classes of the curves in the style sheet: colours, the second dashed."""
 
 
 def drawn_curves(
@@ -215,7 +221,7 @@ def drawn_curves(
     across: str,
     up: str,
 ) -> Html:
-    """Draw up to two curves with a legend, on axes from 0 to 1; what is NaN is left out.
+    """Draw up to two curves with a legend, on axes from 0 to 1; NaN is skipped.
 
     Parameters
     ----------
@@ -224,7 +230,7 @@ def drawn_curves(
     curves
         Name and values of each, shape (levels,).
     title, across, up
-        What it shows, and what the axes are.
+        Titles of the chart and of both axes.
     """
     width, height = SIZE
     left, edge, bottom = MARGIN
@@ -244,10 +250,7 @@ def drawn_curves(
         if known.any():
             line = points(x(levels[known]), y(values[known]))
             parts.append(el("polyline", points=line, class_=look))
-            parts += [
-                el("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=look)
-                for a, b in zip(x(levels[known]), y(values[known]), strict=True)
-            ]
+            parts += dots(x(levels[known]), y(values[known]), look)
     drawing = el(
         "svg", *parts, viewBox=f"0 0 {width:g} {height:g}", class_="curves", role="img"
     )  # fmt: skip
@@ -261,7 +264,7 @@ def drawn_curves(
 
 
 def _sample(look: str) -> Html:
-    """Draw what a line of the legend stands for."""
+    """Draw the line of a legend entry."""
     line = el("line", x1=0, x2=30, y1=6, y2=6, class_=look)
     dot = el("circle", cx=15, cy=6, r=3, class_=look)
     return el("svg", line, dot, viewBox="0 0 30 12", class_="sample", aria_hidden="true")
@@ -271,25 +274,25 @@ TOP, BOTTOM = 22.0, 8.0
 """Room for the axis above the rows, and below them."""
 
 BULK = 1.5
-"""Means further than so many interquartile ranges from the quartiles may lie beyond the axis."""
+"""Values further than this many interquartile ranges from the quartiles may be off the axis."""
 
 SAVED = 1.25
-"""An axis is cut if the whole one were so many times as long."""
+"""The axis is cut if it would otherwise be longer by this factor."""
 
 LETTERS = 24
-"""Letters of a name that are shown; the whole name is in its title."""
+"""Characters of a name that are shown; its tooltip has the whole name."""
 
 SHORT = 14
-"""Names that are all no longer than this leave more room for the rows."""
+"""If no name is longer than this, the plot gets more room."""
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """What stands in the rows: names, a middle with its limits, words at the end, and marks.
+class IntervalRows:
+    """Rows of a chart of intervals: names, values, interval bounds, text at the end, and colour.
 
-    Limits that are infinite go to the end of the axis; without limits, all are the middle. `band`
-    is shaded over all rows, and rows of `top` have the colour of the best. With `whole`, the axis
-    holds all finite limits.
+    Infinite bounds reach to the end of the axis; without intervals the bounds are the values.
+    `band` is shaded over all rows, rows of `top` have the colour of the best, and with `whole` the
+    axis holds all finite bounds.
     """
 
     names: Sequence[str]
@@ -341,68 +344,60 @@ def span(
     return first, last
 
 
-def drawn_intervals(rows: Drawn, title: str) -> tuple[Html, str]:
-    """Draw the rows, and say what lies beyond the axis, if anything does."""
+def drawn_intervals(rows: IntervalRows, title: str) -> tuple[Html, str]:
+    """Draw the rows; also return a note on what lies beyond the axis or has no interval."""
     low, high = span(rows.middle, rows.low, rows.high, zero=rows.zero, whole=rows.whole)
     step = row_height(len(rows.names))
-    middles = TOP + step * (np.arange(len(rows.names)) + 0.5)
-    end = TOP + step * len(rows.names)
+    bottom = TOP + step * len(rows.names)
 
     def x(values: Floats | float) -> Floats:
         share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
         return np.asarray(2 + 96 * np.clip(share, -0.02, 1.02))
 
-    marks = ticks(low, high, 5)
-    marks = marks[(marks >= low) & (marks <= high)]
-    back: list[object] = []
+    plot: list[object] = []
     if rows.band is not None:
         left, right = x(np.array(rows.band)).tolist()
-        size = {"x": _at(left), "width": _at(right - left), "y": TOP, "height": f"{end - TOP:g}"}
-        back.append(el("rect", class_="band", **size))
-    for value, at in zip(marks, x(marks).tolist(), strict=True):
-        zero = "zero" if rows.zero and value == 0 else "grid"
-        line = {"x1": _at(at), "x2": _at(at), "y1": TOP - 4, "y2": f"{end:g}"}
-        back.append(el("line", class_=zero, **line))
-        back.append(el("text", shown(value), x=_at(at), y=TOP - 9, text_anchor="middle"))
-    # Only finite limits have an end; the others are lines to the edge of the axis.
-    places = zip(
-        x(np.where(np.isnan(rows.low), rows.middle, rows.low)).tolist(),
-        x(rows.middle).tolist(),
-        x(np.where(np.isnan(rows.high), rows.middle, rows.high)).tolist(),
-        rows.middle.tolist(),
-        strict=True,
+        size = {"x": _at(left), "width": _at(right - left), "y": TOP, "height": f"{bottom - TOP:g}"}
+        plot.append(el("rect", class_="band", **size))
+    marks = ticks(low, high, 5)
+    marks = marks[(marks >= low) & (marks <= high)]
+    for value, place in zip(marks, map(_at, x(marks).tolist()), strict=True):
+        kind = "zero" if rows.zero and value == 0 else "grid"
+        plot.append(el("line", class_=kind, x1=place, x2=place, y1=TOP - 4, y2=f"{bottom:g}"))
+        plot.append(el("text", shown(value), x=place, y=TOP - 9, text_anchor="middle"))
+    # Only finite bounds have an end; the others are lines to the edge of the axis.
+    starts, ends = (
+        x(np.where(np.isnan(bound), rows.middle, bound)) for bound in (rows.low, rows.high)
     )
     names: list[object] = []
-    ends: list[object] = []
-    drawn: list[object] = []
-    for (a, at, b, value), y, k in zip(places, middles.tolist(), range(len(middles)), strict=True):
+    values: list[object] = []
+    for k, (name, value) in enumerate(zip(rows.names, rows.middle.tolist(), strict=True)):
         look = "top" if rows.top[k] else None
-        name = label(rows.names[k])
+        y = TOP + step * (k + 0.5)
         base = f"{y + 4:g}"
-        key = {"data_row": rows.keys[k], "class_": look}
-        names.append(el("text", _short_name(name), y=base, **key))
-        ends.append(el("text", rows.words[k], x="100%", y=base, text_anchor="end", class_=look))
+        names.append(
+            el("text", _short_name(label(name)), y=base, data_row=rows.keys[k], class_=look)
+        )
+        values.append(el("text", rows.words[k], x="100%", y=base, text_anchor="end", class_=look))
         if np.isnan(value):
             continue
-        beyond = value < low or value > high
-        mark = (
-            el("circle", cx=_at(at), cy=f"{y:g}", r="3.5")
-            if not beyond
-            else el(
-                "svg",
-                el("path", d="M5-4L0 0l5 4z" if value < low else "M-5-4L0 0l-5 4z"),
-                x="0.5%" if value < low else "99.5%",
-                y=f"{y:g}",
-                class_="beyond",
+        if low <= value <= high:
+            start, end = float(starts[k]), float(ends[k])
+            line = el("line", x1=_at(start), x2=_at(end), y1=f"{y:g}", y2=f"{y:g}")
+            dot = el("circle", cx=_at(float(x(value))), cy=f"{y:g}", r="3.5")
+            plot.append(el("g", None if start == end else line, dot, class_=look))
+        else:
+            left = value < low
+            arrow = el("path", d="M5-4L0 0l5 4z" if left else "M-5-4L0 0l-5 4z")
+            place = "0.5%" if left else "99.5%"
+            plot.append(
+                el("g", el("svg", arrow, x=place, y=f"{y:g}", class_="beyond"), class_=look)
             )
-        )
-        whisker = el("line", x1=_at(a), x2=_at(b), y1=f"{y:g}", y2=f"{y:g}")
-        drawn.append(el("g", None if beyond or a == b else whisker, mark, class_=look))
-    columns: dict[str, list[object]] = {"names": names, "plot": [*back, *drawn], "values": ends}
-    height = f"{end + BOTTOM:g}"
+    columns = {"names": names, "plot": plot, "values": values}
+    height = f"{bottom + BOTTOM:g}"
     short = all(len(label(name)) <= SHORT for name in rows.names)
-    # Three pictures side by side: the style gives them their widths.
-    picture = el(
+    # Three drawings side by side: the style gives them their widths.
+    drawing = el(
         "div",
         *(el("svg", *parts, class_=name, height=height) for name, parts in columns.items()),
         class_="intervals short" if short else "intervals",
@@ -411,21 +406,21 @@ def drawn_intervals(rows: Drawn, title: str) -> tuple[Html, str]:
         role="img",
         aria_label=title,
     )
-    return picture, _beyond(rows, low, high)
+    return drawing, _interval_notes(rows, low, high)
 
 
-def _beyond(rows: Drawn, low: float, high: float) -> str:
-    known = rows.middle[np.isfinite(rows.middle)]
-    out = int(((known < low) | (known > high)).sum())
-    said = []
-    if out:
-        lie = f"{counted(out, 'system')} {'lies' if out == 1 else 'lie'}"
-        said.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
+def _interval_notes(rows: IntervalRows, low: float, high: float) -> str:
+    known = np.isfinite(rows.middle)
+    beyond = int(((rows.middle[known] < low) | (rows.middle[known] > high)).sum())
+    notes = []
+    if beyond:
+        lie = f"{counted(beyond, 'system')} {'lies' if beyond == 1 else 'lie'}"
+        notes.append(f"{lie} beyond the axis, where an arrow points; the numbers are on the right.")
     if np.isinf(rows.low).any() or np.isinf(rows.high).any():
-        said.append("A line to the edge of the axis has no finite limit there.")
-    if np.isnan(rows.low[np.isfinite(rows.middle)]).any():
-        said.append("A dot without a line: an interval would contradict the decision.")
-    return " ".join(said)
+        notes.append("A line to the edge of the axis has no finite limit there.")
+    if np.isnan(rows.low[known]).any():
+        notes.append("A dot without a line: an interval would contradict the decision.")
+    return " ".join(notes)
 
 
 def _at(share: float) -> str:
@@ -440,95 +435,69 @@ def _short_name(name: str) -> Html:
     return joined(f"{name[: LETTERS - 1 - end]}…{name[-end:]}", el("title", name))
 
 
-LIMITS_IN_ROW = (200.0, 16.0)
-"""Width and height of limits in a row."""
+ROW_SIZE = (200.0, 16.0)
+"""Width and height of an interval in a row of a table."""
 
-LIMITS_OVER_TIME = (640.0, 220.0)
-"""Width and height of limits over time."""
+LOOKS_SIZE = (640.0, 220.0)
+"""Width and height of intervals over time."""
 
-LIMITS_MARGINS = (70.0, 10.0, 26.0)
+LOOKS_MARGINS = (70.0, 10.0, 26.0)
 """Room for labels on the left, at the top and right, and at the bottom."""
 
 
 def drawn_limits(value: float, low: float, high: float, least: float, most: float) -> Html:
-    """Draw a value and its limits on an axis from least to most, with a dashed line at 0."""
-    width, height = LIMITS_IN_ROW
-    room = max(most - least, 1e-300)
-
-    def x(one: float) -> str:
-        return f"{6 + (width - 12) * min(1.0, max(0.0, (one - least) / room)):.2f}"
-
-    middle = f"{height / 2:g}"
+    """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
+    width, height = ROW_SIZE
+    x = axis(least, most, 6, width - 6)
+    zero, start, end, middle = (
+        f"{float(x(v)):.2f}" for v in np.clip([0, low, high, value], least, most)
+    )
+    y = f"{height / 2:g}"
     parts: list[object] = [
-        el("line", x1=x(0.0), x2=x(0.0), y1=0, y2=f"{height:g}", stroke_dasharray="2 2")
+        el("line", x1=zero, x2=zero, y1=0, y2=f"{height:g}", stroke_dasharray="2 2")
     ]
     if np.isfinite([low, high]).all():
-        parts.append(el("line", x1=x(low), x2=x(high), y1=middle, y2=middle, class_="limits"))
-        parts.append(el("circle", cx=x(value), cy=middle, r=4))
+        parts.append(el("line", x1=start, x2=end, y1=y, y2=y, class_="limits"))
+        parts.append(el("circle", cx=middle, cy=y, r=4))
     return el(
         "svg", *parts, viewBox=f"0 0 {width:g} {height:g}", class_="limits", aria_hidden="true"
     )
 
 
 def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
-    """Draw differences with their limits at each look; what has no limits is left out."""
+    """Draw differences with their intervals at each look; looks without intervals are skipped."""
     frame = looks.filter(pl.all_horizontal(pl.col("low", "high", "difference").is_finite()))
     if frame.is_empty():
         return el("p", "No look has limits.")
-    number_of, value, low, high = (
+    sizes, values, low, high = (
         frame[name].to_numpy().astype(np.float64) for name in ("units", "difference", "low", "high")
     )
-    left, edge, bottom = LIMITS_MARGINS
-    width, height = LIMITS_OVER_TIME
+    left, edge, bottom = LOOKS_MARGINS
+    width, height = LOOKS_SIZE
     least, most = min(0.0, float(low.min())), max(0.0, float(high.max()))
-    first, last = float(number_of.min()), float(number_of.max())
-
-    def x(ones: Floats) -> Floats:
-        share = (ones - first) / (last - first) if last > first else np.full(ones.shape, 0.5)
-        return np.asarray(left + (width - left - edge) * share)
-
-    def y(ones: Floats) -> Floats:
-        share = (ones - least) / (most - least or 1.0)
-        return np.asarray(height - bottom - (height - bottom - edge) * share)
-
-    def points(*pairs: tuple[Floats, Floats]) -> str:
-        return " ".join(f"{a:.2f},{b:.2f}" for xs, ys in pairs for a, b in zip(xs, ys, strict=True))
-
-    across = x(number_of)
-    marks = [
-        el(
-            "text",
-            number(one),
-            x=left - 8,
-            y=f"{float(y(np.array(one))) + 4:.2f}",
-            text_anchor="end",
-        )
-        for one in dict.fromkeys((least, 0.0, most))
-    ]
-    ends = [
-        el(
-            "text",
-            f"{one:,.0f}",
-            x=f"{float(x(np.array(one))):.2f}",
-            y=height - 8,
-            text_anchor=anchor,
-        )
-        for one, anchor in ((first, "start"), (last, "end"))
-    ]
-    around = points((across, y(low)), (across[::-1], y(high)[::-1]))
-    zero = f"{float(y(np.array(0.0))):.2f}"
+    first, last = float(sizes.min()), float(sizes.max())
+    x, y = axis(first, last, left, width - edge), axis(least, most, height - bottom, edge)
+    across, up = x(sizes), y(values)
+    zero = f"{float(y(0.0)):.2f}"
     return el(
         "svg",
         el("title", f"{title}: difference with limits, by number of {units}"),
-        el("polygon", points=around, class_="band"),
-        el("line", x1=left, x2=width - edge, y1=zero, y2=zero, stroke_dasharray="2 2"),
-        el("polyline", points=points((across, y(value))), class_="line"),
-        *(
-            el("circle", cx=f"{a:.2f}", cy=f"{b:.2f}", r=3)
-            for a, b in zip(across, y(value), strict=True)
+        el(
+            "polygon",
+            points=f"{points(across, y(low))} {points(across[::-1], y(high)[::-1])}",
+            class_="band",
         ),
-        *marks,
-        *ends,
+        el("line", x1=left, x2=width - edge, y1=zero, y2=zero, stroke_dasharray="2 2"),
+        el("polyline", points=points(across, up), class_="line"),
+        *dots(across, up),
+        *(
+            words(number(v), left - 8, float(y(v)) + 4, "end")
+            for v in dict.fromkeys((least, 0.0, most))
+        ),
+        *(
+            words(f"{v:,.0f}", float(x(v)), height - 8, side)
+            for v, side in ((first, "start"), (last, "end"))
+        ),
         viewBox=f"0 0 {width:g} {height:g}",
         class_="looks",
         role="img",

@@ -11,7 +11,7 @@ from cranfield.base.text import capitalised, counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.drawn import drawn_limits, drawn_looks
 from cranfield.reporting.page.html import Html, el, joined, label, named, page_of_parts
-from cranfield.reporting.page.sections import Rows, table, versions
+from cranfield.reporting.page.sections import NO_FILE, Rows, origin, table, versions
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import as_cell, between, from_frame, number
 
@@ -20,7 +20,10 @@ SOURCES = (
     "Fabijan et al. (2019): sample ratio mismatch",
     "Deng et al. (2018): the delta method for metrics of other units than those randomised",
 )
-"""What the analysis follows."""
+"""Sources of every analysis."""
+
+SEQUENTIAL = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
+PERMUTED = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
 
 Inputs = Sequence[tuple[str, str | None]]
 
@@ -33,7 +36,7 @@ def experiment_page(
     command: str | None = None,
     date: str | None = None,
 ) -> str:
-    """Write the page, which needs no other file, no network and no script."""
+    """Return the page, which needs no other file, no network and no script."""
     parts = {
         "answer": ("The answer", _answer(report)),
         "ratio": ("Sample ratio", _ratio(report)),
@@ -54,13 +57,8 @@ def _counts(report: ExperimentReport) -> str:
 
 def _answer(report: ExperimentReport) -> Html:
     if report.stopped:
-        said = f"{capitalised(STOPPED)}."
-        return el(
-            "div",
-            el("p", said, class_="lead"),
-            el("p", f"{report.sample_ratio}."),
-            class_="warning",
-        )
+        lead = el("p", f"{capitalised(STOPPED)}.", class_="lead")
+        return el("div", lead, el("p", f"{report.sample_ratio}."), class_="warning")
     return joined(
         *(el("p", _sentence(report, j), class_="lead") for j in range(len(report.variants) - 1)),
         el("p", f"{capitalised(str(report.sample_ratio))}."),
@@ -68,7 +66,7 @@ def _answer(report: ExperimentReport) -> Html:
 
 
 def _sentence(report: ExperimentReport, j: int) -> str:
-    """What is found of a variant."""
+    """Return a sentence on the effects of a variant."""
     name, control = label(report.variants[j + 1]), label(report.control)
     found: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
@@ -216,14 +214,7 @@ def _odd(report: ExperimentReport) -> Html | None:
 def _settings(
     report: ExperimentReport, inputs: Inputs, command: str | None, date: str | None
 ) -> Html:
-    made: list[object] = []
-    if command:
-        made += [
-            el("p", "The command that makes this page again:"),
-            el("pre", el("code", command), tabindex=0),
-        ]
-    if date:
-        made.append(el("p", f"Date: {date}"))
+    pieces = origin(command, date)
     chosen = {
         "source": label(report.source),
         "unit": report.unit,
@@ -234,24 +225,15 @@ def _settings(
         "coefficient of covariates": report.theta,
         "sequential": report.sequential or "no: one look",
     }
-    made.append(_pairs("How the experiment was analysed", "setting", chosen.items()))
-    made.append(_pairs("Versions", "program", versions().items()))
+    pieces.append(_pairs("How the experiment was analysed", "setting", chosen.items()))
+    pieces.append(_pairs("Versions", "program", versions().items()))
     if inputs:
-        files = ((name, el("code", code) if code else "not a file") for name, code in inputs)
-        made.append(_pairs("Input files, SHA-256", "name", files))
-    made += [el("h3", "Sources"), el("ul", *(el("li", one) for one in _sources(report)))]
-    return joined(*made)
-
-
-def _sources(report: ExperimentReport) -> list[str]:
-    sequential = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
-    permuted = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
-    used = {test for tests in report.tests for test in tests}
-    return [
-        *SOURCES,
-        *([sequential] if report.sequential else []),
-        *([permuted] if {"permutation", "exact permutation"} & used else []),
-    ]
+        files = ((name, el("code", code) if code else NO_FILE) for name, code in inputs)
+        pieces.append(_pairs("Input files, SHA-256", "name", files))
+    sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
+    if any("permutation" in test for tests in report.tests for test in tests):
+        sources.append(PERMUTED)
+    return joined(*pieces, el("h3", "Sources"), el("ul", *(el("li", one) for one in sources)))
 
 
 def _pairs(title: str, head: str, pairs: Iterable[tuple[str, object]]) -> Html:

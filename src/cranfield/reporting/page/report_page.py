@@ -46,9 +46,8 @@ from cranfield.reporting.page.sections import (
     warned,
 )
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
-from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.assumptions import Assumptions
-from cranfield.tabular import Cell, Table, as_cell, shown_p
+from cranfield.tabular import Cell, as_cell, shown_p
 
 
 def analysis(contents: Contents) -> Html:
@@ -57,53 +56,50 @@ def analysis(contents: Contents) -> Html:
 
 def _of(part: Part) -> list[object]:
     title = el("h3", label(part.name))
-    one = part.comparison
-    if one is None:
+    comparison = part.comparison
+    if comparison is None:
         return [title, el("p", f"Not compared: {part.refused}.")]
-    pieces: list[object] = [title, *(el("p", line) for line in sections.method(one))]
-    if one.anova is not None:
-        pieces.append(_anova(one.anova))
+    pieces: list[object] = [title, *(el("p", line) for line in sections.method(comparison))]
+    if (anova := comparison.anova) is not None:
+        head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
+        rows = [_texts(row) for row in anova.tables()[0].rows]
+        caption = f"Analysis of variance: {anova.model}"
+        pieces.append(table(caption, head, rows, left=(0, 7), name="narrow"))
+        lines = [*anova.notes, *anova.heading()[1:]]
+        pieces += [el("p", f"{capitalised(line)}.") for line in lines]
     if part.assumptions is not None:
         pieces += _assumptions(part.assumptions)
-    notes = [note for note in one.notes if not note.endswith(RESCALING)]
+    notes = [note for note in comparison.notes if not note.endswith(RESCALING)]
     if notes:
-        pieces += [el("h4", "Notes"), el("ul", *(el("li", f"{capitalised(n)}.") for n in notes))]
-    pieces.append(_intervals(one))
+        items = (el("li", f"{capitalised(note)}.") for note in notes)
+        pieces += [el("h4", "Notes"), el("ul", *items)]
+    pieces.append(_intervals(comparison))
     return pieces
 
 
-def _anova(found: AnovaTable) -> Html:
-    head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
-    title = f"Analysis of variance: {found.model}"
-    [variance] = found.tables()
-    shown = table(title, head, [_texts(row) for row in variance.rows], left=(0, 7), name="narrow")
-    lines = [*found.notes, *found.heading()[1:]]
-    return joined(shown, *(el("p", f"{capitalised(line)}.") for line in lines))
-
-
-def _assumptions(found: Assumptions) -> list[object]:
-    rows: Rows = []
-    for one in found.checks:
-        rejected = "yes" if one.pvalue <= found.alpha else "no"
-        numbers = (f"{one.statistic:.4f}", shown_p(one.pvalue))
-        rows.append([one.assumption, one.test, *numbers, rejected])
+def _assumptions(assumptions: Assumptions) -> list[object]:
+    rows: Rows = [
+        [
+            check.assumption,
+            check.test,
+            f"{check.statistic:.4f}",
+            shown_p(check.pvalue),
+            "yes" if check.pvalue <= assumptions.alpha else "no",
+        ]
+        for check in assumptions.checks
+    ]
+    notes = assumptions.notes
+    if not rows:
+        notes = [note for note in notes if not note.startswith("No test speaks")]
+        notes.insert(0, "None of the tests of the assumptions could be done.")
+    items = el("ul", *(el("li", note) for note in notes))
     head = ["assumption", "test", "statistic", "p", "rejected"]
-    return [
-        table("Checks of the assumptions", head, rows, left=(0, 1, 4),
-              name="narrow") if rows else None,
-        el("ul", *(el("li", note) for note in _notes(found))),
-    ]  # fmt: skip
-
-
-def _notes(found: Assumptions) -> list[str]:
-    if found.checks:
-        return found.notes
-    none = "None of the tests of the assumptions could be done."
-    return [none, *(note for note in found.notes if not note.startswith("No test speaks"))]
+    caption = "Checks of the assumptions"
+    return [table(caption, head, rows, left=(0, 1, 4), name="narrow") if rows else None, items]
 
 
 def _intervals(one: PairwiseComparison) -> Html:
-    """Write the ranking with its intervals, or the pairs where these are what was asked."""
+    """Return all pairs, or the ranking with its intervals and groups."""
     shown = one.as_table()
     if one.shows_pairs:
         head = [*_texts(shown.head)[:-1], "differs"]
@@ -127,22 +123,20 @@ def _texts(cells: Iterable[str | Cell]) -> list[str]:
 KINDS = (JudgeComparison, JudgeRankings, KinBias)
 
 
-def read_judged(given: Any) -> tuple[Any, ...]:
-    """Take what was found of judges, one result or several."""
-    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
-    found = () if given is None else tuple(given) if several else (given,)
-    for one in found:
-        if not isinstance(one, KINDS):
+"""Results about judges that a page can show."""
+
+
+def read_judged(results: Any) -> tuple[Any, ...]:
+    """Return one result about judges, or several, as a tuple."""
+    several = isinstance(results, Iterable) and not isinstance(results, (str, bytes))
+    judged = () if results is None else tuple(results) if several else (results,)
+    for result in judged:
+        if not isinstance(result, KINDS):
             kinds = ", ".join(kind.__name__ for kind in KINDS)
-            raise PolicyError(f"judges are results of cranfield.assess ({kinds}), not {one!r:.60}")
-    return found
-
-
-def judges_link(contents: Contents) -> Html:
-    """Make the entry of the menu."""
-    if not contents.judges:
-        return Html("")
-    return Html(f"{el('li', el('a', 'Judges', href='#judges'))}\n")
+            raise PolicyError(
+                f"judges: expected results of cranfield.assess ({kinds}), got {result!r:.60}"
+            )
+    return judged
 
 
 def judges(contents: Contents) -> Html:
@@ -150,39 +144,35 @@ def judges(contents: Contents) -> Html:
         return Html("")
     pieces: list[object] = []
     notes: dict[str, None] = {}
-    for found in contents.judges:
-        if isinstance(found, JudgeComparison):
-            pieces.append(el("p", _best(found), class_="lead"))
-        for each in found.tables():
-            pieces += _table(each)
-        notes |= dict.fromkeys(found.notes)
+    for result in contents.judges:
+        if isinstance(result, JudgeComparison):
+            pieces.append(el("p", _best_judge(result), class_="lead"))
+        for shown in result.tables():
+            rows: Rows = [[named(name), *cells] for name, *cells in map(_texts, shown.rows)]
+            head = _texts(shown.head)
+            pieces.append(table(shown.title, head, rows, left=shown.left, name="tall"))
+            lines = (f"{capitalised(note)}." for note in shown.notes)
+            pieces += [el("p", line, class_="small") for line in lines]
+        notes |= dict.fromkeys(result.notes)
     pieces += [el("p", f"Note: {note}.", class_="small") for note in notes]
-    head = el("h2", "Judges beside people", id="h-judges")
-    section = el("section", head, *pieces, id="judges", aria_labelledby="h-judges")
+    title = el("h2", "Judges beside people", id="h-judges")
+    section = el("section", title, *pieces, id="judges", aria_labelledby="h-judges")
     return Html(f"{section}\n")
 
 
-def _best(found: JudgeComparison) -> str:
-    alpha = found.values[:, found.statistics.index("alpha")]
-    best = int(best_first(alpha)[0])
-    of = f"{counted(len(found.judges), 'judge')} on {counted(len(found.topics), 'topic')}"
-    if np.isnan(alpha[best]):
-        return f"Of {of}, none has a defined agreement with people."
-    place = found.statistics.index("alpha")
-    low, high = found.low[best, place], found.high[best, place]
-    limits = "" if np.isnan(low) else f" ({100 * found.confidence:g}%: {low:.3f} to {high:.3f})"
+def _best_judge(result: JudgeComparison) -> str:
+    column = result.statistics.index("alpha")
+    best = int(best_first(result.values[:, column])[0])
+    alpha, low, high = (values[best, column] for values in (result.values, result.low, result.high))
+    sizes = f"{counted(len(result.judges), 'judge')} on {counted(len(result.topics), 'topic')}"
+    if np.isnan(alpha):
+        return f"Of {sizes}, none has a defined agreement with people."
+    level = f"{100 * result.confidence:g}%"
+    interval = "" if np.isnan(low) else f" ({level}: {low:.3f} to {high:.3f})"
     return (
-        f"Of {of}, {label(found.judges[best])} agrees best with people: Krippendorff's alpha"
-        f" {alpha[best]:.3f}{limits}."
+        f"Of {sizes}, {label(result.judges[best])} agrees best with people: Krippendorff's alpha"
+        f" {alpha:.3f}{interval}."
     )
-
-
-def _table(shown: Table) -> list[object]:
-    texts = [[as_cell(cell).text for cell in row] for row in shown.rows]
-    rows: list[list[object]] = [[named(name), *rest] for name, *rest in texts]
-    head = [as_cell(one).text for one in shown.head]
-    made = table(shown.title, head, rows, left=shown.left, name="tall")
-    return [made, *(el("p", f"{capitalised(note)}.", class_="small") for note in shown.notes)]
 
 
 SCRIPTS = (
@@ -200,11 +190,11 @@ SCRIPTS = (
     "topics.js",
     "page.js",
 )
-"""The parts of the script, in order; together they are one function."""
+"""Parts of the script, in order; together they are one function."""
 
 
 def page(contents: Contents) -> str:
-    """Write the page, which needs no other file and no network, and forbids scripts of others."""
+    """Return the page, which needs no other file and no network, and allows only its own script."""
     code = script()
     pieces = {
         "title": text(contents.title),
@@ -218,14 +208,12 @@ def page(contents: Contents) -> str:
         "analysis": analysis(contents),
         "scales": scales(contents),
         "judges": judges(contents),
-        "judges_link": judges_link(contents),
+        "judges_link": Html('<li><a href="#judges">Judges</a></li>\n' if contents.judges else ""),
         "settings": settings(contents),
         "data": Html(json_text(page_data(contents))),
     }
-    body = filled("page.html", pieces)
-    return whole_page(
-        contents.title, body, style=asset("page.css") + asset("pictures.css"), scripts=[code]
-    )
+    style = asset("page.css") + asset("pictures.css")
+    return whole_page(contents.title, filled("page.html", pieces), style=style, scripts=[code])
 
 
 def script() -> str:
@@ -239,7 +227,7 @@ OTHER = {
     *(".csv", ".docx", ".ipynb", ".json", ".md", ".parquet", ".pdf"),
     *(".png", ".svg", ".tex", ".tsv", ".txt"),
 }
-"""Suffixes of files that are no pages."""
+"""Suffixes that are refused: they are those of other formats."""
 
 
 def report(
@@ -265,54 +253,52 @@ def report(
     date: str | None = None,
     jobs: int | None = None,
 ) -> Path:
-    """Write a report: one HTML file, to be opened offline, sent around, or printed.
+    """Write a report: one HTML file that works offline, and can be shared or printed.
 
-    It says what was evaluated, which systems differ and how sure that is, lets the reader sort and
-    filter systems and look at any pair topic by topic, and ends with all settings. Its numbers are
-    those of the results, to the bit.
+    The report states what was evaluated and which systems differ significantly, with confidence
+    intervals. Readers can sort and filter systems and compare any pair topic by topic. It ends with
+    all settings. Its numbers are those of the results, to the bit.
 
     Parameters
     ----------
     results
-        An :class:`Evaluation`; or an :class:`~cranfield.online.ExperimentReport`, which has
-        a page of its own and takes no options of comparisons; or scores, comparisons of the same
-        systems, or meanings, by themselves, in a list or in a mapping; or whatever
-        :func:`compare` takes.
+        An :class:`Evaluation`; scores, comparisons of the same systems, or meanings, one or
+        several in a list or mapping; anything that :func:`compare` takes; or an
+        :class:`~cranfield.online.ExperimentReport`, which has its own page and takes no options
+        of comparisons.
     path
-        The file to write; it appears whole or not at all.
+        The file to write; nothing is written if the report fails.
     title
         Heading of the page.
     baseline, test, correction, statistic, alternative, alpha, missing
-        As for :func:`compare`, for scores that are not compared yet. None is the default there.
+        Options of :func:`compare`, for scores that are not compared yet; None is its default.
     exact, threshold, resamples, seed
-        Likewise.
+        Further options of :func:`compare`.
     scales
         Whether measures with a cutoff are also compared by their interval-scaled versions, where
-        that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+        that is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
     judges
-        What was found of judges beside people, for a section of its own: what
-        :func:`cranfield.assess.compare_judges`, :func:`cranfield.assess.judge_rankings` or
-        :func:`cranfield.assess.kin_bias` return, or a list of these.
+        Results of :func:`cranfield.assess.compare_judges`,
+        :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.kin_bias`, one or a list;
+        they get a section of their own.
     inputs
-        Files that the results come from: the page lists their names and SHA-256. Results do not
-        know their files: without it there is no such list.
+        Input files, which the page lists with their SHA-256. By default it lists none.
     command
-        The command that makes the page again, as text or as its arguments. Without it there is
-        none on the page.
+        The command that reproduces the page, as text or as a list of arguments.
     date
-        A date to be shown. By default there is none: the same input gives the same bytes.
+        A date to show. By default there is none, so that the same input gives the same bytes.
     jobs
-        Threads; it never changes a result.
+        Number of threads; results do not depend on it.
 
     Raises
     ------
     PolicyError
-        For unknown options, a path, inputs or a command that are none, or options of a
-        comparison for comparisons that are made already.
+        For unknown options, an invalid path, input or command, or options of :func:`compare` if
+        the results are comparisons already.
     CranfieldError
-        When there is nothing to report, or measures are of different systems.
+        If there are no scores, or the measures are of different systems.
     InputError
-        When a file cannot be read, or the page cannot be written.
+        If a file cannot be read or written.
 
     Examples
     --------
@@ -330,8 +316,10 @@ def report(
     from cranfield.reporting.page.sections import hashed
 
     target = _named(path, "the page")
-    if (suffix := Path(target).suffix.lower()) in OTHER:
-        raise PolicyError(f"the report is a page of HTML, and {quoted(target)} is called {suffix}")
+    if Path(target).suffix.lower() in OTHER:
+        raise PolicyError(
+            f"the report is HTML; expected a name that ends in .html, got {quoted(target)}"
+        )
     files = hashed(_files(inputs))
     shown = _command(command)
     judged = () if judges is None else read_judged(judges)
@@ -351,20 +339,21 @@ def report(
     if _is_experiment(results):
         for name, value in {**options, "judges": judges}.items():
             if value is not None:
-                raise PolicyError(f"{name}: an experiment is analysed already, and takes none")
-        called = "Experiment report" if title == TITLE else title
-        made = experiment_page(results, called, inputs=files, command=shown, date=date)
+                raise PolicyError(
+                    f"{name} cannot be combined with an experiment: it is analysed already"
+                )
+        heading = "Experiment report" if title == TITLE else title
+        text = experiment_page(results, heading, inputs=files, command=shown, date=date)
     else:
         contents = collect(results, title=title, scales=scales, jobs=jobs, **options)
-        contents = replace(contents, inputs=files, command=shown, date=date, judges=judged)
-        made = page(contents)
+        text = page(replace(contents, inputs=files, command=shown, date=date, judges=judged))
     with whole_file(target) as out:
-        out.write(made.encode())
+        out.write(text.encode())
     return Path(target)
 
 
 def _is_experiment(results: Any) -> bool:
-    """Tell whether an experiment was analysed; who has one has loaded its class, which is slow."""
+    """Return True for an experiment, without the slow import of its class if it is not loaded."""
     loaded = sys.modules.get("cranfield.online.experiments.report")
     return loaded is not None and isinstance(results, loaded.ExperimentReport)
 
@@ -372,16 +361,15 @@ def _is_experiment(results: Any) -> bool:
 def _named(path: Any, what: str) -> str:
     name = fspath(path) if isinstance(path, (str, PathLike)) else None
     if not isinstance(name, str):
-        raise PolicyError(f"{what} needs the path of a file, not {type(path).__name__}")
+        raise PolicyError(f"{what} must be the path of a file, got {type(path).__name__}")
     return name
 
 
 def _files(inputs: Any) -> list[str]:
-    """Return the names of the files of a page; one path is one file."""
     if isinstance(inputs, (str, PathLike)):
         inputs = [inputs]
     if not isinstance(inputs, Iterable) or isinstance(inputs, (bytes, bytearray)):
-        raise PolicyError(f"inputs: a list of paths is needed, not {type(inputs).__name__}")
+        raise PolicyError(f"inputs must be a list of paths, got {type(inputs).__name__}")
     return [_named(one, "each of inputs") for one in inputs]
 
 
@@ -390,4 +378,4 @@ def _command(command: Any) -> str | None:
         return command
     if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
         return shlex.join(command)
-    raise PolicyError("command: text is needed, or a list of its arguments as text")
+    raise PolicyError("command must be text, or a list of its arguments as text")

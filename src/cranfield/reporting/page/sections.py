@@ -1,4 +1,4 @@
-"""The sections of the page that say what was evaluated, with the answer in plain words."""
+"""Sections of the page: answer, systems, scales, what was evaluated, settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from cranfield.tabular import shown_p
 
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
-    """Return what was evaluated: a word and a number with what it counts, in order."""
+    """Return the numbers of systems, topics, judgments and measures, with their nouns."""
     return [(f"{noun}s", f"{number:,}") for noun, number in _numbers(contents)]
 
 
@@ -48,29 +48,25 @@ def counts(contents: Contents) -> str:
 
 
 def _numbers(contents: Contents) -> list[tuple[str, int]]:
-    found = [
-        ("system", len(contents.systems)),
-        ("topic", len(contents.topics)),
-        ("measure", len(contents.parts)),
-    ]
+    numbers = [("system", len(contents.systems)), ("topic", len(contents.topics))]
     if contents.evaluation is not None:
-        found.insert(2, ("judgment", contents.evaluation.judged.judgments.topic.size))
-    return found
+        numbers.append(("judgment", contents.evaluation.judged.judgments.topic.size))
+    return [*numbers, ("measure", len(contents.parts))]
 
 
 def coverage_lines(contents: Contents) -> list[str]:
     if contents.evaluation is None:
         return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
-    rows = contents.evaluation.coverage.systems
+    judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
     worst = int(np.argmax(shares))
-    base = contents.evaluation.judged.recall_base()
+    base = judged.recall_base()
     lines = [
         f"Relevant documents by topic: {int(base.min())} to {int(base.max())}, on average"
         f" {float(base.mean()):.1f}."
     ]
     if max(shares) > 0:
-        condensed = contents.evaluation.judged.policies.unjudged == "condensed"
+        condensed = judged.policies.unjudged == "condensed"
         unjudged = "they are removed" if condensed else "they count as not relevant"
         most = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
         lines.append(
@@ -82,12 +78,11 @@ def coverage_lines(contents: Contents) -> list[str]:
     tied = [row for row in rows if row.tied]
     if tied:
         most_tied = max(tied, key=lambda row: row.tied)
-        of = f"{most_tied.tied:,} of {most_tied.retrieved:,}"
         lines.append(
             f"{counted(len(tied), 'system')} {'has' if len(tied) == 1 else 'have'} documents that"
             " share their score with another of the same topic, most"
-            f" {label(most_tied.system)} ({of}); the policy"
-            f" for ties is {contents.evaluation.judged.policies.ties}."
+            f" {label(most_tied.system)} ({most_tied.tied:,} of {most_tied.retrieved:,});"
+            f" the policy for ties is {judged.policies.ties}."
         )
     else:
         lines.append("No two documents of a ranking share their score.")
@@ -95,7 +90,7 @@ def coverage_lines(contents: Contents) -> list[str]:
 
 
 def warnings_of(contents: Contents) -> list[str]:
-    """Return what a reader should know before anything else."""
+    """Return the warnings at the head of the page."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.notes
     failed = [one for one in parts if one.refused and one.refused != NO_QUALITY]
@@ -105,14 +100,14 @@ def warnings_of(contents: Contents) -> list[str]:
 
 
 def answer_against(one: PairwiseComparison) -> str:
-    """Head what is said of the first baseline; its name is there where it is not the only one."""
+    """Return the head of the column on the first baseline, named if there are several."""
     if len(one.baselines) > 1:
         return joined("against ", named(one.baselines[0]))
     return "against the baseline"
 
 
 def answer(part: Part) -> list[str]:
-    """Return the answer by one measure: what was found, how sure that is, and what it means."""
+    """Return the answer by one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
         return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
     one = part.meaning.comparison
@@ -121,19 +116,18 @@ def answer(part: Part) -> list[str]:
 
 
 def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
-    """Return the answer by each measure, and lines that hold for all that were compared."""
-    every = [answer(part) for part in contents.parts]
+    """Return the answer by each measure, and the lines that all comparisons share."""
+    answers = [answer(part) for part in contents.parts]
     compared = {
         part.name: lines[2:]
-        for part, lines in zip(contents.parts, every, strict=True)
+        for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
     own, common = shared_lines(compared)
-    found = [
-        [*lines[:2], *own[part.name]] if part.name in own else lines
-        for part, lines in zip(contents.parts, every, strict=True)
-    ]
-    return found, [capitalised(line) for line in common]
+    for part, lines in zip(contents.parts, answers, strict=True):
+        if part.name in own:
+            lines[2:] = own[part.name]
+    return answers, [capitalised(line) for line in common]
 
 
 def _best_of(part: Part) -> str:
@@ -149,15 +143,15 @@ def _best_of(part: Part) -> str:
     return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
 
 
-def meant(said: Meaning) -> list[str]:
-    """Say whether the comparison is meaningful, and what holds on any scale."""
-    return [verdict_sentence(said), *(f"{capitalised(line)}." for line in said.lines()[1:])]
+def meant(meaning: Meaning) -> list[str]:
+    """Return sentences on meaningfulness, and on what holds on any scale."""
+    return [verdict_sentence(meaning), *(f"{capitalised(line)}." for line in meaning.lines()[1:])]
 
 
-def verdict_sentence(said: Meaning) -> str:
-    """Say whether the comparison is meaningful, and why."""
-    word, _, reason = said.first_line.partition(": ")
-    if said.verdict == MEANINGFUL:
+def verdict_sentence(meaning: Meaning) -> str:
+    """Return the sentence on whether the comparison is meaningful, and why."""
+    word, _, reason = meaning.first_line.partition(": ")
+    if meaning.verdict == MEANINGFUL:
         return f"This is meaningful: {reason}."
     if word == "unknown":
         return f"Whether this is meaningful is unknown: {reason}."
@@ -165,7 +159,7 @@ def verdict_sentence(said: Meaning) -> str:
 
 
 def method(one: PairwiseComparison) -> list[str]:
-    """Say what was done, as the heading of a comparison does, without its notes."""
+    """Return sentences on the method: the heading of the comparison without the measure."""
     lines = one.heading()
     lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
     return [f"{capitalised(line)}." for line in lines]
@@ -191,39 +185,21 @@ def row_of(part: Part) -> list[str]:
     return [named, top, pairs, holds]
 
 
-def _better(part: Part) -> str:
-    return row_of(part)[0] or "not compared"
-
-
-def _differ(part: Part) -> str:
-    one = part.comparison
-    return (
-        ""
-        if one is None
-        else f"{'yes' if one.count() else 'no'}, p = {shown_p(one.adjusted_pvalues[0])}"
-    )
-
-
-def _stays(part: Part) -> str:
+def row_of_two(part: Part) -> list[str]:
+    """Return the answer on two systems as cells of a table: best, p-value, order kept."""
     if part.meaning is None:
-        return ""
-    return "yes" if part.meaning.dominance.holds[0] else "no"
-
-
-OF_TWO: dict[str, Callable[[Any], object]] = {
-    "best": _better,
-    "differ": _differ,
-    "order of means holds on any scale": _stays,
-}
-"""Columns of the answer on two systems."""
+        return ["not compared", "", ""]
+    one = part.meaning.comparison
+    differ = f"{'yes' if one.count() else 'no'}, p = {shown_p(one.adjusted_pvalues[0])}"
+    return [row_of(part)[0], differ, "yes" if part.meaning.dominance.holds[0] else "no"]
 
 
 Rows = list[list[object]]
-SAID = 2
+SHOWN_LINES = 2
 """Lines of an answer that are always shown: the test, and whether it is meaningful."""
 
 Columns = dict[str, Callable[[Any], object]]
-"""What a part of the page has in each column, by the head of the column."""
+"""Functions from a part to its cell, by the head of the column."""
 
 
 def table(
@@ -234,7 +210,7 @@ def table(
     left: Collection[int] = (0,),
     name: str = "",
 ) -> Html:
-    """Write a table in a box that scrolls by itself; the first cell of a row is its heading."""
+    """Return a table in a box that scrolls; the first cell of a row is its heading."""
 
     def side(k: int) -> str | None:
         return None if k in left else "n"
@@ -254,13 +230,13 @@ def table(
 
 
 def by_measure(caption: str, parts: Iterable[Part], columns: Columns, **look: Any) -> Html:
-    """Write a table with a row a part; columns are declared by their heads."""
+    """Return a table with one row per measure."""
     rows = [[named(part.name), *(of(part) for of in columns.values())] for part in parts]
     return table(caption, ["measure", *columns], rows, **look)
 
 
 def of_measure(k: int, *children: object, name: str = "div") -> Html:
-    """Mark what belongs to one measure: the script shows that of the chosen one."""
+    """Return an element that the script shows only while its measure is selected."""
     return el(name, *children, class_="of-measure", data_measure=k)
 
 
@@ -270,7 +246,7 @@ def measure_options(contents: Contents) -> Html:
 
 
 def warned(contents: Contents) -> Html:
-    """Point to the warnings from the head of the page."""
+    """Return a link from the head of the page to its warnings."""
     notes = len(warnings_of(contents))
     if not notes:
         return Html("")
@@ -327,22 +303,24 @@ def answers(contents: Contents) -> Html:
     if len(parts) == 1:
         return joined(*each)
     if two:
-        return joined(*each, by_measure("By measure", parts, OF_TWO, left=(0, 1, 2, 3)))
+        head = ["measure", "best", "differ", "order of means holds on any scale"]
+        rows: Rows = [[named(part.name), *row_of_two(part)] for part in parts]
+        return joined(*each, table("By measure", head, rows, left=(0, 1, 2, 3)))
     heads = [answer_against(one) for part in parts if (one := part.comparison) and one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
     head += ["pairs that differ", "of them, order of means holds on any scale"]
-    rows: Rows = [[named(part.name), *row_of(part)] for part in parts]
+    rows = [[named(part.name), *row_of(part)] for part in parts]
     return joined(*each, table("By measure", head, rows, left=(0, 1)))
 
 
 def _answer(k: int, part: Part, lines: Sequence[str], *, alone: bool) -> Html:
-    """Write the answer by a measure: a sentence, what it rests on, and more on demand."""
+    """Return the answer by a measure: a sentence, its basis, and more on demand."""
     first, *more = lines
     pieces: list[object] = [el("h3", label(part.name)), el("p", first, class_="lead")]
-    pieces += [el("p", one) for one in more[:SAID]]
-    if more[SAID:]:
-        kept = (el("p", one) for one in more[SAID:])
-        pieces.append(el("details", el("summary", "What holds on any scale"), *kept))
+    paragraphs = [el("p", line) for line in more]
+    pieces += paragraphs[:SHOWN_LINES]
+    if hidden := paragraphs[SHOWN_LINES:]:
+        pieces.append(el("details", el("summary", "What holds on any scale"), *hidden))
     if not alone:
         return of_measure(k, *pieces, name="article")
     figure = answer_figure(part)
@@ -351,7 +329,7 @@ def _answer(k: int, part: Part, lines: Sequence[str], *, alone: bool) -> Html:
 
 
 def systems(contents: Contents) -> Html:
-    """Write the table of systems and measures; the script adds sorting and intervals."""
+    """Return the table of systems and measures; the script adds sorting."""
     parts = contents.parts
     order = best_first(parts[0].overall, parts[0].scores.lower_is_better).tolist()
     bold = [best(part.overall, part.scores.lower_is_better) for part in parts]
@@ -388,21 +366,16 @@ def _button(text: str) -> Html:
 def _grouped(part: Part) -> tuple[str, list[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
     one = part.comparison
-    nothing = [""] * len(part.scores.systems)
-    if one is None:
-        return "", nothing
-    if one.baselines:
-        found = against(one)
-        for name in one.baselines:
-            at = one.systems.index(name)
-            found[at] = found[at] or "baseline"
-        return answer_against(one), found
-    letters = group_letters(one)
-    return ("", nothing) if letters is None else ("groups", letters)
+    if one is not None and one.baselines:
+        verdicts = zip(one.systems, against(one), strict=True)
+        cells = [word or ("baseline" if name in one.baselines else "") for name, word in verdicts]
+        return answer_against(one), cells
+    letters = None if one is None else group_letters(one)
+    return ("", [""] * len(part.scores.systems)) if letters is None else ("groups", letters)
 
 
 def scales(contents: Contents) -> Html:
-    """Say on which scale each measure is, and what interval scaling changes."""
+    """Return the section on measurement scales, and on what interval scaling changes."""
     parts = contents.parts
     known = {None: "not known", True: "yes", False: "no"}
     declared: Columns = {
@@ -421,16 +394,16 @@ def scales(contents: Contents) -> Html:
         "NS2S": lambda part: f"{part.scaling.scaled.won:,}",
         "Kendall's tau": lambda part: _number(part.scaling.scaled.tau, 4),
     }
-    rows = [part for part in parts if part.scaling.scaled is not None]
+    rows, noted, left = [], [], []
+    for part in parts:
+        version = part.scaling.scaled
+        if version is not None:
+            rows.append(part)
+            noted += [el("li", f"{version.name}: {version.note}")] if version.note else []
+        elif part.scaling.reason:
+            left.append(el("li", f"{label(part.name)}: {part.scaling.reason}"))
     title = "What interval scaling changes"
     second = by_measure(title, rows, changed, left=(0, 1)) if rows else None
-    left = [
-        el("li", f"{label(part.name)}: {part.scaling.reason}")
-        for part in parts
-        if part.scaling.scaled is None and part.scaling.reason
-    ]
-    scaled = [part.scaling.scaled for part in parts if part.scaling.scaled is not None]
-    noted = [el("li", f"{one.name}: {one.note}") for one in scaled if one.note]
     key = (
         "S2NS: pairs that differ by the measure, and no longer by its interval-scaled version, in"
         " which neighbouring values are one step apart. NS2S: pairs that differ only by that"
@@ -459,16 +432,16 @@ def _scale_sentence(parts: tuple[Part, ...]) -> str:
 
 
 NO_FILE = "not a file"
-"""What stands in place of the hash of standard input, of an id of ir_datasets, or of a URL."""
+"""Shown instead of a hash for standard input, ids of ir_datasets and URLs."""
 
 
 def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
-    """Return name and SHA-256 of files; None for what is no file here."""
-    found: list[tuple[str, str | None]] = []
+    """Return names and SHA-256 of files; None for standard input, ids and URLs."""
+    hashes: list[tuple[str, str | None]] = []
     for path in paths:
         name = fspath(path)
         if name == "-" or name.startswith("irds:") or is_url(name):
-            found.append(("standard input" if name == "-" else shown(name), None))
+            hashes.append(("standard input" if name == "-" else shown(name), None))
             continue
         try:
             with Path(name).open("rb") as file:
@@ -476,8 +449,8 @@ def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot be read: {reason.lower()}", source=name) from error
-        found.append((Path(name).name, digest))
-    return tuple(found)
+        hashes.append((Path(name).name, digest))
+    return tuple(hashes)
 
 
 def versions() -> dict[str, str]:
@@ -490,13 +463,19 @@ def versions() -> dict[str, str]:
     }
 
 
-def settings(contents: Contents) -> Html:
+def origin(command: str | None, date: str | None) -> list[object]:
+    """Return the command that reproduces a page, and its date."""
     pieces: list[object] = []
-    if contents.command:
-        command = el("pre", el("code", contents.command), tabindex=0)
-        pieces += [el("p", "The command that makes this page again:"), command]
-    if contents.date:
-        pieces.append(el("p", f"Date: {contents.date}"))
+    if command:
+        pieces.append(el("p", "The command that makes this page again:"))
+        pieces.append(el("pre", el("code", command), tabindex=0))
+    if date:
+        pieces.append(el("p", f"Date: {date}"))
+    return pieces
+
+
+def settings(contents: Contents) -> Html:
+    pieces = origin(contents.command, contents.date)
     pieces += [_policies(contents), _tests(contents)]
     made: Rows = [[name, version] for name, version in versions().items()]
     pieces.append(table("Versions", ["program", "version"], made, left=(0, 1), name="narrow"))
@@ -515,7 +494,7 @@ _READ = {
     "duplicates": "which of a document that is twice in one topic is kept",
     "skipped runs": "they could not be read",
 }
-"""What is said of runs that were not read as usual."""
+"""Explanations of settings of reading."""
 
 
 def _policies(contents: Contents) -> Html | None:

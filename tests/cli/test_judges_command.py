@@ -159,7 +159,7 @@ def test_corrected_scores(llmjudge: Path, form: str) -> None:
     ("arguments", "wrong"),
     [
         (["--correct", "topic"], "--correct goes with --runs or --own-runs"),
-        (["--own-runs", "--correct", "page"], "unit 'page' is none of topic, document"),
+        (["--own-runs", "--correct", "page"], "unknown unit 'page'; expected one of"),
         (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
         (["--own-runs", "--correct", "document", "-m", "AP"], "--correct topic takes it"),
         (

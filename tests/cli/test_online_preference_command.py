@@ -88,7 +88,7 @@ def test_counts_have_exact_intervals(logs: Path) -> None:
     [
         ((), "no LOG was given"),
         (("two.csv",), "users come again (4 users, 8 pages)"),
-        (("two.csv", "--unit", "shop"), "unit 'shop' is none of"),
+        (("two.csv", "--unit", "shop"), "unknown unit 'shop'; expected one of:"),
         (("two.csv", "--unit", "user", "--rankers", "a,c"), "no ranker 'c'"),
         (("two.csv", "--unit", "user", "--table", "pairs"), "pairs"),
         (("three.csv", "--unit", "user", "--expected", "0.3"), "--expected is of two rankers"),

@@ -59,7 +59,7 @@ def test_default_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bix", *TWO), "unknown chart 'bix'; expected one of: box"),
+        (("bix", *TWO), "unknown chart 'bix'; did you mean box"),
         (("box", *TWO, "-m", "AP", "-m", "P@2"), "name one of AP, P@2 with --measure"),
         (("box", *TWO, "--topic", "1"), "--topic does not go with box"),
         (("matrix", *TWO, "--only", "one"), "--only does not go with matrix"),

@@ -131,7 +131,7 @@ def test_output(log: Path) -> None:
     ("arguments", "said"),
     [
         (("qrels", "nowhere.csv"), "nowhere.csv: cannot be read: no such file"),
-        (("qrels", "sessions.csv", "-m", "nsDGC"), "there is no measure"),
+        (("qrels", "sessions.csv", "-m", "nsDGC"), "unknown measure"),
         (("qrels", "sessions.csv", "-m", "ClickU"), "ClickU needs"),
         (("qrels", "sessions.csv", "--clicks", "lengths"), "lengths"),
         (("qrels", "log.xml", "--clicks", "clicks.csv"), "log.xml: has its own clicks"),

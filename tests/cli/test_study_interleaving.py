@@ -65,7 +65,7 @@ def test_two_grades(campaign: Path) -> None:
     ("more", "message"),
     [
         (("--methods", "Draft"), "Draft"),
-        (("--users", "keen"), "user 'keen' is none of"),
+        (("--users", "keen"), "unknown user 'keen'; expected one of:"),
         (("-m", "AP", "-m", "RR"), "one measure"),
         (("--table", "interleaving"), "interleaving"),
         (("--depth", "5"), "does not go with simulated users"),

@@ -140,7 +140,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--test", "u"), "unknown test 'u'"),
         (("--correction", "u"), "unknown correction 'u'"),
         (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
-        (("--sizes", "7"), "sizes must be a whole number from 1 to 6, not 7"),
+        (("--sizes", "7"), "sizes must be an integer from 1 to 6, got 7"),
         (("--bins", "0;1"), "--bins takes numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),
         (("--majority",), "--majority is of --preferences"),

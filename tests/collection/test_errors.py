@@ -121,7 +121,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         cf.read_run(3)
     with pytest.raises(cf.InputError, match="bytes cannot be read as judgments"):
         cf.read_qrels(b"1 0 a 1")
-    with pytest.raises(cf.PolicyError, match="format 'xml' is none of"):
+    with pytest.raises(cf.PolicyError, match="unknown format 'xml'; expected one of:"):
         cf.read_run("x", format="xml")
 
 

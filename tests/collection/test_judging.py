@@ -147,13 +147,13 @@ def test_presets() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"ties": "random"}, "ties 'random' is none of trec,"),
-        ({"topics": "all"}, "topics 'all' is none of qrels, intersection, run"),
-        ({"unjudged": "x"}, "unjudged 'x' is none of"),
-        ({"compat": "trec_eval-8"}, "compat 'trec_eval-8' is none of"),
+        ({"ties": "random"}, "unknown ties 'random'; expected one of: trec,"),
+        ({"topics": "all"}, "unknown topics 'all'; expected one of: qrels, intersection, run"),
+        ({"unjudged": "x"}, "unknown unjudged 'x'; expected one of:"),
+        ({"compat": "trec_eval-8"}, "unknown compat 'trec_eval-8'; expected one of:"),
         ({"depth": 0}, "depth 0 is less than 1"),
         ({"depth": "ten"}, "depth 'ten' is not an integer"),
-        ({"jobs": 0}, "jobs must be a whole number from 1"),
+        ({"jobs": 0}, "jobs must be an integer from 1"),
     ],
 )
 def test_wrong_policies(options: dict[str, Any], said: str) -> None:

@@ -298,7 +298,7 @@ def test_documents_twice_in_a_topic(duplicates: str, kept: list[float], tmp_path
     grade = {"first": 0, "last": 2, "best": 2}[duplicates]
     with pytest.warns(cf.CranfieldWarning, match="1 document twice"):
         assert cf.read_qrels(qrels, duplicates=duplicates).grades.tolist() == [grade]
-    with pytest.raises(cf.PolicyError, match="duplicates 'merge' is none of"):
+    with pytest.raises(cf.PolicyError, match="unknown duplicates 'merge'; expected one of:"):
         cf.read_run(path, duplicates="merge")
 
 

@@ -68,7 +68,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
         "trec": "trec holds no column 'stratum' of judgments; csv, tsv",
         "xqrels": "xqrels holds no column 'inclusion'",
         "prels": "prels holds no column 'stratum'",
-        "xml": "format 'xml' is none of auto, trec, prels, xqrels, csv",
+        "xml": "unknown format 'xml'; expected one of: auto, trec, prels, xqrels, csv",
     }
     for form, reason in refused.items():
         with pytest.raises(cf.CranfieldError, match=reason):

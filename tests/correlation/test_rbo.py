@@ -270,7 +270,7 @@ def test_options_are_checked() -> None:
     for p in (0, 1, 1.5, -0.1, math.nan, "x", None, True):
         with pytest.raises(PolicyError, match="p must be a number between 0 and 1"):
             rbo(["a"], ["a"], p)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="ties 'c' is none of a, b, w"):
+    with pytest.raises(PolicyError, match="unknown ties 'c'; expected one of: a, b, w"):
         rbo(["a"], ["a"], ties="c")
     with pytest.raises(CranfieldError, match="a thing without a score has no rank"):
         rbo_of_scores([1, math.nan], [1, 2])

@@ -159,7 +159,7 @@ def test_without_an_answer() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(PolicyError, match="ties 'w' is none of b, a"):
+    with pytest.raises(PolicyError, match="unknown ties 'w'; expected one of: b, a"):
         tau_ap([1, 2], [1, 2], ties="w")
     with pytest.raises(CranfieldError, match="values of 2 things do not go with 1 others"):
         tau_ap([1, 2], [1])

@@ -327,7 +327,7 @@ def test_the_largest_scores_are_fused_or_refused(norm: str) -> None:
 def test_topics_of_rankings_are_texts() -> None:
     with pytest.raises(cf.PolicyError, match="topics of rankings are texts"):
         Rankings.of([], ["x"], memoryview(b"x"), 1, ids_of)
-    with pytest.raises(cf.PolicyError, match="depth must be a whole number from 0"):
+    with pytest.raises(cf.PolicyError, match="depth must be an integer from 0"):
         Rankings.of([], ["x"], ["1"], np.bytes_(b"x"), ids_of)  # type: ignore[arg-type]
 
 

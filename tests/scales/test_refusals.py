@@ -111,13 +111,13 @@ TABLE: Any = [[1, 2]]
         (lambda: image("P@5").share(NONE), "ranks are numbers"),
         (lambda: image("P@5").rank_runs([[0, 1], None]), ROWS),
         (lambda: image("P@5").require(1, "average"), "unique, mid, min, max"),
-        (lambda: image("P@5", jobs=-1), "jobs must be a whole number from 1, not -1"),
-        (lambda: image("P@5", jobs=0), "jobs must be a whole number from 1, not 0"),
-        (lambda: image("P@5", jobs=TEXT), "jobs must be a whole number"),
-        (lambda: image("P@5", memory=-1), "memory must be a whole number from 1, not -1"),
+        (lambda: image("P@5", jobs=-1), "jobs must be an integer from 1, got -1"),
+        (lambda: image("P@5", jobs=0), "jobs must be an integer from 1, got 0"),
+        (lambda: image("P@5", jobs=TEXT), "jobs must be an integer"),
+        (lambda: image("P@5", memory=-1), "memory must be an integer from 1, got -1"),
         (lambda: image("P@5", judgments=RAGGED), "list of their grades"),
         (lambda: scale_of("P@5", judgments=RAGGED), "list of their grades"),
-        (lambda: scale_over_topics("P", 1, TEXT), "recall base must be a whole number"),
+        (lambda: scale_over_topics("P", 1, TEXT), "recall base must be an integer"),
         (lambda: score_runs("P", None), ROWS),
         (lambda: score_runs("P", [[0.5, 1]]), ROWS),
         (lambda: score_runs("P", [[0, 2]]), "there is grade 2"),
@@ -243,5 +243,5 @@ def test_floats_over_topics_are_said_to_be_floats() -> None:
 
 def test_the_highest_grade_is_one_that_64_bits_hold() -> None:
     assert cf.scales.score_runs("P", [[0, 1]], grades=2**63 - 1).tolist() == [0.5]
-    with pytest.raises(PolicyError, match="the highest grade must be a whole number from 1 to"):
+    with pytest.raises(PolicyError, match="the highest grade must be an integer from 1 to"):
         cf.scales.score_runs("P", [[0, 1]], grades=2**63)

@@ -44,9 +44,9 @@ def test_concatenation(options: dict[str, object], docs: str, queries: list[int]
 def test_options_are_checked() -> None:
     sessions = sessions_of(LISTS)
     for wrong in (0, 1.5, True):
-        with pytest.raises(PolicyError, match="depth must be a whole number from 1"):
+        with pytest.raises(PolicyError, match="depth must be an integer from 1"):
             sessions.concatenated(depth=wrong)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="duplicates 'last' is none of first, keep"):
+    with pytest.raises(PolicyError, match="unknown duplicates 'last'; expected one of"):
         sessions.concatenated(duplicates="last")
     with pytest.raises(PolicyError, match="ties 'trec' do not occur"):
         sessions.concatenated().judged({"s": {"a": 1}}, ties="trec")

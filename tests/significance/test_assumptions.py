@@ -245,7 +245,7 @@ def test_trec_8_violates_what_it_is_known_to_violate() -> None:
 
 def test_wrong_input() -> None:
     e = np.random.default_rng(0).normal(size=(5, 3))
-    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, not 1"):
+    with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1, got 1"):
         check_assumptions(e, alpha=1)
     with pytest.raises(CranfieldError, match=r"not the shape \(5, 3, 1\)"):
         check_assumptions(e[:, :, None])

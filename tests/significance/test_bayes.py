@@ -163,7 +163,7 @@ def test_table_and_text() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"missing": "zero"}, "missing 'zero' is none of error, drop"),
+        ({"missing": "zero"}, "unknown missing 'zero'; expected one of: error, drop"),
         ({"rope": -0.1}, "rope must be a finite number >= 0, got -0.1"),
         ({"rope": float("nan")}, "rope must be a finite number >= 0, got nan"),
         ({"level": 1.0}, "level must be a number between 0 and 1"),

@@ -81,7 +81,7 @@ def test_size() -> None:
 def test_what_has_no_clusters() -> None:
     with pytest.raises(CranfieldError, match="row '5-11' is in no cluster"):
         by_cluster(scores(), dict.fromkeys(scores().topics[:-1], "1"))
-    with pytest.raises(PolicyError, match="weight 'rows' is none of cluster, row"):
+    with pytest.raises(PolicyError, match="unknown weight 'rows'; expected one of: cluster, row"):
         by_cluster(scores(), of_label, weight="rows")
     lacking = of_rows(np.array([[0.1, np.nan]]), [1])
     with pytest.raises(CranfieldError, match="has no score; clusters need them all"):

@@ -217,7 +217,7 @@ def test_labels_and_scale() -> None:
 
 def test_ugly_input() -> None:
     raw = scored([[0.1, 0.2], [0.3, 0.4]], measure="AP")
-    with pytest.raises(PolicyError, match="method 'uniform' is none of z, normal, linear"):
+    with pytest.raises(PolicyError, match="unknown method 'uniform'; expected one of"):
         standardise(raw, method="uniform")
     with pytest.raises(PolicyError, match="slope 0 and centre"):
         standardise(raw, method="linear", slope=0)

@@ -247,6 +247,6 @@ def _check_wanted(name: str, wanted: Any) -> None:
     whole = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
     if not ((whole and wanted >= 1) or (isinstance(wanted, float) and 0 < wanted <= 1)):
         raise PolicyError(
-            f"{name} must be a whole number from 1 or a share (0.1 is a tenth, 1.0 is all),"
-            f" not {wanted!r}"
+            f"{name} must be an integer from 1 or a share (0.1 is a tenth, 1.0 is all),"
+            f" got {wanted!r}"
         )

@@ -178,7 +178,7 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
         shown = repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        raise PolicyError(f"{name} must be a whole number {limits}, not {shown}")
+        raise PolicyError(f"{name} must be an integer {limits}, got {shown}")
 
 
 def check_several(name: str, value: object) -> None:
@@ -196,7 +196,9 @@ def check_several(name: str, value: object) -> None:
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     if not isinstance(value, str) or value not in choices:
         hint = did_you_mean(value, choices, 1)
-        raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}{hint}")
+        raise PolicyError(
+            f"unknown {name} {quoted(value)}; expected one of: {', '.join(choices)}{hint}"
+        )
 
 
 def check_share(name: str, value: Any) -> None:
@@ -205,7 +207,7 @@ def check_share(name: str, value: Any) -> None:
     number = isinstance(value, Real) and not isinstance(value, Rational)
     if not number or not 0 < float(value) < 1:
         said = str(value) if number else repr(value)
-        raise PolicyError(f"{name} must be a number between 0 and 1, not {said}")
+        raise PolicyError(f"{name} must be a number between 0 and 1, got {said}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:

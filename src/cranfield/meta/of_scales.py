@@ -100,7 +100,7 @@ def scale_options(
     chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs, least=0)]
     Options(alpha=alpha, exact_n=exact_n)
     if ties not in TIES:
-        raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
+        raise PolicyError(f"unknown ties {ties!r}; expected one of: {', '.join(TIES)}")
     _once([str(one) for one in wanted], "measure")
     _once([str(one) for one in lengths], "cutoff")
     _once([test for test, _ in chosen], "test")

@@ -21,7 +21,7 @@ def levels_of(alpha: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         levels = []
     if not levels or not all(0 < one < 1 for one in levels):
-        raise PolicyError(f"alpha must be a number between 0 and 1, or several, not {alpha!r}")
+        raise PolicyError(f"alpha must be a number between 0 and 1, or several, got {alpha!r}")
     return tuple(levels)
 
 

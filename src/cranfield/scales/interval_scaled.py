@@ -141,7 +141,9 @@ class Interval(Wrapping):
 
     def _set(self, name: str, value: Any) -> None:
         if name == "ties" and value not in TIES:
-            raise MeasureError(f"interval: ties={value!r} is none of {', '.join(TIES)}")
+            raise MeasureError(
+                f"interval: unknown ties {value!r}; expected one of: {', '.join(TIES)}"
+            )
         if name != "ties" and not isinstance(value, bool):
             raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
         super()._set(name, value)

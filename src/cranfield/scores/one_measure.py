@@ -202,7 +202,9 @@ class Scores(Averages, Plotted):
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
         if self.aggregate not in AGGREGATES:
-            raise CranfieldError(f"aggregate {quoted(self.aggregate)} is none of {AGGREGATES}")
+            raise CranfieldError(
+                f"unknown aggregate {quoted(self.aggregate)}; expected one of: {AGGREGATES}"
+            )
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:

@@ -362,7 +362,7 @@ def test_no_sum_over_documents(measure: str) -> None:
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ({}, {"unit": "page"}, "unit 'page' is none of topic, document"),
+        ({}, {"unit": "page"}, "unknown unit 'page'; expected one of: topic, document"),
         ({}, {"lambda_": 2}, "lambda_ must be a number from 0 to 1"),
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "by topic, topics are sampled"),
@@ -374,7 +374,7 @@ def test_no_sum_over_documents(measure: str) -> None:
             {"unit": "document"},
             "judged no sampled document of a topic",
         ),
-        ({}, {"unit": "document", "folds": 1}, "folds must be a whole number from 2"),
+        ({}, {"unit": "document", "folds": 1}, "folds must be an integer from 2"),
         ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
         (
             {"human": {**HUMAN, "t": {"z": 3, "d1": 1}}},

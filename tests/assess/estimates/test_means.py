@@ -191,7 +191,7 @@ def test_what_the_judge_cannot_add() -> None:
         ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels are numbers"),
         ({"human": [[[1]]], "judge": [1]}, "do not fit"),
         ({"lambda_": 1.5}, "lambda_ must be a number from 0 to 1, got 1.5"),
-        ({"folds": 0}, "folds must be a whole number from 1"),
+        ({"folds": 0}, "folds must be an integer from 1"),
         ({"alpha": 2}, "alpha must be a number between 0 and 1"),
         ({"clusters": ["a"]}, "clusters have shape (1,)"),
         (
@@ -443,7 +443,7 @@ def test_allocation_is_near_the_best(strata: list[tuple[int, float]], data: Any)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([5, 5], [1, 1], 3), "labels must be a whole number from 4 to 10, not 3"),
+        (([5, 5], [1, 1], 3), "labels must be an integer from 4 to 10, got 3"),
         (([5, 5], [1], 4), "do not fit spreads"),
         (([5, 0.5], [1, 1], 4), "sizes of strata are whole numbers from 1"),
         (([5, 1e308], [1, 2], 4), "sizes of strata are whole numbers from 1 to"),

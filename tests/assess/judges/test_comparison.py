@@ -77,7 +77,7 @@ def test_confusion_and_calibration(found: cf.assess.JudgeComparison) -> None:
     assert np.allclose(shares, (table / table.sum(axis=0)).T, atol=1e-14)
     assert (part["low"] <= part["share"]).all()
     assert (part["share"] <= part["high"]).all()
-    with pytest.raises(cf.PolicyError, match="judge 'x' is none of"):
+    with pytest.raises(cf.PolicyError, match="unknown judge 'x'; expected one of:"):
         found.confusion("x")
 
 
@@ -182,10 +182,10 @@ def test_what_is_not_defined_is_said() -> None:
     [
         ({"scale": "3..0"}, "lowest and highest grade of a scale"),
         ({"scale": "a..b"}, "lowest and highest grade of a scale"),
-        ({"scale": (0.5, 3)}, "a grade of a scale must be a whole number"),
+        ({"scale": (0.5, 3)}, "a grade of a scale must be an integer"),
         ({"scale": 3}, "lowest and highest grade of a scale"),
         ({"scale": (0, 1000)}, "has 1,001 grades; at most 101"),
-        ({"level": "linear"}, "level 'linear' is none of"),
+        ({"level": "linear"}, "unknown level 'linear'; expected one of:"),
         ({"confidence": 1}, "confidence must be a number between 0 and 1"),
     ],
 )

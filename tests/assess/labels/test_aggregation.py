@@ -219,7 +219,7 @@ def test_expected_grades_are_rounded_by_name_only() -> None:
         for name in ("half-up", "half-down", "half-even", "up", "down")
     }
     assert rounded == {"half-up": 1, "half-down": 0, "half-even": 0, "up": 1, "down": 0}
-    with pytest.raises(PolicyError, match="rounding 'near' is none of"):
+    with pytest.raises(PolicyError, match="unknown rounding 'near'; expected one of:"):
         half.expected_qrels("near")
 
 

@@ -159,12 +159,12 @@ def test_a_topic_whose_weights_are_all_nothing_has_no_score() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"weights": "best"}, "weights 'best' is none of"),
+        ({"weights": "best"}, "unknown weights 'best'; expected one of:"),
         ({"weights": "kappa"}, "need gold"),
         ({"gold": {"q0": {"d0": 1}}}, "take no gold"),
         ({"weights": [1, 2]}, "one per assessor"),
         ({"weights": [1, 1, 1, 1, -1]}, "from 0"),
-        ({"by": "system"}, "by 'system' is none of"),
+        ({"by": "system"}, "unknown by 'system'; expected one of:"),
         ({"weights": "rmse", "draws": 0}, "draws"),
         ({"measure": ["AP", "RR"]}, "takes one measure"),
     ],

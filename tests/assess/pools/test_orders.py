@@ -434,7 +434,7 @@ def test_wrong_texts(text: Any, message: str) -> None:
 
 
 def test_numbers_beyond_all_measure() -> None:
-    with pytest.raises(cf.PolicyError, match="n must be a whole number from 1 to 1,000,000,000"):
+    with pytest.raises(cf.PolicyError, match="n must be an integer from 1 to 1,000,000,000"):
         cf.assess.next_documents(as_runs(TOY), None, "MaxMean", 10**30)
     always = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-300)", {"q": {"a": 1}})
     wide = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-3)", {"q": {"a": 1}})
@@ -448,5 +448,5 @@ def test_a_method_that_learns_needs_judgments() -> None:
 
 
 def test_a_depth_that_no_number_of_a_table_can_be() -> None:
-    with pytest.raises(cf.PolicyError, match="depth must be a whole number from 1 to 1,000,000,"):
+    with pytest.raises(cf.PolicyError, match="depth must be an integer from 1 to 1,000,000,"):
         cf.assess.pool({"q": {"a": 2.0, "b": 1.0}}, 10**20)

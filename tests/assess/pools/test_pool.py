@@ -101,8 +101,8 @@ def test_grades_and_what_is_unjudged() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": 0}, "depth must be a whole number from 1 to 1,000,000,000, not 0"),
-        ({"depth": 1, "ties": "x"}, "ties 'x' is none of"),
+        ({"depth": 0}, "depth must be an integer from 1 to 1,000,000,000, got 0"),
+        ({"depth": 1, "ties": "x"}, "unknown ties 'x'; expected one of:"),
         ({"depth": 1, "contributors": "a"}, "contributors: expected a list, got 'a'"),
         ({"depth": 1, "contributors": ["z"]}, "there is no system 'z' to contribute"),
         ({"depth": 1, "contributors": []}, "no run contributes to the pool"),

@@ -144,9 +144,9 @@ def test_what_cannot_be_is_refused() -> None:
         ([1, float("nan")], {"total": 2}, "none is NaN"),
         ([[1], [0]], {"total": 2}, "of one topic in a row"),
         (["x"], {"total": 2}, "labels are numbers"),
-        ([1], {"total": 2, "every": 0}, "every must be a whole number from 1"),
-        ([1], {"total": 2, "every": 10**30}, "every must be a whole number from 1 to"),
-        ([1], {"total": 10**30}, "total must be a whole number from 1 to 1,000,000,000"),
+        ([1], {"total": 2, "every": 0}, "every must be an integer from 1"),
+        ([1], {"total": 2, "every": 10**30}, "every must be an integer from 1 to"),
+        ([1], {"total": 10**30}, "total must be an integer from 1 to 1,000,000,000"),
         ([1], {"total": 2, "targets": [1, 0]}, "targets are 2 marks for 1 labels"),
     ]
     for labels, options, reason in wrong:

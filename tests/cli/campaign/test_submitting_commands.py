@@ -140,8 +140,8 @@ def test_what_does_not_go_together(folder: Path) -> None:
         (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=VALUE"),
         (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
         (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
-        (("bm25.run", "--priority", "0"), "priority must be a whole number from 1"),
-        (("bm25.run", "--priority", "9" * 30), "priority must be a whole number from 1"),
+        (("bm25.run", "--priority", "0"), "priority must be an integer from 1"),
+        (("bm25.run", "--priority", "9" * 30), "priority must be an integer from 1"),
         (("bm25.run", "--description", "x" * 10_001), "'description' is no text of at most 10,000"),
         (("lost/", "--from", "x.csv"), "x.csv: cannot be read"),
     ):

@@ -15,5 +15,5 @@ import cranfield as cf
 def test_the_lowest_grade_is_a_whole_number(low: Any) -> None:
     judgments = cf.judge({"1": {"a": 1.0}}, {"1": {"a": 1}}).judgments
     assert judgments.count(np.int8(1)).tolist() == [[1]]  # type: ignore[arg-type]
-    with pytest.raises(cf.PolicyError, match="low must be a whole number"):
+    with pytest.raises(cf.PolicyError, match="low must be an integer"):
         replace(judgments, judged_from=10**9).count(low)

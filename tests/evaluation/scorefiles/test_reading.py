@@ -170,5 +170,5 @@ def test_other_faults(tmp_path: Path) -> None:
         cf.read_scores(7)
     with pytest.raises(InputError, match="no systems"):
         cf.read_scores({})
-    with pytest.raises(PolicyError, match="format 'xls' is none of"):
+    with pytest.raises(PolicyError, match="unknown format 'xls'; expected one of:"):
         cf.read_scores("x", format="xls")

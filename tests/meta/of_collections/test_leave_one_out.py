@@ -339,11 +339,11 @@ def test_parts_that_are_done_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"others": "lose"}, PolicyError, "others 'lose' is none of keep, drop"),
-        ({"lists": ["raw", "new"]}, PolicyError, "list 'new' is none of raw, condensed"),
+        ({"others": "lose"}, PolicyError, "unknown others 'lose'; expected one of: keep, drop"),
+        ({"lists": ["raw", "new"]}, PolicyError, "unknown list 'new'; expected one of"),
         ({"teams": lambda name: "us"}, PolicyError, "all systems are of team 'us'"),
         ({"measures": "XYZ"}, MeasureError, "XYZ"),
-        ({"jobs": 0}, PolicyError, "jobs must be a whole number"),
+        ({"jobs": 0}, PolicyError, "jobs must be an integer"),
         ({"unjudged": "condensed"}, PolicyError, "leave_one_out has no option 'unjudged'"),
     ],
 )

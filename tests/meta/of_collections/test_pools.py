@@ -135,9 +135,9 @@ def test_ranks_follow_the_policy_for_ties() -> None:
             {"contributors": ["bad", "good"]},
             r"system 'bad' has an unjudged document at rank 1; give a depth",
         ),
-        ({"depth": 0}, "depth must be a whole number from 1"),
-        ({"depth": 2.5}, "depth must be a whole number from 1"),
-        ({"depth": 2, "rel": 0}, "rel must be a whole number from 1"),
+        ({"depth": 0}, "depth must be an integer from 1"),
+        ({"depth": 2.5}, "depth must be an integer from 1"),
+        ({"depth": 2, "rel": 0}, "rel must be an integer from 1"),
         ({"contributors": "judged"}, "contributors='judged' requires the depth"),
         ({"contributors": "all", "depth": 2}, "'judged' or names of systems, not 'all'"),
         ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not int"),
@@ -148,7 +148,7 @@ def test_ranks_follow_the_policy_for_ties() -> None:
             "top 2 documents are all judged",
         ),
         ({"teams": {"bad": "B"}, "depth": 2}, "system 'good' has no team"),
-        ({"ties": "coin", "depth": 2}, "ties 'coin' is none of"),
+        ({"ties": "coin", "depth": 2}, "unknown ties 'coin'; expected one of:"),
     ],
 )
 def test_what_cannot_be_done_is_said(options: dict[str, Any], message: str) -> None:

@@ -184,9 +184,9 @@ def test_errors() -> None:
         discriminative_power(given_, test="t", correction="tukey")
     with pytest.raises(PolicyError, match="alpha must be a number between 0 and 1"):
         discriminative_power(given_, alpha=5)
-    with pytest.raises(PolicyError, match="resamples must be a whole number"):
+    with pytest.raises(PolicyError, match="resamples must be an integer"):
         discriminative_power(given_, resamples=0)
-    with pytest.raises(PolicyError, match="jobs must be a whole number"):
+    with pytest.raises(PolicyError, match="jobs must be an integer"):
         discriminative_power(given_, jobs=0)
     with pytest.raises(CranfieldError, match="'other' lacks system 's5', which 'sharp' has"):
         discriminative_power({"sharp": given_["sharp"], "other": scored(np.zeros((20, 5)))})

@@ -227,7 +227,7 @@ def test_extrapolation_of_what_is_exponential() -> None:
     assert known[2:] == pytest.approx((0.45, 0.03, 0.0, 0.45 * np.exp(-1.5)), abs=1e-6)
     assert few == (0.1, 0.2, None, None, None, None)
     assert never[-1] == pytest.approx(0.0, abs=1e-6)
-    with pytest.raises(PolicyError, match="size must be a whole number from 1"):
+    with pytest.raises(PolicyError, match="size must be an integer from 1"):
         some.extrapolated(0)
 
 
@@ -292,22 +292,22 @@ def test_representation() -> None:
 
 def test_errors() -> None:
     good = scored(some_scores())
-    with pytest.raises(PolicyError, match="sizes must be a whole number from 1 to 6, not 7"):
+    with pytest.raises(PolicyError, match="sizes must be an integer from 1 to 6, got 7"):
         swap_method(good, sizes=[7])
-    with pytest.raises(PolicyError, match="sizes must be a whole number from 2 to 6, not 1"):
+    with pytest.raises(PolicyError, match="sizes must be an integer from 2 to 6, got 1"):
         swap_method(good, sizes=[1], test="t")
     with pytest.raises(PolicyError, match="sizes are several numbers of topics, not 5"):
         swap_method(good, sizes=5)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="there are no sizes"):
         swap_method(good, sizes=[])
-    with pytest.raises(PolicyError, match="repeats must be a whole number from 1"):
+    with pytest.raises(PolicyError, match="repeats must be an integer from 1"):
         swap_method(good, repeats=0)
     for bins in ([0.1, 0.2], [0, 0.2, 0.1], [0, np.inf], []):
         with pytest.raises(PolicyError, match="bins begin at 0 and ascend"):
             swap_method(good, bins=bins)
     with pytest.raises(PolicyError, match="bins are the numbers where they begin"):
         swap_method(good, bins=0.1)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="ties 'half' is none of apart, swaps"):
+    with pytest.raises(PolicyError, match="unknown ties 'half'; expected one of: apart, swaps"):
         swap_method(good, ties="half")
     with pytest.raises(PolicyError, match="unknown test 'q'"):
         swap_method(good, test="q")

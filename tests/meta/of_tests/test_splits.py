@@ -213,13 +213,13 @@ def test_missing_scores_are_no_finding() -> None:
     ("options", "message"),
     [
         ({"sizes": [12]}, "sizes must be at most half of the 21 topics, got 12"),
-        ({"sizes": [1]}, "the size of a topic set must be a whole number from 2, not 1"),
+        ({"sizes": [1]}, "the size of a topic set must be an integer from 2, got 1"),
         ({"sizes": []}, "no size of a topic set is given"),
         ({"sizes": 5}, "sizes are a list of numbers of topics, not 5"),
-        ({"repeats": 0}, "repeats must be a whole number from 1 to 1,000,000, not 0"),
+        ({"repeats": 0}, "repeats must be an integer from 1 to 1,000,000, got 0"),
         ({"tests": 3}, "tests are a list of their names, not 3"),
         ({"systems": 3}, "systems are a list of their names, not 3"),
-        ({"seed": -1}, "the seed must be a whole number from 0, not -1"),
+        ({"seed": -1}, "the seed must be an integer from 0, got -1"),
         ({"tests": []}, "no test is given"),
         ({"tests": ["t", "t+holm"]}, "the test t is named twice"),
         ({"tests": ["anova-3"]}, "anova-3 needs scores by shard"),
@@ -231,8 +231,8 @@ def test_missing_scores_are_no_finding() -> None:
         ({"teams": {"s0": "a"}}, "system 's1' has no team"),
         ({"teams": 7}, "teams are a mapping of systems, a function, "),
         ({"teams": lambda _: "all systems"}, "no team can be called 'all systems'"),
-        ({"jobs": 0}, "jobs must be a whole number from 1 to 100,000, not 0"),
-        ({"alpha": 2}, "alpha must be a number between 0 and 1, not 2"),
+        ({"jobs": 0}, "jobs must be an integer from 1 to 100,000, got 0"),
+        ({"alpha": 2}, "alpha must be a number between 0 and 1, got 2"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -253,7 +253,7 @@ def test_what_is_refused() -> None:
             generalizability(values, confidence=bad)  # type: ignore[arg-type]
     found = generalizability(values)
     for count in (0, 2.5, True):
-        with pytest.raises(PolicyError, match="topics must be a whole number from 1"):
+        with pytest.raises(PolicyError, match="topics must be an integer from 1"):
             found.relative(count)  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="target must be"):
         found.topics_for(1.0)

@@ -176,8 +176,8 @@ def test_what_it_says() -> None:
     [
         ({"methods": "Draft"}, "Draft"),
         ({"methods": []}, "no method or user"),
-        ({"users": "keen"}, "user 'keen' is none of"),
-        ({"stop": "never"}, "stop 'never' is none of"),
+        ({"users": "keen"}, "unknown user 'keen'; expected one of:"),
+        ({"stop": "never"}, "unknown stop 'never'; expected one of:"),
         ({"pairs": 0}, "pairs must be"),
         ({"impressions": 0}, "impressions must be"),
         ({"length": 0}, "length must be"),

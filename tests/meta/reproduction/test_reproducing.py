@@ -340,7 +340,7 @@ QRELS = {"q": {"a": 1}}
         (BASE, BASE, {"p": 2}, "p must be a number between 0 and 1"),
         (BASE, BASE, {"depth": 0}, "depth"),
         (BASE, BASE, {"ties": "x"}, "ties 'x'"),
-        (BASE, BASE, {"seed": -1}, "the seed must be a whole number"),
+        (BASE, BASE, {"seed": -1}, "the seed must be an integer"),
     ],
 )
 def test_bad_options(first: Any, second: Any, more: dict[str, Any], message: str) -> None:

@@ -150,7 +150,7 @@ def test_bad_persistence(p: float) -> None:
     run = run_of(["a"])
     with pytest.raises(PolicyError, match="p must be a number between 0 and 1"):
         order_agreement(run, run, p=p)
-    with pytest.raises(PolicyError, match="depth must be a whole number from 1"):
+    with pytest.raises(PolicyError, match="depth must be an integer from 1"):
         order_agreement(run, run, depth=0)
 
 

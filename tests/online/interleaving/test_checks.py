@@ -79,7 +79,7 @@ def test_team_draft_does_not_see_one_document_moved_up() -> None:
 
 
 def test_wrong_questions() -> None:
-    with pytest.raises(PolicyError, match="docs must be a whole number from 2 to 5"):
+    with pytest.raises(PolicyError, match="docs must be an integer from 2 to 5"):
         cf.online.fidelity(docs=6)
     with pytest.raises(PolicyError, match="up to 12 documents, not 13"):
         cf.online.bias([list(range(13)), list(range(13))], "Balanced", 20)

@@ -106,7 +106,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
         "is a file that is read": ("--keys", "pages.csv", "-o", "pages.csv"),
         "needs --output": ("--impressions", "1", "--format", "parquet"),
-        "n must be a whole number from 0 to": ("--impressions", str(2**63)),
+        "n must be an integer from 0 to": ("--impressions", str(2**63)),
     }
     for said, options in wrong.items():
         out, err = interleave(folder, *options, status=2)

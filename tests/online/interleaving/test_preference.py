@@ -232,7 +232,7 @@ def test_summary_in_words() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"wins": -1, "losses": 0}, "wins must be a whole number"),
+        ({"wins": -1, "losses": 0}, "wins must be an integer"),
         ({"wins": 0, "losses": 0}, "no impression"),
         ({"wins": 1, "losses": 0, "expected": 1}, "expected must be a number between 0 and 1"),
         ({"wins": 1, "losses": 0, "names": ("a", "a")}, "two rankers"),

@@ -167,12 +167,12 @@ def test_matrix_of_a_log() -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda log: preference(log, "shop"), "unit 'shop' is none of"),
+        (lambda log: preference(log, "shop"), "unknown unit 'shop'; expected one of:"),
         (lambda log: preference(log, "user"), "needs the user of pages"),
         (lambda log: preference(log, names=("a", "c")), "no ranker 'c' in the log"),
         (lambda log: preference(log, names=("a",)), "between two rankers"),
-        (lambda log: preference(log, clicks="some"), "clicks 'some' is none of"),
-        (lambda log: preference(log, clicks="rank"), "clicks 'rank' is none of"),
+        (lambda log: preference(log, clicks="some"), "unknown clicks 'some'; expected one of:"),
+        (lambda log: preference(log, clicks="rank"), "unknown clicks 'rank'; expected one of:"),
         (lambda log: preference(made_log(log.pages)), "needs the team of results"),
         (
             lambda log: preference(

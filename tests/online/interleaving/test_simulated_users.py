@@ -86,9 +86,9 @@ def test_perfect_and_stopping_after_clicks() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: simulated_user("keen"), "user 'keen' is none of perfect"),
+        (lambda: simulated_user("keen"), "unknown user 'keen'; expected one of: perfect"),
         (lambda: simulated_user("perfect", 4), "2, 3 or 5 grades, not '4'"),
-        (lambda: simulated_user("perfect", stop="never"), "stop 'never' is none of"),
+        (lambda: simulated_user("perfect", stop="never"), "unknown stop 'never'; expected one of:"),
         (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
         (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
         (lambda: CascadeUser((), ()), "between 0 and 1"),

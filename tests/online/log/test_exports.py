@@ -112,7 +112,7 @@ def test_a_log_without_clicks_or_impressions(tmp_path: Path, form: str) -> None:
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     log = cf.online.simulated_log()
-    with pytest.raises(PolicyError, match="format 'xml' is none of"):
+    with pytest.raises(PolicyError, match="unknown format 'xml'; expected one of:"):
         log.write(tmp_path, format="xml")
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="cannot be made"):

@@ -124,7 +124,7 @@ def test_dwell_goes_by_clicks() -> None:
     ("options", "said"),
     [
         ({"measure": "CTR"}, "CTR is no time that can be censored"),
-        ({"measure": "Dwell", "by": "user"}, "by 'user' is none of variant"),
+        ({"measure": "Dwell", "by": "user"}, "unknown by 'user'; expected one of: variant"),
         ({"measure": "Dwell", "horizon": 0}, "horizon must be a number above 0, not 0"),
         ({"measure": "AbsenceTime", "horizon": 1e12}, "lies beyond what was seen"),
         ({"measure": "Dwell", "horizon": "x"}, "horizons are numbers, not 'x'"),

@@ -130,7 +130,7 @@ def test_what_is_asked_for_wrongly() -> None:
     log = random_log(1)
     for options, said in (
         ({"measures": []}, "no online measure was given"),
-        ({"by": "colour"}, "by 'colour' is none of variant, user"),
+        ({"by": "colour"}, "unknown by 'colour'; expected one of: variant, user"),
         ({"by": ["user", "user"]}, "by names 'user' twice"),
         ({"measures": "QueriesPerUser", "by": "session"}, "is of users, and has no value by"),
         ({"measures": "GoodAbandonment", "labels": {"nobody": "good"}}, "has no page 'nobody'"),

@@ -406,8 +406,8 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
     yield "unit", right, {"unit": "user"}, "limits by user need the user"
     yield "predicted", right, {"estimator": "DR"}, "DR needs a column expected"
-    yield "estimator", right, {"estimator": "DRR"}, "estimator 'DRR' is none of"
-    yield "depends", right, {"depends": "all"}, "depends 'all' is none of"
+    yield "estimator", right, {"estimator": "DRR"}, "unknown estimator 'DRR'; expected one of:"
+    yield "depends", right, {"depends": "all"}, "unknown depends 'all'; expected one of:"
     yield "clip", right, {"clip": 0}, "clip is a weight above 0"
     yield "candidates", right, {"estimator": "PI"}, "PI needs the number of candidates"
     uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}

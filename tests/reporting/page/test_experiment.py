@@ -98,7 +98,7 @@ def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
     rows = rows_with(chart, "units", "difference")
     assert [row["low"] for row in rows] == found.looks["low"].to_list()
     spec_of(chart)
-    with pytest.raises(cf.PolicyError, match="metric 'x' is none of m"):
+    with pytest.raises(cf.PolicyError, match="unknown metric 'x'; expected one of: m"):
         charts.sequence_chart(found, "x")
     with pytest.raises(cf.CranfieldError, match="was looked at once"):
         charts.sequence_chart(experiment())

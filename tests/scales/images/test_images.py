@@ -302,7 +302,7 @@ def test_measure_without_a_form() -> None:
     ("call", "message"),
     [
         (lambda: image("AP"), "how long"),
-        (lambda: image("AP", 0), "length of a run must be a whole number from 1, not 0"),
+        (lambda: image("AP", 0), "length of a run must be an integer from 1, got 0"),
         (lambda: image("AP", 5, 0), "highest grade"),
         (lambda: image("AP", 5, -1), "highest grade"),
         (lambda: image("AP", 2.5), "length of a run"),  # type: ignore[arg-type]

@@ -148,7 +148,9 @@ def right_labels(tallies: Floats) -> Floats:
 def _prior(prior: Any, grades: int) -> Floats | None:
     if isinstance(prior, str):
         if prior not in PRIORS:
-            raise PolicyError(f"prior {quoted(prior)} is none of {', '.join(PRIORS)}, and no list")
+            raise PolicyError(
+                f"unknown prior {quoted(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
+            )
         return None if prior == "estimated" else np.full(grades, 1 / grades)
     wrong = f"prior: expected {counted(grades, 'number')} that sum to 1, got {quoted(prior)}"
     chances = as_array(prior, wrong)

@@ -104,7 +104,7 @@ def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
         return {"ties": ties, "p": check(p, ties)}
     if method == "tau-ap":
         if ties not in {"a", "b"}:
-            raise PolicyError(f"ties {quoted(ties)} of tau-ap is none of a, b")
+            raise PolicyError(f"unknown ties {quoted(ties)} of tau-ap; expected one of: a, b")
         return {"ties": ties}
     return {}
 

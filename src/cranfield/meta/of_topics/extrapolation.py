@@ -392,7 +392,9 @@ def extrapolate(
     check_several("sizes", sizes)
     correct = find_correction(correction)
     if correct not in CORRECTIONS:
-        raise PolicyError(f"correction {quoted(correction)} is none of {', '.join(CORRECTIONS)}")
+        raise PolicyError(
+            f"unknown correction {quoted(correction)}; expected one of: {', '.join(CORRECTIONS)}"
+        )
     Options(alpha=alpha)
     ready = topic_scores(scores, missing)
     found = generalizability(ready.scores, confidence=confidence)

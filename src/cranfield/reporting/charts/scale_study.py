@@ -63,7 +63,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     'length of runs'
     """
     if kind not in KINDS:
-        raise PolicyError(f"kind={kind!r} is none of {', '.join(KINDS)}")
+        raise PolicyError(f"unknown kind {kind!r}; expected one of: {', '.join(KINDS)}")
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain(frame["tau"])

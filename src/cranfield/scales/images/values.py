@@ -367,7 +367,7 @@ class Image:
 
 def _check_ties(ties: Any) -> None:
     if ties not in TIES:
-        raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
+        raise PolicyError(f"unknown ties {ties!r}; expected one of: {', '.join(TIES)}")
 
 
 LISTED = 2**21

@@ -337,7 +337,7 @@ def test_what_cannot_be_scored() -> None:
         evaluate([], QRELS, "AP", shards=MAP)
     with pytest.raises(cf.InputError, match="no topic of the runs is judged"):
         evaluate({"7": {"a": 1.0}}, QRELS, "AP", shards=MAP)
-    with pytest.raises(cf.PolicyError, match=r"samplings must be .* from 1 to 100, not 0"):
+    with pytest.raises(cf.PolicyError, match=r"samplings must be .* from 1 to 100, got 0"):
         score_samplings(RUNS, QRELS, "AP", samplings=0)
 
 

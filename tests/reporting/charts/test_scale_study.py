@@ -90,7 +90,7 @@ def test_unknown_correlations_are_left_out() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(PolicyError, match="none of overall, by topic, lowest"):
+    with pytest.raises(PolicyError, match="expected one of: overall, by topic, lowest"):
         scale_tau_chart(study(), kind="mean")
     with pytest.raises(PolicyError, match="no length 7: 5, 10"):
         scale_pairs_chart(study(), cutoff=7)

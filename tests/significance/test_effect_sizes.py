@@ -185,7 +185,7 @@ def test_factors_where_nothing_varies() -> None:
 
 
 def test_options() -> None:
-    with pytest.raises(PolicyError, match="unknown kind 'g'; expected one of:"):
+    with pytest.raises(PolicyError, match="unknown effect size 'g'; expected one of:"):
         effect_sizes(SCORES, kind="g")
     with pytest.raises(PolicyError, match="confidence level"):
         effect_sizes(SCORES, confidence=95)

@@ -504,6 +504,11 @@ class Registry(MutableMapping[str, T], Generic[T]):
         """Return the other names of one of them."""
         return [other for other, of in self.aliases.items() if of == name]
 
+    def has(self, name: str) -> bool:
+        """Return whether a spelling of a name, or of another name, means one of them."""
+        plain = _plain(name)
+        return any(_plain(one) == plain for one in (*self.aliases, *self.names()))
+
     def find(self, name: Any) -> str:
         """Return the name that any spelling or other name means.
 

@@ -19,6 +19,7 @@ Where the sources differ:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -27,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints, row_slices
-from cranfield.base.errors import PolicyError, indices, quoted
+from cranfield.base.errors import PolicyError, indices
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.text import did_you_mean
+from cranfield.base.spec import Registry
 from cranfield.scores import Scores
 from cranfield.significance.declaration import TestInfo
 from cranfield.significance.pairwise.catalogue import TESTS
@@ -92,19 +93,20 @@ sentence of each says which operations a scale allows; statistics that are not n
 (minimum, effect size, ratio, ...) are placed by it."""
 
 
+_NEEDING: list[Statistic | TestInfo] = [*STATISTICS.values(), *(one.info for one in TESTS.values())]
+NEEDED: Registry[Statistic | TestInfo] = Registry(
+    "statistic or test",
+    things={one.name: one for one in _NEEDING},
+    aliases={alias: one.name for one in _NEEDING for alias in one.aliases},
+)
+"""Statistics and tests by name."""
+
+
 def find_needed(what: str) -> Statistic | TestInfo:
     """Find a statistic or a significance test by any of its names."""
-    names: dict[str, Statistic | TestInfo] = {}
-    known: list[Statistic | TestInfo] = [*STATISTICS.values()]
-    for one in [*known, *(test.info for test in TESTS.values())]:
-        names |= dict.fromkeys((one.name, *one.aliases), one)
-    wanted = "-".join(str(what).lower().replace("_", " ").replace("'", "").split())
-    found = names.get(wanted, names.get(wanted.removesuffix("-test")))
-    if found is None:
-        listed = f"there are {', '.join([*STATISTICS, *TESTS])}"
-        hint = did_you_mean(wanted, names, otherwise=listed)
-        raise PolicyError(f"there is no statistic or test {quoted(what)}{hint}")
-    return found
+    name = str(what).replace("'", "")
+    plain = re.sub(r"[-_ ]test$", "", name)
+    return NEEDED.named(plain if NEEDED.has(plain) and not NEEDED.has(name) else name)
 
 
 def needed_for(what: str) -> Scale:
@@ -121,7 +123,7 @@ def needed_for(what: str) -> Scale:
     ('ordinal', 'interval', 'ratio')
     >>> needed_for("medain")
     Traceback (most recent call last):
-    cranfield.PolicyError: there is no statistic or test 'medain'; did you mean ...?
+    cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
     return find_needed(what).scale
 

@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import chndtr, ndtr, ndtri, poch
 
 from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.errors import PolicyError, check_share
+from cranfield.base.spec import Registry
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
@@ -266,38 +267,41 @@ class Kind:
     unbiased: bool
 
 
-KINDS = {
-    "hedges": Kind(
-        "Hedges' g of the differences",
-        "the standard deviation of the differences",
-        _of_differences,
-        True,
-    ),
-    "cohen": Kind(
-        "Cohen's d of the differences",
-        "the standard deviation of the differences",
-        _of_differences,
-        False,
-    ),
-    "average": Kind(
-        "standardised difference",
-        "the root of the mean of both systems' variances",
-        _of_both,
-        True,
-    ),
-    "glass": Kind(
-        "Glass's delta",
-        "the standard deviation of the second system",
-        _of_baseline,
-        True,
-    ),
-    "anova": Kind(
-        "standardised difference",
-        "the standard deviation of the error of two-way ANOVA",
-        _of_error,
-        False,
-    ),
-}
+KINDS = Registry(
+    "effect size",
+    things={
+        "hedges": Kind(
+            "Hedges' g of the differences",
+            "the standard deviation of the differences",
+            _of_differences,
+            True,
+        ),
+        "cohen": Kind(
+            "Cohen's d of the differences",
+            "the standard deviation of the differences",
+            _of_differences,
+            False,
+        ),
+        "average": Kind(
+            "standardised difference",
+            "the root of the mean of both systems' variances",
+            _of_both,
+            True,
+        ),
+        "glass": Kind(
+            "Glass's delta",
+            "the standard deviation of the second system",
+            _of_baseline,
+            True,
+        ),
+        "anova": Kind(
+            "standardised difference",
+            "the standard deviation of the error of two-way ANOVA",
+            _of_error,
+            False,
+        ),
+    },
+)
 """Kinds of effect sizes by name."""
 
 
@@ -445,7 +449,7 @@ def effect_sizes(
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799
     """
-    check_choice("kind", kind, KINDS)
+    kind = KINDS.find(kind)
     check_share("the confidence level", confidence)
     ready = prepared(as_scores(scores), find_test("t").info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)

@@ -120,7 +120,7 @@ def test_a_pack_is_made_whole_or_not_at_all(opened: Opened, tmp_path: Path) -> N
         (
             "[tasks.small]",
             '[tasks.small]\njudging = {ties = "no"}',
-            "tasks.small.judging: ties 'no'",
+            "tasks.small.judging: unknown ties 'no'",
         ),
         (
             "[tasks.small]",

@@ -60,7 +60,6 @@ Looks = tuple[Floats, Floats, Bools]
 class Rule(Spec):
     """A stopping rule for the judging of a topic; its text form is its identity."""
 
-    error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     words: ClassVar[str] = ""
@@ -116,8 +115,7 @@ def parse_rule(text: str | Rule) -> Rule:
     >>> parse_rule("knee(least=50)"), parse_rule("2399")
     (Knee(least=50), Line)
     """
-    parsed: Rule = RULES.parse(text)
-    return parsed
+    return RULES.parse(text)
 
 
 _SOURCE = "Cormack and Grossman (2016)"

@@ -171,14 +171,21 @@ for _public in (
     _public.__module__ = "cranfield"
 
 
+def plain_repr(value: Any, limit: int = 60) -> str:
+    """Show a value in one short piece; even one that Python refuses to write out."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} of too many digits"
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within limits."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
-        shown = repr(value)
-        shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        raise PolicyError(f"{name} must be an integer {limits}, got {shown}")
+        raise PolicyError(f"{name} must be an integer {limits}, got {plain_repr(value)}")
 
 
 def check_several(name: str, value: object) -> None:

@@ -391,11 +391,13 @@ def _dask_client(jobs: int) -> Iterator[Any]:
         # A local cluster takes any free port.
         local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
         try:
-            made = distributed.Client(address) if address else distributed.Client(**local)
+            client = distributed.Client(address) if address else distributed.Client(**local)
         except (OSError, ValueError, TypeError) as error:
+            if not address:
+                raise
             reason = str(error).partition("\n")[0]
             raise PolicyError(f"no Dask scheduler at {quoted(address)}: {reason}") from error
-        with made as client:
+        with client:
             yield client
     else:
         yield present

@@ -1,4 +1,4 @@
-"""Things with a name, declared parameters and a text form, and registries that find them by name.
+"""Base class of components with parameters and a text form, and registries of components.
 
 A measure, a pooling method or a click model is a :class:`Spec`: a small immutable object whose text
 form, such as `RBP(p=0.8)`, is its identity. A :class:`Registry` holds everything of one kind:
@@ -17,9 +17,9 @@ from importlib import import_module
 from inspect import getdoc
 from math import isfinite, ulp
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from cranfield.base.errors import MeasureError, PolicyError, quoted
+from cranfield.base.errors import PolicyError, plain_repr, quoted
 from cranfield.base.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Check = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a measure: its default, what it may be, and what it does."""
+    """A parameter of a spec: default, check of values, and documentation."""
 
     default: Any
     check: Check
@@ -126,7 +126,7 @@ def checked(
     name: str,
     value: Any,
     check: Check,
-    wrong: type[Exception] = MeasureError,
+    wrong: type[Exception] = PolicyError,
 ) -> Any:
     """Apply a check; its complaint becomes an error that names measure, parameter and value."""
     try:
@@ -134,15 +134,6 @@ def checked(
     except ValueError as error:
         shown = quoted(value) if isinstance(value, str) else plain_repr(value)
         raise wrong(f"{measure}: {name}={shown} is not {error}") from None
-
-
-def plain_repr(value: Any, limit: int = 60) -> str:
-    """Show a value in one short piece; even one that Python refuses to write out."""
-    try:
-        text = repr(value)
-    except ValueError:
-        return f"a {type(value).__name__} of too many digits"
-    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def short(value: float) -> str:
@@ -229,27 +220,15 @@ def shares(value: Any) -> Shares:
     return Shares(tuple(sorted((one.strip(), float(number)) for one, number in value.items())))
 
 
-MOST_RANKS = 1 << 20
-"""Ranks down to a cutoff that a measure looks at one by one, if no documents are there, too."""
-
-
-def check_ranks(ranks: int, name: object) -> None:
-    """Refuse a cutoff that would take all memory."""
-    if ranks > MOST_RANKS:
-        raise MeasureError(
-            f"{name} sums the ranks down to its cutoff, which may be {MOST_RANKS:,} at most"
-        )
-
-
 class Spec:
-    """A thing with a name and declared parameters, such as a measure.
+    """Base class of named components with declared parameters, such as measures.
 
     It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
     text form, which shows the parameters that are not the default.
     """
 
     parameters: ClassVar[dict[str, Parameter]] = {}
-    error: ClassVar[type[ValueError]] = MeasureError
+    error: ClassVar[type[ValueError]] = PolicyError
     """What a wrong parameter raises."""
     explicit: frozenset[str]
     """Names of the parameters that were given, even with their default values."""
@@ -341,7 +320,7 @@ def text_of(value: Any) -> str:
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
-def keywords_of(call: ast.Call, text: str, error: type[Exception] = MeasureError) -> dict[str, Any]:
+def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
     """Return the parameters in `Name(param=value, ...)`, without evaluating anything."""
     found: dict[str, Any] = {}
     for keyword in call.keywords:
@@ -364,7 +343,7 @@ class _Fractions(ast.NodeTransformer):
         return ast.Constant(above / below)
 
 
-def literal(node: ast.expr, text: str, error: type[Exception] = MeasureError) -> Any:
+def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     """Return the value of a literal: a number, a fraction such as 1/3, a text or a mapping."""
     try:
         value = ast.literal_eval(_Fractions().visit(node))
@@ -408,29 +387,29 @@ def homes_of(listed: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Spec)
 
 
-class Registry(MutableMapping[str, T], Generic[T]):
-    """Everything of one kind by name, in the order of its list; loaded when it is named.
+class Registry(MutableMapping[str, T]):
+    """Ordered mapping of names to components of one kind; modules are imported on first access.
 
     Parameters
     ----------
     noun
-        What messages call one of them.
+        Singular noun for messages, such as `measure`.
     listed
-        Names behind the modules that define them, with other names behind `=`, as
-        :func:`homes_of` reads them. A module defines a class of that name, or enters it itself.
+        Modules, each followed by the names that it defines: `module: Name Name=alias`. The module
+        defines a class of that name, or adds the component to the registry itself.
     package
         The package of these modules.
     base
-        The class of which all are instances, if they have text forms, or subclasses if they are
-        found in modules.
+        Base class of all of them, if they are classes.
     things
-        Those that need no module, by name.
+        Components that need no import, by name.
     aliases
         Other names of `things`, each with the name that it means.
     error
-        What an unknown name raises.
+        Exception raised for an unknown name; by default that of `base`.
 
     Examples
     --------
@@ -448,12 +427,14 @@ class Registry(MutableMapping[str, T], Generic[T]):
         listed: str = "",
         *,
         package: str = "",
-        base: type[Any] = Spec,
+        base: type[Any] | None = None,
         things: Mapping[str, T] | None = None,
         aliases: Mapping[str, str] | None = None,
         error: type[ValueError] = PolicyError,
     ) -> None:
-        self.noun, self.base, self.error = noun, base, error
+        self.noun = noun
+        self.base = base
+        self.error: type[ValueError] = getattr(base, "error", error)
         homes, other_names = homes_of(listed)
         self.homes = {
             name: module if module.startswith("cranfield.") else f"{package}.{module}"
@@ -471,7 +452,8 @@ class Registry(MutableMapping[str, T], Generic[T]):
 
     def _class_in(self, module: Mapping[str, Any], name: str) -> Any:
         classes = (one for one in module.values() if isinstance(one, type))
-        return next(one for one in classes if issubclass(one, self.base) and name_of(one) == name)
+        base = self.base or object
+        return next(one for one in classes if issubclass(one, base) and name_of(one) == name)
 
     def __setitem__(self, name: str, thing: T) -> None:
         self.entered[name] = thing
@@ -504,11 +486,6 @@ class Registry(MutableMapping[str, T], Generic[T]):
         """Return the other names of one of them."""
         return [other for other, of in self.aliases.items() if of == name]
 
-    def has(self, name: str) -> bool:
-        """Return whether a spelling of a name, or of another name, means one of them."""
-        plain = _plain(name)
-        return any(_plain(one) == plain for one in (*self.aliases, *self.names()))
-
     def find(self, name: Any) -> str:
         """Return the name that any spelling or other name means.
 
@@ -529,17 +506,17 @@ class Registry(MutableMapping[str, T], Generic[T]):
         """Return one of them by any spelling of its name; see :meth:`find`."""
         return self[self.find(name)]
 
-    def parse(self, text: Any) -> Any:
+    def parse(self: Registry[type[S]], text: str | S) -> S:
         """Read a spec from its text form `Name(param=value)`, without evaluating anything."""
-        if isinstance(text, self.base):
+        if isinstance(text, Spec) and isinstance(text, self.base or Spec):
             return text
         if not isinstance(text, str):
             raise self.error(f"expected a {self.noun} or its text, got {type(text).__name__}")
         form = _FORM.fullmatch(text)
-        wrong = f"{quoted(text)} is no {self.noun}; the form is Name(param=value)"
+        wrong = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _LONGEST:
             raise self.error(wrong)
-        kind: Any = self.named(form[1])
+        kind = self.named(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -354,14 +354,14 @@ def cite(
     from cranfield.meta.study import STUDIES
     from cranfield.reporting.references import cite as cited
     from cranfield.reporting.references import entries
-    from cranfield.significance.corrections.catalogue import find_correction
+    from cranfield.significance.corrections.catalogue import CORRECTIONS
     from cranfield.significance.pairwise.catalogue import find_test
 
     found = cited(
         *names,
         *(parse_measure(one) for one in measures),
         *(find_test(one).info.name for one in tests),
-        *(find_correction(one) for one in corrections),
+        *(CORRECTIONS.find(one) for one in corrections),
         *(STUDIES.find(one) for one in studies),
         *(entries() if everything else ()),
     )

@@ -189,10 +189,10 @@ def _of_topics(
 ) -> list[Result]:
     """Study the topics by the scores of one measure; what cannot be done is noted."""
     from cranfield import meta
-    from cranfield.meta.of_topics.extrapolation import CORRECTIONS
+    from cranfield.meta.of_topics.extrapolation import SCORE_FREE_CORRECTIONS
 
     missing, correction = sampling["missing"], sampling["correction"]
-    correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
+    correction = correction if correction in SCORE_FREE_CORRECTIONS else SCORE_FREE_CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
     found: list[Result] = []
     try:

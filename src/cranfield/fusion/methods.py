@@ -42,7 +42,6 @@ class Fusion(Spec):
     Names are read whatever their case, blanks, hyphens and underscores.
     """
 
-    error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Where the definition stands."""

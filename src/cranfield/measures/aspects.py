@@ -40,7 +40,6 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     TRUE_SHARE,
     Shares,
-    check_ranks,
     flag,
     integer,
     name,
@@ -51,7 +50,7 @@ from cranfield.base.spec import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains

@@ -110,6 +110,18 @@ class Info:
         return "; ".join((self.source, *more))
 
 
+MOST_RANKS = 1 << 20
+"""Ranks down to a cutoff that a measure looks at one by one, if no documents are there, too."""
+
+
+def check_ranks(ranks: int, name: object) -> None:
+    """Refuse a cutoff that would take all memory."""
+    if ranks > MOST_RANKS:
+        raise MeasureError(
+            f"{name} sums the ranks down to its cutoff, which may be {MOST_RANKS:,} at most"
+        )
+
+
 class Measure(Spec):
     """A measure with its parameters.
 
@@ -131,6 +143,7 @@ class Measure(Spec):
         False, flag, "whether unjudged documents are removed first (condensed list)"
     )
 
+    error = MeasureError
     info: ClassVar[Info] = Info("")
     kind: ClassVar[str] = KINDS[0]
     reads: ClassVar[type[Any]] = JudgedRuns

@@ -274,14 +274,14 @@ def _built(node: ast.expr, text: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         if isinstance(node.right, ast.Call):
             raise MeasureError(f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100")
-        tree, at = node.left, literal(node.right, text)
+        tree, at = node.left, literal(node.right, text, MeasureError)
         if at is None:
             raise MeasureError(f"{quoted(text)}: there is no cutoff None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
         arguments = tree.args
-        parameters = keywords_of(tree, text)
+        parameters = keywords_of(tree, text, MeasureError)
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise _no_measure(text)

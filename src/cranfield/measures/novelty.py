@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import TRUE_SHARE, check_ranks, choice, number, parameter
+from cranfield.base.spec import TRUE_SHARE, choice, number, parameter
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, places, ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure

@@ -26,7 +26,7 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
 from cranfield.tabular import Table, number
@@ -147,7 +147,7 @@ def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
     pair = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     if len(pair) != 2 or not all(isinstance(one, str) for one in pair):
         raise PolicyError(f"tests are a list of {form}; {quoted(given)} is none")
-    test, correction = find_test(pair[0]).info.name, find_correction(pair[1])
+    test, correction = find_test(pair[0]).info.name, CORRECTIONS.find(pair[1])
     trial = {name: np.array(scores) for name, scores in TRIAL.items()}
     compare(trial, test=test, correction=correction, alpha=alpha)
     return test, correction

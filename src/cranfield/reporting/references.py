@@ -21,7 +21,7 @@ from cranfield.meta.study import STUDIES
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.pairwise.catalogue import find_test
 
@@ -322,7 +322,7 @@ def _tested(test: str) -> Iterator[tuple[str, str]]:
 
 
 def _corrected(correction: str) -> Iterator[tuple[str, str]]:
-    name = find_correction(correction)
+    name = CORRECTIONS.find(correction)
     if source := CORRECTIONS[name].source:
         yield name, source
 

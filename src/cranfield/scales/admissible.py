@@ -19,7 +19,6 @@ Where the sources differ:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -97,16 +96,20 @@ _NEEDING: list[Statistic | TestInfo] = [*STATISTICS.values(), *(one.info for one
 NEEDED: Registry[Statistic | TestInfo] = Registry(
     "statistic or test",
     things={one.name: one for one in _NEEDING},
-    aliases={alias: one.name for one in _NEEDING for alias in one.aliases},
+    # Tests are also named with the word: "Wilcoxon test", "sign test".
+    aliases={
+        f"{alias}{word}": one.name
+        for one in _NEEDING
+        for word in ("-test", "")
+        for alias in (one.name, *one.aliases)
+    },
 )
 """Statistics and tests by name."""
 
 
 def find_needed(what: str) -> Statistic | TestInfo:
     """Find a statistic or a significance test by any of its names."""
-    name = str(what).replace("'", "")
-    plain = re.sub(r"[-_ ]test$", "", name)
-    return NEEDED.named(plain if NEEDED.has(plain) and not NEEDED.has(name) else name)
+    return NEEDED.named(str(what).replace("'", ""))
 
 
 def needed_for(what: str) -> Scale:

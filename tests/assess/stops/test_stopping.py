@@ -127,7 +127,7 @@ def test_rules_have_a_text_form() -> None:
         "Knee(50)": "parameters are given as name=value",
         "Knee(least=-1)": "Knee: least=-1 is not an integer from 0",
         "Knee(most=1)": "Knee has no parameter 'most'",
-        "Knee(": "is no stopping rule; the form is",
+        "Knee(": "is not a valid stopping rule; expected Name",
         "RecallTest(recall=1)": "recall=1 is not a number above 0 and below 1",
     }
     for text, reason in wrong.items():

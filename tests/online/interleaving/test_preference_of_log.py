@@ -110,7 +110,7 @@ def test_pairs_of_which_not_both_took_part() -> None:
     found = preference_matrix_by_credits(credits, names=["a", "b", "c"])
     rows = found.to_polars()["wins", "losses", "ties"].rows()
     assert rows == [(1, 2, 0), (1, 0, 0), (1, 0, 0)]
-    assert "2 impressions in which not both took part left aside" in found.pairs[0].notes
+    assert "2 impressions excluded: only one of the two rankers took part" in found.pairs[0].notes
     with pytest.raises(PolicyError, match="no impression in which both '1' and '3'"):
         preference_matrix_by_credits([[1, 0, np.nan]])
 

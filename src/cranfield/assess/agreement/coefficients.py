@@ -237,7 +237,7 @@ def coefficient(text: str | Coefficient, rel: int | None = None) -> Coefficient:
     form = _FORM.fullmatch(str(text).strip())
     if not form:
         raise PolicyError(
-            f"{quoted(text)} is not a measure of agreement; the form is name(distance)"
+            f"{quoted(text)} is not a valid measure of agreement; expected name(distance)"
         )
     name = COEFFICIENTS.find(form.group(1))
     law = COEFFICIENTS[name]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Indices, Ints
-from cranfield.base.errors import PolicyError
 from cranfield.base.spec import (
     TRUE_SHARE,
     Registry,
@@ -75,7 +74,6 @@ class Method(Spec):
     MaxMean(rate=0.9)
     """
 
-    error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """Source of the definition."""
@@ -256,8 +254,7 @@ def parse_method(text: str | Method) -> Method:
         ...
     cranfield.PolicyError: unknown pooling method 'maxmeen'; did you mean MaxMean?
     """
-    parsed: Method = METHODS.parse(text)
-    return parsed
+    return METHODS.parse(text)
 
 
 def methods() -> pl.DataFrame:

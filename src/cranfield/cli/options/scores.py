@@ -27,7 +27,7 @@ from cranfield.cli.options.judging import (
     seed_option,
 )
 from cranfield.cli.options.output import gathered
-from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import TESTS, find_test
 from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS
 
@@ -195,7 +195,7 @@ class Comparing:
     def checked(self) -> dict[str, Any]:
         """Return what :func:`cranfield.compare` takes, before any file is read."""
         test = find_test(self.test).info.name if self.test is not None else None
-        correction = find_correction(self.correction) if self.correction is not None else None
+        correction = CORRECTIONS.find(self.correction) if self.correction is not None else None
         named = {"baseline": self.baseline or None, "test": test, "correction": correction}
         return asdict(self) | named
 

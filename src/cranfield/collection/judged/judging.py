@@ -68,7 +68,7 @@ def read_both(
         of_qrels, of_runs = shared(columns, system)
     judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
     if _types(runs) == {int} and _types(qrels) == {float}:
-        warn(f"runs have integer scores and judgments have float grades: swapped? {ORDER}")
+        warn(f"runs with integer scores and judgments with float grades may be swapped; {ORDER}")
     if columns is not None:
         # What the judgments did not have, the runs must.
         of_runs.loose &= of_qrels.met

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import (
-    MOST_RANKS,
     POSITIVE_SHARE,
     integer,
     number,
@@ -32,7 +31,7 @@ from cranfield.base.spec import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
-from cranfield.measures.base import measure
+from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain

@@ -22,11 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import check_ranks, parameter
+from cranfield.base.spec import parameter
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Measure
+from cranfield.measures.base import Measure, check_ranks
 from cranfield.measures.gains import (
     LINEAR,
     MOST_GRADES,

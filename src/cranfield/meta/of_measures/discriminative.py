@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
 from cranfield.tabular import Table
@@ -238,7 +238,7 @@ def discriminative_power(
     check_options(discriminative_power, locals())
     given = aligned(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
-    correct = find_correction(correction)
+    correct = CORRECTIONS.find(correction)
     numbers: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
     Options(**numbers)
     options = {"test": info.name, "correction": correct, **numbers, "missing": missing}

@@ -22,7 +22,7 @@ from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import Options
@@ -401,7 +401,7 @@ def swap_method(
     edges = default_bins(given.values) if bins is None else _edges(bins)
     of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     if test is not None:
-        names = find_test(test).info.name, find_correction(correction)
+        names = find_test(test).info.name, CORRECTIONS.find(correction)
         of_test = dict(zip(of_test, (*names, alpha, resamples), strict=True))
     options = None if test is None else {**of_test, "seed": seed}
     chosen = _sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)

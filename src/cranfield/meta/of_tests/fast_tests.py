@@ -17,7 +17,7 @@ from cranfield.meta.work import fingerprint
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
@@ -62,7 +62,7 @@ class TestChoice:
         set_, info = object.__setattr__, find_test(self.test).info
         set_(self, "test", info.name)
         own = info.corrections[0]
-        correction = own if self.correction is None else find_correction(self.correction)
+        correction = own if self.correction is None else CORRECTIONS.find(self.correction)
         if correction not in info.corrections:
             fitting = ", ".join(info.corrections)
             raise PolicyError(

@@ -21,7 +21,7 @@ from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.meta.study import OF_MEASURE, labelled, of_measure
 from cranfield.meta.study_options import Proportion, check_options
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.models.anova import two_way
@@ -195,7 +195,7 @@ def mean_squares(values: Floats) -> tuple[Floats, Floats]:
     return table.ms[sources], table.df[sources]
 
 
-CORRECTIONS = ("tukey", "none", "bonferroni")
+SCORE_FREE_CORRECTIONS = ("tukey", "none", "bonferroni")
 """Corrections whose critical value does not depend on the scores."""
 
 SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
@@ -390,10 +390,11 @@ def extrapolate(
     [471.0, 610.0]
     """
     check_several("sizes", sizes)
-    correct = find_correction(correction)
-    if correct not in CORRECTIONS:
+    correct = CORRECTIONS.find(correction)
+    if correct not in SCORE_FREE_CORRECTIONS:
         raise PolicyError(
-            f"unknown correction {quoted(correction)}; expected one of: {', '.join(CORRECTIONS)}"
+            f"unknown correction {quoted(correction)}; expected one of:"
+            f" {', '.join(SCORE_FREE_CORRECTIONS)}"
         )
     Options(alpha=alpha)
     ready = topic_scores(scores, missing)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.base.spec import Spec, integer, number, parameter
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog
@@ -334,7 +334,6 @@ class Model(Spec):
     DBN(gamma=0.9)
     """
 
-    error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """The publication that defines it."""

@@ -59,8 +59,7 @@ def parse_model(text: str | Model) -> Model:
     >>> parse_model("dbn(gamma=0.9)"), parse_model("PBM(iterations=20)")
     (DBN(gamma=0.9), PBM(iterations=20))
     """
-    parsed: Model = MODELS.parse(text)
-    return parsed
+    return MODELS.parse(text)
 
 
 VERSION = 1

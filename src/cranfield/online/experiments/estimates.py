@@ -178,7 +178,6 @@ class Sequential(Spec):
     units. So p is the smallest :math:`1/\Lambda` at any look.
     """
 
-    error = PolicyError
     name: ClassVar[str] = ""
 
     @classmethod
@@ -239,8 +238,7 @@ def parse_sequential(text: str | Sequential) -> Sequential:
     >>> parse_sequential("cs(tuned=1000)")
     CS(tuned=1000)
     """
-    method: Sequential = SEQUENTIAL.parse(text)
-    return method
+    return SEQUENTIAL.parse(text)
 
 
 def log_likelihood_ratio(z: Floats, ratio: Floats) -> Floats:

@@ -247,7 +247,6 @@ class InterleavingMethod(Spec):
     TeamDraft
     """
 
-    error = PolicyError
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     """The publication that defines it."""
@@ -330,8 +329,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
     >>> parse_interleaving("team-draft"), parse_interleaving("TDM(common_prefix='nobody')")
     (TeamDraft, TeamDraft(common_prefix='nobody'))
     """
-    parsed: InterleavingMethod = METHODS.parse(text)
-    return parsed
+    return METHODS.parse(text)
 
 
 def interleaving_methods() -> pl.DataFrame:

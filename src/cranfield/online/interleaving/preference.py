@@ -433,7 +433,7 @@ def preference_between(
     outcomes = outcomes_by_unit(difference[compared], code, len(known))
     if not compared.all():
         without = counted(int((~compared).sum()), "impression")
-        notes = [*notes, f"{without} in which not both took part left aside"]
+        notes = [*notes, f"{without} excluded: only one of the two rankers took part"]
     return _preference(outcomes, names, unit, expected, confidence, resamples, seed, notes)
 
 

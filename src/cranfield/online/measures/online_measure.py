@@ -171,7 +171,6 @@ MEASURES: Registry[type[OnlineMeasure]] = Registry(
     """,
     package="cranfield.online.measures",
     base=OnlineMeasure,
-    error=MeasureError,
 )
 
 _AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
@@ -195,12 +194,10 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     cranfield.MeasureError: unknown online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
     """
     if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
-        measure: OnlineMeasure = MEASURES.parse(text)
-        return measure
+        return MEASURES.parse(text)
     if not at[2].isdecimal() or len(at[2]) > 9:
         raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
-    cut: OnlineMeasure = MEASURES.parse(at[1]) @ int(at[2])
-    return cut
+    return MEASURES.parse(at[1]) @ int(at[2])
 
 
 def catalogue() -> pl.DataFrame:

@@ -31,7 +31,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import LINEAR
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import OF_AGGREGATE, as_scores
@@ -243,7 +243,7 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     if "test" in given:
         find_test(given["test"])
     if "correction" in given:
-        find_correction(given["correction"])
+        CORRECTIONS.find(given["correction"])
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
     found = list(_items(results))
     if not found:

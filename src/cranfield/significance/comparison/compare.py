@@ -24,7 +24,6 @@ from cranfield.significance.corrections.catalogue import (
     CORRECTIONS,
     RECOMMENDED,
     Correction,
-    find_correction,
 )
 from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
 from cranfield.significance.declaration import TestInfo
@@ -165,7 +164,7 @@ def compare(
             f"{chosen.info.name} is the upper bound of what a test can find, not a test: it is for"
             " studies of tests"
         )
-    if test is None and correction and find_correction(correction) not in chosen.info.corrections:
+    if test is None and correction and CORRECTIONS.find(correction) not in chosen.info.corrections:
         # Of two systems, what goes with the default test of many.
         chosen = default_test(3, bool(given.shards))
     info = chosen.info
@@ -281,7 +280,7 @@ def _correction(
     """Find the correction that is asked for, if it goes with the test, or the test's own."""
     if asked is None:
         return CORRECTIONS[_own_correction(info, pairs, baselines, options)]
-    correction = CORRECTIONS[find_correction(asked)]
+    correction = CORRECTIONS[CORRECTIONS.find(asked)]
     if correction.name not in info.corrections:
         fitting = ", ".join(info.corrections)
         raise PolicyError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cranfield.significance.registry import Declaration, loaded, registry
 
@@ -228,8 +228,3 @@ def corrections_of(default: str, family: str, *, paired: bool, resampled: bool) 
         one.name for one in own_first if one.goes_with(family, paired=paired, resampled=resampled)
     ]
     return tuple(dict.fromkeys((default, *fitting)))
-
-
-def find_correction(name: Any) -> str:
-    """Find a correction by its name or one of its other names, such as `FDR_BH`."""
-    return CORRECTIONS.find(name)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,
@@ -49,7 +49,7 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     >>> adjusted([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    name = find_correction(correction)
+    name = CORRECTIONS.find(correction)
     check_choice("correction of p-values", name, LAWS)
     given = numbers(pvalues, "p-values")
     known = ~np.isnan(given)

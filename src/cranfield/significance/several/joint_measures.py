@@ -19,7 +19,7 @@ from cranfield.scores import Scores
 from cranfield.scores.averages import filled
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.comparison.result import notes_on
-from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -256,7 +256,7 @@ def compare_measures(
         flat = transformed(prepared(one, info, None), statistic).flat
         every.append(against(flat, baselines) if baselines else all_pairs(flat))
     pairs = every[0]
-    chosen = find_correction(correction)
+    chosen = CORRECTIONS.find(correction)
     if chosen not in JOINTLY:
         raise PolicyError(
             f"correction of several measures must be one of {', '.join(JOINTLY)}, got {chosen!r}"

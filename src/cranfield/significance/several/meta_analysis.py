@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quo
 from cranfield.base.text import counted, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
     Limits,
@@ -388,7 +388,7 @@ def meta_analysis(
     """
     check_choice("tau2_by", tau2_by, TAU2_BY)
     check_choice("errors", errors, ERRORS)
-    adjustment = CORRECTIONS[find_correction(correction)]
+    adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
         fitting = ", ".join(one.name for one in CORRECTIONS.values() if one.families is None)
         raise PolicyError(f"{adjustment.name} does not go with a meta-analysis; {fitting} do")

@@ -1,0 +1,67 @@
+"""Registries: every spelling of a name means one thing, and text forms read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.assess.agreement.coefficients import COEFFICIENTS
+from cranfield.assess.pools.method import METHODS as POOLING
+from cranfield.assess.sampling_designs import DESIGNS
+from cranfield.assess.stops import RULES
+from cranfield.base.spec import Registry
+from cranfield.fusion.methods import FUSIONS
+from cranfield.meta.study import STUDIES
+from cranfield.online.click_models.saved import MODELS
+from cranfield.online.experiments.estimates import SEQUENTIAL
+from cranfield.online.interleaving.method import METHODS as INTERLEAVING
+from cranfield.online.measures.online_measure import MEASURES as ONLINE
+from cranfield.reporting.charts.catalogue import CHARTS
+from cranfield.scales.admissible import NEEDED
+from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.effects import KINDS as EFFECTS
+from cranfield.significance.pairwise.catalogue import TESTS
+
+SPECS = (POOLING, RULES, FUSIONS, MODELS, SEQUENTIAL, INTERLEAVING, ONLINE)
+OTHERS = (COEFFICIENTS, DESIGNS, STUDIES, CHARTS, NEEDED, CORRECTIONS, EFFECTS, TESTS)
+"""All registries but that of measures, whose grammar tells upper and lower case apart."""
+
+
+def noun(registry: Registry[Any]) -> str:
+    return registry.noun
+
+
+@pytest.mark.parametrize("registry", [*SPECS, *OTHERS], ids=noun)
+def test_every_spelling_means_one_thing(registry: Registry[Any]) -> None:
+    meanings: dict[str, set[str]] = {}
+    for name in registry.names():
+        assert registry.find(name) == name
+        for known in (name, *registry.other_names(name)):
+            spelled = known.upper().replace("-", " ")
+            assert registry.find(known) == registry.find(spelled) == name
+            meanings.setdefault(known.casefold().replace("-", ""), set()).add(name)
+    assert [names for names in meanings.values() if len(names) > 1] == []
+
+
+@pytest.mark.parametrize("registry", [*SPECS, *OTHERS], ids=noun)
+def test_unknown_names(registry: Registry[Any]) -> None:
+    with pytest.raises(cf.CranfieldError) as caught:
+        registry.named("zzzzzzzz")
+    assert registry.noun in str(caught.value) and "zzzzzzzz" in str(caught.value)
+    for wrong in (3, None, ["a"]):
+        with pytest.raises(cf.CranfieldError):
+            registry.find(wrong)
+
+
+@pytest.mark.parametrize("registry", SPECS, ids=noun)
+def test_text_forms_read_back(registry: Registry[Any]) -> None:
+    for name, kind in registry.items():
+        try:
+            spec = kind()
+        except cf.CranfieldError:
+            # A parameter without a default is missing.
+            continue
+        assert registry.parse(str(spec)) == spec
+        assert str(spec).startswith(name)

@@ -41,7 +41,7 @@ def test_text_forms_read_back(name: str) -> None:
         ("CTR(rank=3)", "CTR has no parameter 'rank'"),
         ("Dwell(__import__('os'))", "parameters are given as name=value"),
         ("SATRate(unknown='maybe')", "is not one of 'drop', 'sat', 'not'"),
-        ("x" * 300, "is no online measure"),
+        ("x" * 300, "is not a valid online measure"),
     ],
 )
 def test_wrong_texts_are_refused(text: str, said: str) -> None:

@@ -126,7 +126,7 @@ def checked(
     name: str,
     value: Any,
     check: Check,
-    wrong: type[Exception] = PolicyError,
+    wrong: type[Exception],
 ) -> Any:
     """Apply a check; its complaint becomes an error that names measure, parameter and value."""
     try:

@@ -94,9 +94,9 @@ def click_u(
         raise MeasureError("click_u: queries and ranks are whole numbers, ranks from 1")
     if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gained).all():
         raise MeasureError("click_u: lengths are finite and at least 0, gains finite")
-    snippet = checked("click_u", "snippet", snippet, _LENGTH)
-    share = checked("click_u", "share", share, _SHARE)
-    limit = checked("click_u", "limit", limit, _LIMIT)
+    snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
+    share = checked("click_u", "share", share, _SHARE, MeasureError)
+    limit = checked("click_u", "limit", limit, _LIMIT, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     worth = _u(cell, query, rank.astype(np.int64), snippet * rank, share * length, gained, limit)
     return float(worth.sum())

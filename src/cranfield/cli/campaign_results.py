@@ -23,8 +23,9 @@ from cranfield.cli.campaign_folder import (
     write_listing,
 )
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option
-from cranfield.cli.options.judging import alpha_option, one_of, seed_option
+from cranfield.cli.options.judging import one_of, seed_option
 from cranfield.cli.options.output import gathered, output_option, write_results
+from cranfield.cli.options.signatures import options_from
 from cranfield.cli.pool import LISTS, Dealing, dealing_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, together
 from cranfield.tabular import Table, from_frame
@@ -210,7 +211,7 @@ def _one_table(found: Result, name: str, table: Table) -> ResultSet:
     help="Instead of the task's measures; the first one decides the order.",
 )
 @judgments_option
-@alpha_option
+@options_from("cranfield.compare", "alpha")
 @option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
 @option(
     "--topic-scores",
@@ -273,7 +274,7 @@ def score(
     show_default=True,
     help="Type of the runs it is compared with; all if none is automatic.",
 )
-@alpha_option
+@options_from("cranfield.compare", "alpha")
 @option(
     "--pooling/--no-pooling",
     default=True,

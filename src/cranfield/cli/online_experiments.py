@@ -11,8 +11,9 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online_logs import LogOptions, log_options
 from cranfield.cli.options.declaring import READ, WRITTEN, command, option, tell_without_effect
-from cranfield.cli.options.judging import alpha_option, one_of, resamples_option
+from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write_results
+from cranfield.cli.options.signatures import options_from
 from cranfield.result import WRITERS, check_table, together
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ Examples:
     "auto",
 )
 @option("--correction", default="holm", show_default=True, help="Of all p-values.")
-@alpha_option
+@options_from("cranfield.compare", "alpha")
 @option("--segments", help="Columns whose levels are analysed too, with commas.")
 @option("--time", help="Column of the time of a unit: checks by day, order of looks.")
 @option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.kinds import Share
 from cranfield.cli.options.declaring import READ, command, option, refuse_given
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     WORK,
     Reading,
-    alpha_option,
     measures_option,
-    missing_option,
     one_of,
     wanted_measures,
 )
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.study_options import StudyOptions, refuse_resamples, study_option, study_options
-from cranfield.meta.study_options import (
-    Depth,
-    Flag,
-    Numbers,
-    OneOf,
-    Repeats,
-    Resamples,
-    Share,
-    Sizes,
+from cranfield.cli.options.signatures import options_from
+from cranfield.cli.study_options import (
+    StudyOptions,
+    refuse_resamples,
+    study_options,
+    tested_options,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +43,22 @@ Examples:
   cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
 """
 
+lists_option = one_of(
+    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+)
+
+
+def contributors_option(default: str) -> Callable[[Any], Any]:
+    return option(
+        "--contributors",
+        default=default,
+        show_default=True,
+        help="Runs that made the pool: all; judged, if their top documents down to the depth of the"
+        " pool are; or a file with their tags, one a line.",
+        type=READ,
+    )
+
+
 OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 """Options on judgments that are taken back."""
 
@@ -58,73 +69,13 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     " sizes repeats test table output jobs",
 )
 @score_input(measures_option(("AP",)))
-@study_option(
-    "leave_one_out", "teams", "Table of systems and their teams, to be left out together."
-)
-@study_option(
-    "leave_one_out",
-    "depth",
-    "Ranks that each run contributed.  [default: found in the judgments]",
-    "--pool-depth",
-    kind=Depth,
-)
-@option(
-    "--contributors",
-    default="all",
-    show_default=True,
-    help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
-    " or a file with their tags, one a line.",
-    type=READ,
-)
-@study_option(
-    "leave_one_out",
-    "others",
-    "Judgments of documents that no contributor pooled.",
-    kind=OneOf(("keep", "drop")),
-    default="keep",
-)
-@study_option(
-    "pool_depths",
-    "depths",
-    "Depths of shallower pools.  [default: 1,2,5,10,20,50,100 below the depth of the pool]",
-    kind=Numbers(),
-)
-@one_of(
-    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
-)
-@study_option("stability", "sizes", "Topics in a sample.  [default: ten up to all]", kind=Sizes)
-@study_option("stability", "repeats", "Samples of each size.", kind=Repeats, default=1000)
-@study_option(
-    "stability",
-    "replace",
-    "A sample may have a topic more than once.",
-    kind=Flag(),
-    default=False,
-)
-@study_option(
-    "stability",
-    "test",
-    "How pairs of systems are compared, such as t+holm.",
-    "--test",
-    "test",
-    default="anova-2",
-)
-@alpha_option
-@missing_option(("error", "drop", "zero"))
-@study_option(
-    "stability",
-    "resamples",
-    "Random samples of tests that need them.",
-    kind=Resamples,
-    default=1000,
-)
-@study_option(
-    "generalizability",
-    "target",
-    "Coefficient whose number of topics is wanted.",
-    kind=Share(),
-    default=0.95,
-)
+@options_from("cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"})
+@contributors_option("all")
+@options_from("cranfield.meta.pool_depths", "depths")
+@lists_option
+@options_from("cranfield.meta.stability", "sizes repeats replace test")
+@options_from("cranfield.meta.generalizability", "target")
+@tested_options
 @study_options()
 def collection(
     source: ScoreInput,
@@ -287,61 +238,10 @@ Examples:
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
-@study_option(
-    "pooling",
-    "methods",
-    "Methods of judging a pool, with commas between them.",
-    default="depth,RRF,Hedge,MTF,MaxMean",
-)
-@study_option(
-    "pooling",
-    "budgets",
-    "Judgments of each topic.  [default: 5,10,20,50,100,200,300,500,1000 below the largest topic]",
-    kind=Numbers(),
-)
-@option(
-    "--contributors",
-    default="judged",
-    show_default=True,
-    help="Runs that make the pool: judged, if their top documents down to --depth are; all; or a"
-    " file with their tags, one a line.",
-    type=READ,
-)
-@study_option("pooling", "teams", "Table of systems and their teams, to be left out together.")
-@study_option(
-    "pooling",
-    "others",
-    "Judgments of documents that no contributor pooled.",
-    kind=OneOf(("keep", "drop")),
-    default="keep",
-)
-@one_of(
-    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
-)
-@study_option(
-    "pooling",
-    "test",
-    "How pairs of systems are compared, such as t+holm.",
-    "--test",
-    "test",
-    default="anova-2",
-)
-@alpha_option
-@missing_option(("error", "drop", "zero"))
-@study_option(
-    "pooling",
-    "resamples",
-    "Random samples of tests that need them.",
-    kind=Resamples,
-    default=1000,
-)
-@study_option(
-    "pooling",
-    "repeats",
-    "Repeats of methods that draw random numbers.",
-    kind=Repeats,
-    default=10,
-)
+@options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
+@contributors_option("judged")
+@lists_option
+@tested_options
 @study_options()
 def pooling(
     qrels: str,

@@ -12,17 +12,20 @@ from cranfield.cli.options.declaring import READ, command, option, refuse_given
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     Reading,
-    alpha_option,
     aspects_of,
     measures_option,
-    missing_option,
     wanted_measures,
     without_reading,
 )
 from cranfield.cli.options.output import progress_of
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.cli.study_options import StudyOptions, refuse_resamples, study_option, study_options
-from cranfield.meta.study_options import OneOf, Proportion, Repeats, Resamples, Sizes, Whole
+from cranfield.cli.options.signatures import options_from
+from cranfield.cli.study_options import (
+    StudyOptions,
+    refuse_resamples,
+    study_options,
+    tested_options,
+)
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -65,54 +68,23 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 @option(
     "--shard-map", help="Table of documents and their shards, instead of random ones.", type=READ
 )
-@study_option(
-    "split_topics",
-    "sizes",
-    "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]",
-    kind=Sizes,
-)
-@study_option("split_topics", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@options_from("cranfield.meta.split_topics", "sizes repeats teams")
 @option(
     "--false-alarms",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find among systems made equal, N times.",
 )
-@study_option(
-    "false_alarms",
-    "null",
-    "How systems are made equal.",
-    kind=OneOf(("centred", "simulated", "swapped")),
-    default="centred",
-    goes_with="--false-alarms",
-)
+@options_from("cranfield.meta.false_alarms", "null", null={"goes_with": "--false-alarms"})
 @option(
     "--power",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find of true differences, on topics drawn N times.",
 )
-@study_option(
-    "power_of_tests",
-    "population",
-    "Where those topics come from.",
-    kind=OneOf(("simulated", "resampled")),
-    default="simulated",
-    goes_with="--power",
-)
+@options_from("cranfield.meta.power_of_tests", "population", population={"goes_with": "--power"})
 @option("--only", "systems", multiple=True, help="Only this system, and others named so.")
-@study_option(
-    "split_topics", "teams", "Table of systems and their teams: each team by itself, too."
-)
-@alpha_option
-@missing_option(("error", "drop", "zero", "available"))
-@study_option(
-    "split_topics",
-    "resamples",
-    "Random samples of tests that need them.",
-    kind=Resamples,
-    default=1000,
-)
+@tested_options
 @study_options()
 def tests(
     source: ScoreInput,
@@ -218,50 +190,10 @@ Examples:
 @click.argument("qrels", type=READ)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))
-@study_option(
-    "interleaving_sensitivity",
-    "methods",
-    "Methods of interleaving, with commas between them; A/B tests are always done.",
-    default="Balanced,TeamDraft,Probabilistic,Optimised,PairwisePreference",
+@options_from(
+    "cranfield.meta.interleaving_sensitivity",
+    "methods users stop pairs impressions length power alpha",
 )
-@study_option(
-    "interleaving_sensitivity",
-    "users",
-    "Simulated users, with commas between them.",
-    default="perfect,navigational,informational",
-)
-@study_option(
-    "interleaving_sensitivity",
-    "stop",
-    "Where users may stop.",
-    kind=OneOf(("examined", "clicked")),
-    default="examined",
-)
-@study_option(
-    "interleaving_sensitivity",
-    "pairs",
-    "Pairs of systems; of more, so many are drawn.",
-    kind=Whole(1),
-    default=50,
-)
-@study_option(
-    "interleaving_sensitivity",
-    "impressions",
-    "Simulated impressions of each topic.",
-    kind=Repeats,
-    default=1000,
-)
-@study_option(
-    "interleaving_sensitivity", "length", "Ranks that are shown.", kind=Whole(1, 100), default=10
-)
-@study_option(
-    "interleaving_sensitivity",
-    "power",
-    "Chance to find the better system.",
-    kind=Proportion,
-    default=0.8,
-)
-@alpha_option
 @study_options()
 def interleaving(
     qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
@@ -328,14 +260,7 @@ Examples:
 )
 @measures_option(("AP", "nDCG@10", "P@10"))
 @option("--test", help="Of both sets of scores.  [default: t; with --other-qrels welch]")
-@study_option(
-    "reproduce",
-    "p",
-    "Persistence of rank-biased overlap.",
-    "--persistence",
-    kind=Proportion,
-    default=0.9,
-)
+@options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
 @study_options(work=False)
 def reproduction(
     qrels: str,

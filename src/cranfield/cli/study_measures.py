@@ -12,21 +12,19 @@ from cranfield.base.errors import PolicyError, check_share
 from cranfield.cli.options.declaring import READ, command, on_command_line, option, refuse_given
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
-    alpha_option,
     judged_runs,
     measures_option,
     missing_option,
     wanted_measures,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
+from cranfield.cli.options.signatures import options_from
 from cranfield.cli.study_options import (
     StudyOptions,
     folder_name,
     refuse_resamples,
-    study_option,
     study_options,
 )
-from cranfield.meta.study_options import Flag, Numbers, OneOf, Repeats, Resamples
 
 if TYPE_CHECKING:
     from cranfield.measures.base import Measure
@@ -64,45 +62,12 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
     type=READ,
 )
-@study_option(
-    "predictive_power",
-    "majority",
-    "Join preferences for the same two runs into one.",
-    kind=Flag(),
-    default=False,
-)
-@study_option(
-    "discriminative_power",
-    "test",
-    "Test of pairs of systems.",
-    "--test",
-    default="randomisation",
-)
-@option("--correction", help="For many comparisons; by default the test's own.")
-@study_option("discriminative_power", "resamples", "Random samples.", kind=Resamples, default=5000)
-@alpha_option
+@options_from("cranfield.meta.predictive_power", "majority")
+@options_from("cranfield.meta.discriminative_power", "test resamples")
+@options_from("cranfield.compare", "correction alpha")
 @missing_option(("error", "drop", "zero"), " by one of the measures")
-@study_option(
-    "swap_method",
-    "sizes",
-    "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]",
-    kind=Numbers(),
-)
-@study_option("swap_method", "repeats", "Draws of each size.", kind=Repeats, default=100)
-@study_option(
-    "swap_method",
-    "bins",
-    "Where bins of differences begin.  [default: 0,0.01,...,0.2,0.25,... up to the largest]",
-    kind=Numbers(None),
-)
-@study_option(
-    "correlate",
-    "method",
-    "How orders of systems are compared.",
-    "--coefficient",
-    kind=OneOf(("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")),
-    default="tau",
-)
+@options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
+@options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
 @study_options()
 def measures(
     source: ScoreInput,
@@ -222,19 +187,8 @@ Examples:
     multiple=True,
     help="A measure without cutoff; by default those of the paper.",
 )
-@study_option(
-    "study_scales", "cutoffs", "Lengths of runs.", kind=Numbers(), default=(5, 10, 20, 30)
-)
+@options_from("cranfield.meta.study_scales", "cutoffs ties alpha", ties={"flag": "--interval-ties"})
 @option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
-@study_option(
-    "study_scales",
-    "ties",
-    "Ranks of runs that score alike.",
-    "--interval-ties",
-    kind=OneOf(("unique", "mid", "min", "max")),
-    default="unique",
-)
-@alpha_option
 @study_options(seed=False)
 def scales(
     qrels: str,

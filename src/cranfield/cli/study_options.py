@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError
-from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option, refuse_given
-from cranfield.cli.options.judging import judging_options, one_of
-from cranfield.cli.options.output import output_option, progress_bar, write_results
-from cranfield.meta.study_options import Flag, Numbers, OneOf, Share, Whole, kind_of
+from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given
+from cranfield.cli.options.judging import judging_options, missing_option, one_of
+from cranfield.cli.options.output import output_option, progress_bar, with_options, write_results
+from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, WRITERS, Result, check_table, together
 
 if TYPE_CHECKING:
@@ -27,30 +26,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 
-class NumberList(click.ParamType):  # type: ignore[type-arg]
-    """Numbers with commas between them: whole ones from a least one, or any."""
-
-    name = "text"
-
-    def __init__(self, least: int | None) -> None:
-        self.least = least
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[float]:
-        kind = float if self.least is None else int
-        option = max(param.opts, key=len) if param is not None else "it"
-        try:
-            found = [kind(part) for part in value.split(",")]
-        except ValueError:
-            found = []
-        if found and (self.least is None or min(found) >= self.least):
-            return found
-        whole = f"whole numbers from {self.least}, such as 5,10,20"
-        wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
-        raise PolicyError(f"{option} takes {wanted}, not {value!r}")
-
-
 def refuse_resamples(choices: Collection[TestChoice]) -> None:
     """Refuse --resamples where no test draws samples."""
     if not any(one.draws for one in choices):
@@ -58,54 +33,14 @@ def refuse_resamples(choices: Collection[TestChoice]) -> None:
         refuse_given(("resamples",), f"requires a test that draws samples, got {tests}")
 
 
-class StudyOption(Option):
-    """An option of a study, which knows the function, its parameter and what that is declared as.
-
-    To ask the function itself would load it; tests hold both against each other.
-    """
-
-    def __init__(self, *names: Any, of: tuple[str, str, Any, Any], **options: Any) -> None:
-        super().__init__(*names, **options)
-        self.of = of
-
-
-def study_option(
-    study: str,
-    name: str,
-    text: str,
-    *flags: str,
-    kind: Any = None,
-    default: Any = None,
-    goes_with: str = "",
-) -> Decorator:
-    """Make an option for a parameter of a study: its kind and its default; the text is for people.
-
-    The study is a function of :mod:`cranfield.meta`; the kind is declared as there, or is a number
-    or text by the default. A default that the text tells is not shown again. Flags are what the
-    option is called, where that is not the name of the parameter.
-    """
-    kind = kind_of(kind) or kind
-    more: dict[str, Any] = {
-        "cls": StudyOption,
-        "of": (study, name, kind, default),
-        "goes_with": goes_with or (),
-    }
-    told = "[default:" in text or default is None
-    if isinstance(kind, Flag):
-        more["is_flag"] = True
-    elif isinstance(kind, Numbers):
-        more["type"] = NumberList(kind.least)
-        default = None if told else ",".join(map(str, default))
-    elif isinstance(kind, Whole):
-        more["type"] = click.IntRange(kind.least)
-    elif isinstance(kind, Share):
-        more["type"] = click.FloatRange(0, 1, min_open=True, max_open=True)
-    elif isinstance(kind, OneOf):
-        more["type"] = click.Choice(list(kind.names))
-    else:
-        more["type"] = float if isinstance(default, float) else str
-    shown = {} if told or isinstance(kind, Flag) else {"default": default, "show_default": True}
-    return option(*(flags or (f"--{name.replace('_', '-')}",)), help=text, **shown, **more)
+tested_options = with_options(
+    (
+        *options_of("cranfield.compare", "alpha"),
+        missing_option(("error", "drop", "zero")),
+        *options_of("cranfield.meta.stability", "resamples"),
+    )
+)
+"""How studies compare the systems of each sample."""
 
 
 _SEED = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")

@@ -12,13 +12,14 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import MeasureError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.kinds import Numbers, OneOf, Whole
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.study_options import Numbers, OneOf, Whole, check_options
+from cranfield.meta.study_options import check_options
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns, Result
 from cranfield.scales.images.values import TIES
@@ -357,11 +358,14 @@ def study_scales(
     ----------
     judged
         Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
-    measures, cutoffs
-        Measures without cutoff, and lengths of runs, each once.
-    tests, alpha
-        Tests with the correction of each, each test once, and their significance level; none
-        leaves `changes` empty.
+    measures
+        Measures without cutoff, each once.
+    cutoffs
+        Lengths of runs, each once.
+    tests
+        Tests with the correction of each, each test once; none leaves `changes` empty.
+    alpha
+        Significance level of the tests.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     exact_n

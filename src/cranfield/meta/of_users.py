@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream, uniforms
 from cranfield.base.text import counted, names_or_count
@@ -31,7 +32,7 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.study import percent
-from cranfield.meta.study_options import OneOf, Proportion, Repeats, Seed, Whole, check_options
+from cranfield.meta.study_options import Proportion, Repeats, Seed, check_options
 from cranfield.meta.work import Progress, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
@@ -481,8 +482,10 @@ def interleaving_sensitivity(
         Simulated impressions of each topic, for a pair, method and user.
     length
         Ranks that are shown. Rankings are cut there before they are interleaved.
-    power, alpha
-        Of the two-sided tests for which impressions are told.
+    power
+        Probability with which the needed impressions find the better system.
+    alpha
+        Significance level of the two-sided tests for which impressions are needed.
     rel
         If given, users know two grades only: whether a document has this grade.
     seed

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_whole, quoted
+from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
@@ -31,7 +32,7 @@ from cranfield.meta.reproduction_result import (
     one_system,
     same_roles,
 )
-from cranfield.meta.study_options import Proportion, Seed, Whole, check_options
+from cranfield.meta.study_options import Proportion, Seed, check_options
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
 
@@ -226,9 +227,10 @@ def reproduce(
         A run is whatever :func:`cranfield.read_run` takes.
     qrels, measures
         Whatever :func:`cranfield.read_qrels` takes; measures or their text forms.
-    test, seed
-        A test of paired scores, such as `t`, `signed-rank` or `randomisation`; the seed of tests
-        that need random numbers.
+    test
+        A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
+    seed
+        Of tests that need random numbers.
     p
         Persistence of rank-biased overlap, between 0 and 1.
     policies

@@ -1,82 +1,24 @@
 """Options of studies, declared in the signature with their allowed values.
 
 An annotation such as `Annotated[int, Whole(1)]` declares the values of an option, and
-:func:`check_options` checks arguments by it. The command line declares its options by the same
-classes instead of reading the signature, which would load the study.
+:func:`check_options` checks arguments by it. The command line makes its options of the same
+signatures.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from numbers import Integral
-from typing import Annotated, Any, Protocol, get_args, get_type_hints
+from typing import Annotated, Any
 
-from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.kinds import Numbers, Share, Whole, declared
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
 
 MOST_REPEATS = 10**6
 """Largest number of repeats."""
-
-
-class Kind(Protocol):
-    """Allowed values of an option."""
-
-    def check(self, name: str, value: Any) -> None: ...
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number within bounds; `called` replaces the name of the option in messages."""
-
-    least: int
-    most: int | None = None
-    called: str = ""
-
-    def check(self, name: str, value: Any) -> None:
-        check_whole(self.called or name, value, self.least, self.most)
-
-
-@dataclass(frozen=True)
-class Share:
-    """A number between 0 and 1, both excluded."""
-
-    def check(self, name: str, value: Any) -> None:
-        check_share(name, value)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """One of several names."""
-
-    names: tuple[str, ...]
-
-    def check(self, name: str, value: Any) -> None:
-        check_choice(name, value, self.names)
-
-
-@dataclass(frozen=True)
-class Flag:
-    """True or False."""
-
-    def check(self, name: str, value: Any) -> None:
-        import numpy as np
-
-        if not isinstance(value, (bool, np.bool_)):
-            raise PolicyError(f"{name} is True or False, not {value!r}")
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A list of numbers, of which whole ones have a lower bound; studies check them by the data."""
-
-    least: int | None = 1
-
-    def check(self, name: str, value: Any) -> None:
-        """Leave it to the study."""
 
 
 Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
@@ -99,21 +41,6 @@ def whole_numbers(name: str, values: Any, most: int, of: str = "") -> tuple[int,
     for number in numbers:
         check_whole(name, number, 1, most)
     return tuple(sorted(set(map(int, numbers))))
-
-
-@cache
-def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
-    """Return the allowed values of the options of a study, by name."""
-    hints = get_type_hints(function, include_extras=True)
-    return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
-
-
-def kind_of(hint: Any) -> Kind | None:
-    """Return the allowed values that an annotation such as :data:`Repeats` declares."""
-    if hasattr(hint, "__metadata__"):
-        return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
-    kinds = (kind_of(part) for part in get_args(hint))
-    return next((kind for kind in kinds if kind is not None), None)
 
 
 def check_options(

@@ -270,6 +270,7 @@ class Option(click.Option):
     In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
     it `goes_with` are options without which it would have no effect: see `conditions`. A file that
     is `formatted` is in the format that its suffix says, if no other is asked for: see `formats`.
+    It is made `of` a parameter of a function, where it has one: see `signatures`.
     """
 
     def __init__(
@@ -281,6 +282,7 @@ class Option(click.Option):
         stands_for: str = "",
         goes_with: str | Sequence[str] = (),
         formatted: bool = False,
+        of: tuple[str, str] | None = None,
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
@@ -289,6 +291,7 @@ class Option(click.Option):
         self.detail = detail
         self.stands_for = stands_for
         self.formatted = formatted
+        self.of = of
         self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:

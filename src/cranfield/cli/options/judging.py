@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
-from cranfield.base.parallel import BACKENDS
 from cranfield.cli.options.declaring import READ, Named, in_group, option, tell_without_effect
 from cranfield.cli.options.output import progress_of, with_options
+from cranfield.cli.options.signatures import options_of
 from cranfield.collection.policies import (
     CHOICES,
-    DUPLICATES,
-    FORMATS,
     HIGHEST,
-    NUMBERS,
     OF_QRELS,
-    PRESETS,
-    SEPARATORS,
-    UNGRADED,
     policies,
 )
 from cranfield.sources.archives import asks
@@ -61,61 +55,25 @@ skip_bad_runs = option(
     help="Leave out runs that cannot be read, and tell.",
 )
 
-ungraded_option = option(
-    "--ungraded",
-    type=click.Choice(UNGRADED),
-    default="error",
-    show_default=True,
-    help="How to treat rows of judgments without a grade: an error, or not judged (drop).",
+(ungraded_option,) = options_of("cranfield.read_qrels", "ungraded")
+(subtopics_option,) = options_of(
+    "cranfield.read_qrels", "subtopics", subtopics={"goes_with": ("QRELS", "--judged")}
 )
-subtopics_option = option(
-    "--subtopics/--no-subtopics",
-    default=None,
-    goes_with=("QRELS", "--judged"),
-    help="Whether the iteration column of QRELS is the subtopic; by default if it holds"
-    " numbers and documents are judged for several.",
-)
-separator_option = option(
-    "--separator",
-    type=click.Choice(SEPARATORS),
-    default="auto",
-    show_default=True,
-    help="Separator of columns in text; auto decides by line.",
-)
-numbers_option = option(
-    "--numbers",
-    type=click.Choice(NUMBERS),
-    default="auto",
-    show_default=True,
-    help="Number in RUN of three columns (topic, document, number); auto decides by file.",
-)
+(separator_option,) = options_of("cranfield.read_runs", "separator")
+(numbers_option,) = options_of("cranfield.read_runs", "numbers")
 
 reading_options = (
-    option(
-        "--input-format",
-        stands_for="format",
-        type=click.Choice(FORMATS),
-        default="auto",
-        show_default=True,
-        help="Format of QRELS and RUN; auto looks at the suffix.",
-    ),
-    option(
-        "--encoding",
-        default="utf-8",
-        show_default=True,
-        help="Encoding of files of text; latin-1 reads any bytes.",
-    ),
-    option(
-        "--system",
-        metavar="COLUMN",
-        help="Column of a table of several systems that names them; tag for those of TREC text.",
-    ),
-    option(
-        "--columns",
-        metavar="COLUMN=NAME,...",
-        callback=lambda context, option, given: None if given is None else names_of_columns(given),
-        help="What columns of tables are called: doc=product_id,topic=query,grade=gain.",
-        detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
+    *options_of(
+        "cranfield.read_runs",
+        "format encoding system columns",
+        format={"flag": "--input-format"},
+        columns={
+            "metavar": "COLUMN=NAME,...",
+            "callback": lambda context, option, given: given and names_of_columns(given),
+            "help": "What columns of tables are called: doc=product_id,topic=query,grade=gain.",
+            "detail": "With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments"
+            " alone.",
+        },
     ),
     option(
         "--lower",
@@ -127,13 +85,7 @@ reading_options = (
     ),
     separator_option,
     numbers_option,
-    option(
-        "--duplicates",
-        type=click.Choice(DUPLICATES),
-        default="error",
-        show_default=True,
-        help="Which of a document that is twice in one topic is kept, if any.",
-    ),
+    *options_of("cranfield.read_runs", "duplicates"),
     skip_bad_runs,
 )
 
@@ -339,12 +291,6 @@ def measures_option(default: tuple[str, ...], **more: Any) -> Callable[[Command]
     )
 
 
-alpha_option = option(
-    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
-)
-"""The option that sets the significance level."""
-
-
 def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command], Command]:
     return one_of("--missing", policies, f"Where a system has no score{by}.")
 
@@ -364,11 +310,7 @@ def seed_option(text: str, **more: Any) -> Callable[[Command], Command]:
     return option("--seed", type=click.IntRange(0), default=0, show_default=True, help=text, **more)
 
 
-max_grade_option = option(
-    "--max-grade",
-    type=click.IntRange(1),
-    help="Highest grade of the scale, for measures that depend on it.",
-)
+(max_grade_option,) = options_of("cranfield.judge", "max_grade")
 
 rel_option = option(
     "--rel",
@@ -381,18 +323,9 @@ _JUDGING = (
         "Judging",
         (
             rel_option,
-            one_of("--compat", PRESETS, "Policies and roundings of another program."),
-            one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
-            one_of("--topics", CHOICES["topics"], "Which topics count."),
-            one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
-            one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
-            option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
+            *options_of("cranfield.judge", "compat ties topics unjudged negative depth"),
             max_grade_option,
-            option(
-                "--topics-with-grade",
-                type=click.IntRange(1),
-                help="Only topics with a document of this grade or higher.",
-            ),
+            *options_of("cranfield.judge", "topics_with_grade"),
         ),
     )
     + in_group(
@@ -401,19 +334,7 @@ _JUDGING = (
             *reading_options,
             subtopics_option,
             ungraded_option,
-            option(
-                "--lengths", help="File of the lengths of documents: document, length.", type=READ
-            ),
-            option(
-                "--groups",
-                help="File of groups of documents: document, group[, weight].",
-                type=READ,
-            ),
-            option(
-                "--intents",
-                help="File of intents: topic, intent, probability[, inf or nav].",
-                type=READ,
-            ),
+            *options_of("cranfield.judge", "lengths groups intents", type=READ),
             option(
                 "--aspect",
                 "aspects",
@@ -424,15 +345,7 @@ _JUDGING = (
             ),
         ),
     )
-    + in_group(
-        "Work",
-        (
-            option(
-                "--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."
-            ),
-            one_of("--backend", BACKENDS, "Where --jobs run: threads, and of studies processes."),
-        ),
-    )
+    + in_group("Work", options_of("cranfield.judge", "jobs backend"))
 )
 
 WORK = ("jobs", "backend")

@@ -17,19 +17,11 @@ from cranfield.cli.options.declaring import (
     option,
     refuse_given,
 )
-from cranfield.cli.options.judging import (
-    WORK,
-    alpha_option,
-    evaluated,
-    missing_option,
-    one_of,
-    resamples_option,
-    seed_option,
-)
+from cranfield.cli.options.judging import WORK, evaluated
 from cranfield.cli.options.output import gathered
+from cranfield.cli.options.signatures import options_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import TESTS, find_test
-from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -155,23 +147,10 @@ _OPTIONS = in_group(
             " topics, where it supports the test.",
             detail=f"There are {', '.join(CORRECTIONS)}.",
         ),
-        one_of(
-            "--statistic",
-            STATISTICS,
-            "Statistic of topic scores to compare. Default: that of the measure, mostly the mean.",
+        *options_of(
+            "cranfield.compare",
+            "statistic alternative alpha missing exact threshold resamples seed",
         ),
-        one_of("--alternative", ALTERNATIVES, "Alternative hypothesis.", "two-sided"),
-        alpha_option,
-        missing_option(MISSING),
-        option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them."),
-        option(
-            "--threshold",
-            type=click.FloatRange(0),
-            default=0.0,
-            help="Differences up to it count as none, by the sign test.",
-        ),
-        resamples_option(10_000),
-        seed_option("Seed of random resamples."),
     ),
 )
 

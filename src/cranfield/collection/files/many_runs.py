@@ -11,11 +11,12 @@ from glob import has_magic
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, told_again, warn
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import (
     FLAT,
@@ -27,7 +28,7 @@ from cranfield.collection.files.named_columns import (
 )
 from cranfield.collection.files.reading import read_run, refuse_open, systems_table
 from cranfield.collection.metadata.reading import BESIDE
-from cranfield.collection.policies import DUPLICATES
+from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import place_of
 from cranfield.sources.archives import asks, is_url, listed, matches, shown
@@ -220,14 +221,14 @@ class Runs(Sequence[Run]):
 def read_runs(
     data: Any,
     *,
-    format: str = "auto",
+    format: Annotated[str, OneOf(FORMATS)] = "auto",
     encoding: str = "utf-8",
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
-    separator: str = "auto",
-    numbers: str = "auto",
-    duplicates: str = "error",
+    separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> Runs:
     """Read many runs, each when it is asked for.
@@ -244,8 +245,9 @@ def read_runs(
     format, encoding, columns, lower_is_better, separator, numbers, duplicates
         As for :func:`read_run`.
     system
-        The column that names the system: of a table, where that is none of its usual names; `tag`
-        makes systems of the tags of a TREC file that has several.
+        Column of a table of several systems that names them; `tag` for those of TREC text. It need
+        not be given if it has one of the usual names; `tag` makes systems of the tags of a TREC
+        file that has several.
     bad_runs
         What becomes of a run that cannot be read: `error` (default), or `skip`: it is left out, and
         told.

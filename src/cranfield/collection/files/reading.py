@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from io import IOBase
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.blank_separated import Chunk, Columns, coded
 from cranfield.collection.files.line_formats import (
@@ -64,13 +65,13 @@ _COLUMNS = ("class", "stratum", "inclusion")
 def read_qrels(
     data: Any,
     *,
-    format: str = "auto",
+    format: Annotated[str, OneOf(FORMATS)] = "auto",
     encoding: str = "utf-8",
     subtopics: bool | None = None,
     columns: Mapping[str, str] | None = None,
-    separator: str = "auto",
-    duplicates: str = "error",
-    ungraded: str = "error",
+    separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
+    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
+    ungraded: Annotated[str, OneOf(tuple(UNGRADED))] = "error",
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -82,13 +83,14 @@ def read_qrels(
         library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
         may be packed (gz, bz2, xz, zst).
     format
-        One of `auto`, `trec` (topic, iteration, document, grade, separated by any blanks), `csv`,
-        `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on; recognised by itself:
-        see :mod:`cranfield.collection.files.line_formats`); and judgments of samples, `prels`
-        (topic, document, grade, method, inclusion probability) and `xqrels` (topic, iteration,
-        document, stratum, grade; a grade below 0 is in the pool, but not sampled).
+        Format of the data; `auto` looks at the suffix. `trec` (topic, iteration, document, grade,
+        separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1
+        and so on; recognised by itself: see :mod:`cranfield.collection.files.line_formats`); and
+        judgments of samples, `prels` (topic, document, grade, method, inclusion probability) and
+        `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
+        not sampled).
     encoding
-        Of files of text; `latin-1` reads any bytes.
+        Encoding of files of text; `latin-1` reads any bytes.
     subtopics
         Whether the iteration column is the subtopic; by default it is if its values are whole
         numbers (or the column is called subtopic) and some document of a topic is judged for
@@ -99,17 +101,16 @@ def read_qrels(
         `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
         `stratum` and `inclusion`.
     separator
-        Separator of columns in text: `tab`, `blank` (any blanks, and further columns of runs are
-        ignored), or `auto` (default): tabs on lines that have as many columns by tabs as the form
-        has, and else blanks. What is in doubt is refused.
+        Separator of columns in text; `auto` (default) decides by line. `tab`; `blank`: any blanks,
+        and further columns of runs are ignored; `auto`: tabs on lines that have as many columns by
+        tabs as the form has, and else blanks. What is in doubt is refused.
     duplicates
-        What becomes of a document that is judged twice in one topic: `error` (default), or the
-        judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
-        told.
+        Which of a document that is twice in one topic is kept, if any. `error` (default): none;
+        `first`, `last`, `best` (the highest grade). They are counted and told.
     ungraded
-        How to treat rows whose grade is empty, null, NaN or `NA`, such as those of a sheet that is
-        half filled in: `error` (default), or `drop`, where the document is not judged. A line of
-        TREC text without a grade ends after the document. They are counted, with a warning.
+        How to treat rows of judgments without a grade: an `error` (default), or not judged
+        (`drop`). A grade is empty, null, NaN or `NA`, as in a sheet that is half filled in. A line
+        of TREC text without a grade ends after the document. They are counted, with a warning.
 
     Raises
     ------
@@ -197,15 +198,15 @@ def read_run(
     data: Any,
     *,
     name: str | None = None,
-    format: str = "auto",
+    format: Annotated[str, OneOf(FORMATS)] = "auto",
     encoding: str = "utf-8",
     metadata: bool | str | PathLike[str] = True,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
-    separator: str = "auto",
-    numbers: str = "auto",
-    duplicates: str = "error",
+    separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
 ) -> Run:
     """Read one run.
 
@@ -218,8 +219,9 @@ def read_run(
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
     format
-        One of `auto`, `trec`, `ntcir`, `csv`, `tsv`, `json`, `jsonl`, `parquet`; a TREC run line is
-        topic, Q0, document, rank, score, tag, and `ntcir` is the same separated by semicolons.
+        Format of the data; `auto` looks at the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
+        `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag, and `ntcir` is
+        the same separated by semicolons.
     encoding
         As for :func:`read_qrels`.
     metadata
@@ -235,8 +237,8 @@ def read_run(
     separator
         As for :func:`read_qrels`.
     numbers
-        Number in text of three columns (topic, document, number): `ranks`, `scores`, or `auto`
-        (default), which refuses whole numbers that are neither clearly.
+        Number in text of three columns (topic, document, number); `auto` decides by file. `ranks`,
+        `scores`, or `auto` (default), which refuses whole numbers that are neither clearly.
     duplicates
         As for :func:`read_qrels`; the `best` one is that with the best score.
 

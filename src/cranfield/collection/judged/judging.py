@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
-from cranfield.base.parallel import check_fork
+from cranfield.base.kinds import OneOf, Whole
+from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import some_of
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -28,6 +29,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import Order, hits_of, order_of
 from cranfield.collection.judged.rows import NO_TIES
 from cranfield.collection.policies import (
+    DUPLICATES,
     Compat,
     Negative,
     Policies,
@@ -55,7 +57,7 @@ def read_both(
     subtopics: bool | None = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
-    duplicates: str = "error",
+    duplicates: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     bad_runs: str = "error",
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and runs when they are asked for, by what columns are called in either."""
@@ -163,9 +165,9 @@ def judge(
     topics: Topics | None = None,
     unjudged: Unjudged | None = None,
     negative: Negative | None = None,
-    depth: int | None = None,
-    max_grade: int | None = None,
-    topics_with_grade: int | None = None,
+    depth: Annotated[int | None, Whole(1)] = None,
+    max_grade: Annotated[int | None, Whole(1)] = None,
+    topics_with_grade: Annotated[int | None, Whole(1)] = None,
     compat: Compat | None = None,
     lengths: Any = None,
     groups: Any = None,
@@ -175,8 +177,8 @@ def judge(
     columns: Mapping[str, str] | None = None,
     duplicates: str = "error",
     bad_runs: str = "error",
-    jobs: int | None = None,
-    backend: str | None = None,
+    jobs: Annotated[int | None, Whole(1)] = None,
+    backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
     """Turn the rankings of runs into grades.
@@ -188,16 +190,17 @@ def judge(
     qrels
         Whatever :func:`read_qrels` takes.
     ties
-        Order of documents with equal scores: `trec` (default), `trec_eval-9`, `id-ascending`,
-        `input`, `rank`, `file`.
+        Order of documents with equal scores. `trec` (default): by their ids, descending; also
+        `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`.
     topics
-        Which topics count: `qrels` (default), `intersection`, `run`.
+        Which topics count. `qrels` (default): all judged ones; `intersection`: those that are
+        judged and that the system has; `run`: all that the system has.
     unjudged
-        What becomes of unjudged documents: `nonrelevant` (default), `condensed`.
+        What becomes of unjudged documents. `nonrelevant` (default); `condensed`: they are removed.
     negative
-        What a grade below 0 means: `judged` (default), `unjudged`.
+        What a grade below 0 means. `judged` (default): not relevant; `unjudged`: pooled only.
     depth
-        Ranks kept of each ranking; None for all.
+        Ranks kept of each ranking. By default all.
     max_grade
         Highest grade of the scale, for measures whose score depends on it, such as ERR; by default
         the highest grade that occurs. A `max_grade` written with a measure wins.
@@ -205,15 +208,17 @@ def judge(
         Keep only topics with a document of this grade or higher. By default topics without a
         relevant document are kept, and most measures give them 0.
     compat
-        Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`,
-        `gdeval`, `ntcireval`, `cwl`.
+        Policies and roundings of another program. `trec_eval`, `trec_eval-9`, `trec_eval-10`,
+        `ndeval`, `gdeval`, `ntcireval`, `cwl`.
     lengths
-        Lengths of documents, for measures of time and text read: see :func:`read_lengths`.
+        File of the lengths of documents: document, length. See :func:`read_lengths`; measures of
+        time and text read use it.
     groups
-        Groups of documents, for measures of fairness: see :func:`read_groups`.
+        File of groups of documents: document, group[, weight]. See :func:`read_groups`; measures of
+        fairness use it.
     intents
-        Probabilities and types of intents, for measures of diversity: see :func:`read_intents`.
-        Without, the intents of a topic are equally likely.
+        File of intents: topic, intent, probability[, inf or nav]. See :func:`read_intents`;
+        measures of diversity use it. Without, the intents of a topic are equally likely.
     aspects
         Judgments on other aspects than relevance, by the aspect's name.
     system, bad_runs
@@ -225,9 +230,10 @@ def judge(
     duplicates
         As for :func:`read_runs` and :func:`read_qrels`.
     jobs
-        Runs judged at a time, in threads; by default twice the number of processors, 8 at the
-        most, and fewer when the files are so large that memory would suffer. Of other backends,
-        the number of workers: by default that of processors; a cluster has its own.
+        Number of workers; it changes no result. In threads by default twice the number of
+        processors, 8 at the most, and fewer when the files are so large that memory would suffer.
+        Of other backends, the number of workers: by default that of processors; a cluster has its
+        own.
     backend
         Where runs are judged: in `threading` by default, `serial`, or by workers who read the files
         that they reach themselves, and send back judged rows: `loky` (processes), `dask`, `ray`, or

@@ -12,6 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure
@@ -26,7 +27,7 @@ from cranfield.meta.of_collections.rankings import (
     wanted_of,
 )
 from cranfield.meta.study import first_rows
-from cranfield.meta.study_options import Depth, OneOf, Rel, check_options
+from cranfield.meta.study_options import Depth, Rel, check_options
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table

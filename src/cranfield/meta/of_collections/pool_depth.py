@@ -11,6 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_whole
+from cranfield.base.kinds import Numbers, Whole
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import DEEPEST
@@ -25,7 +26,7 @@ from cranfield.meta.of_collections.pools import (
     traced,
 )
 from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
-from cranfield.meta.study_options import Depth, Numbers, Rel, Whole, check_options, whole_numbers
+from cranfield.meta.study_options import Depth, Rel, check_options, whole_numbers
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table
 

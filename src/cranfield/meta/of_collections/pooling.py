@@ -16,6 +16,7 @@ from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH
 from cranfield.assess.pools.pool import Pool, pool
 from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import Numbers, OneOf, Whole
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -36,17 +37,7 @@ from cranfield.meta.of_collections.spending import (
 )
 from cranfield.meta.of_tests.fast_tests import read_choice
 from cranfield.meta.study import attaining, percent
-from cranfield.meta.study_options import (
-    Numbers,
-    OneOf,
-    Rel,
-    Repeats,
-    Resamples,
-    Seed,
-    Whole,
-    check_options,
-    whole_numbers,
-)
+from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_options, whole_numbers
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, from_frame
@@ -368,7 +359,7 @@ def pooling(
     measures, compat, policies
         As for :func:`leave_one_out`.
     methods
-        Methods or their text forms, such as `depth`, `RRF(k=60)`, `MaxMean`: see
+        Methods of judging a pool, such as `depth`, `RRF(k=60)` or `MaxMean`. All are listed by
         :func:`cranfield.assess.methods`. A text may hold several, with commas between them.
     budgets
         Judgments of each topic, 1 or more; a topic with fewer documents has all of them judged. By
@@ -382,7 +373,7 @@ def pooling(
         judged, since of others nobody can tell what judging them would have found; None for all, or
         names of systems. All runs are scored.
     teams
-        As for :func:`leave_one_out`; without teams each run is left out alone.
+        As for :func:`cranfield.meta.pools`; without teams each run is left out alone.
     others
         Judgments of documents that no contributing run has within the depth: `keep` (default) or
         `drop`. No budget buys them; kept, they are among all judgments that budgets are compared
@@ -390,9 +381,11 @@ def pooling(
         those of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
-    test, alpha, resamples, missing
-        How pairs of systems are compared: a test, such as `anova-2` (default; two-way analysis of
-        variance with Tukey's HSD, which is fast) or `t+holm`, for scores by topic and system.
+    test
+        Test of pairs of systems, such as `anova-2` (two-way analysis of variance with Tukey's HSD,
+        which is fast) or `t+holm`.
+    alpha, resamples, missing
+        As for :func:`cranfield.compare`.
     repeats
         How often methods that draw random numbers are repeated; others are done once.
     rel

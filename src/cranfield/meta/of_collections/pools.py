@@ -368,8 +368,8 @@ def pools(
     runs, qrels
         As for :func:`cranfield.judge`; or :class:`TracedRuns`, and None.
     teams
-        The team of each system, as for :func:`cranfield.meta.teams_of`; by default each
-        system is a team of its own.
+        Table of systems and their teams, which are left out together. By default each system is a
+        team of its own. Other forms are those of :func:`cranfield.meta.teams_of`.
     contributors
         The runs that went into the pool: None for all of them, names of systems, or `judged`: those
         whose top `depth` documents are all judged.

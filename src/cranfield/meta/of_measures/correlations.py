@@ -14,11 +14,12 @@ from scipy.special import bdtr
 
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, names_or_count
 from cranfield.correlation import tau_ap
 from cranfield.correlation.overlap import check, overlap, places_of_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
-from cranfield.meta.study_options import OneOf, check_options
+from cranfield.meta.study_options import check_options
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, complete
@@ -325,9 +326,10 @@ def correlate(
         Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
         same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
     method
-        `tau`: Kendall's tau-b. `tau-a`: its version without correction for ties. `tau-ap`: the
-        average of both ways of tau AP. `rbo`: rank-biased overlap, extrapolated. `pearson`: of the
-        scores themselves, which asks for interval scales. `spearman`: of their mid-ranks.
+        How orders of systems are compared. `tau`: Kendall's tau-b. `tau-a`: its version without
+        correction for ties. `tau-ap`: the average of both ways of tau AP. `rbo`: rank-biased
+        overlap, extrapolated. `pearson`: of the scores themselves, which asks for interval scales.
+        `spearman`: of their mid-ranks.
     missing
         `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
         count a missing score as 0.

@@ -206,9 +206,11 @@ def discriminative_power(
     test, correction, alpha, missing
         As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
         "bootstrap", correction="none"` is the first form of the method.
-    resamples, seed
-        Number of random samples, and the seed. All measures get the same random numbers: topics
-        are permuted or drawn alike, so that measures differ by their scores alone.
+    resamples
+        Random samples of tests that need them.
+    seed
+        Of the random numbers. All measures get the same: topics are permuted or drawn alike, so
+        that measures differ by their scores alone.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.kinds import Flag
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import attaining, percent
-from cranfield.meta.study_options import Flag, check_options
+from cranfield.meta.study_options import check_options
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
@@ -287,8 +288,8 @@ def predictive_power(
         `right`; or tuples in this order. What is preferred is the name of a system, or else
         `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
     majority
-        Join the preferences for the same two runs, in either order, into that of the majority, ties
-        being votes for none; as many for the one as for the other is a tie. By default each counts.
+        Join the preferences for the same two runs, in either order, into that of the majority.
+        Ties are votes for none; as many for the one as for the other is a tie.
     confidence
         Of the intervals, above 0 and below 1.
 

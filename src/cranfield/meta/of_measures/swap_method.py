@@ -14,10 +14,11 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.kinds import Numbers, OneOf
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent
-from cranfield.meta.study_options import Numbers, OneOf, Repeats, Resamples, Seed, check_options
+from cranfield.meta.study_options import Repeats, Resamples, Seed, check_options
 from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores

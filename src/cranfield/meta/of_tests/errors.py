@@ -12,6 +12,7 @@ from scipy.special import betaincinv
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_several
+from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import (
@@ -23,7 +24,7 @@ from cranfield.meta.of_tests.fast_tests import (
     verdict_or_none,
 )
 from cranfield.meta.study import attaining, labelled, percent
-from cranfield.meta.study_options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
+from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work import Work, blocks, run_parts, with_work
 from cranfield.result import Column, Columns, Result
 from cranfield.scores import Scores
@@ -249,7 +250,8 @@ def false_alarms(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     null
-        `centred`, `simulated` (not with scores by shard) or `swapped`.
+        How systems are made equal: scores `centred`, `simulated` (not with scores by shard) or
+        `swapped`.
     sizes
         Numbers of topics, by default as many as there are; where scores are swapped they are drawn
         without replacement.
@@ -505,7 +507,7 @@ def power_of_tests(
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
     population
-        `simulated`: from distributions fitted to scores, as
+        Where the topics come from. `simulated`: from distributions fitted to scores, as
         :func:`cranfield.significance.fit_simulator` says, with the empirical copula;
         `resampled`: from the real topics, with replacement, also by shard.
     edges

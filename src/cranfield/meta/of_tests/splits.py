@@ -494,8 +494,8 @@ def split_topics(
     systems
         Only these systems.
     teams
-        Team of each system, as for :func:`cranfield.meta.teams_of`. The study is done for the
-        systems of each team by themselves, beside that of all. Teams of one system have nothing to
+        Table of systems and their teams: the study is done for each team by itself, too. Other
+        forms are those of :func:`cranfield.meta.teams_of`. Teams of one system have nothing to
         compare, and are left out.
     alpha, missing, resamples
         As for :func:`compare`; scores by shard that are missing for all systems are taken as such

@@ -11,20 +11,13 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.kinds import Flag
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, checked_sizes, verdict_or_none
 from cranfield.meta.study import OF_MEASURE, first_rows, labelled, of_measure, percent
-from cranfield.meta.study_options import (
-    Flag,
-    Proportion,
-    Repeats,
-    Resamples,
-    Seed,
-    Sizes,
-    check_options,
-)
+from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import ROUNDING, mid_ranks
@@ -460,10 +453,14 @@ def stability(
         Whether a topic may be drawn more than once, which sizes from the number of topics on need.
         Tests then take a topic drawn twice for two topics, and find a little more than they would
         on as many different ones.
-    test, correction, alpha, resamples
-        How pairs of systems are compared, as in :func:`cranfield.compare`; a test for scores by
-        topic and system. Analyses of variance with Tukey's HSD are fast; other tests take as long
-        as so many calls of `compare`.
+    test
+        Test of pairs of systems by their scores, such as `t` or `friedman`, as for
+        :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests take
+        as long as so many calls of `compare`.
+    correction, alpha
+        As for :func:`cranfield.compare`.
+    resamples
+        Random samples of tests that need them.
     top
         Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
         are more systems than that.

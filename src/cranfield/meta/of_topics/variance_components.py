@@ -12,9 +12,9 @@ import polars as pl
 from scipy.special import chdtri, fdtri
 
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.kinds import Share
 from cranfield.base.text import counted
 from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent
-from cranfield.meta.study_options import Share
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.pairwise.catalogue import find_test

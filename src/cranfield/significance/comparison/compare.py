@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     PairwiseComparison,
@@ -50,7 +51,7 @@ from cranfield.significance.prepare import (
     statistic_of,
     transformed,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import ALTERNATIVES, MISSING, STATISTICS, Options
 from cranfield.significance.resampling import topic_counts
 
 EACH_TOPIC = (
@@ -65,16 +66,16 @@ def compare(
     *,
     test: str | None = None,
     correction: str | None = None,
-    statistic: str | None = None,
-    alternative: str = "two-sided",
+    statistic: Annotated[str | None, OneOf(STATISTICS)] = None,
+    alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
     alpha: float = 0.05,
     baseline: str | int | Sequence[str | int] | None = None,
-    missing: str | None = None,
+    missing: Annotated[str | None, OneOf(MISSING)] = None,
     lower_is_better: bool | None = None,
     exact: bool | None = None,
     exact_n: int = 25,
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Annotated[int, Whole(1)] = 10_000,
+    seed: Annotated[int, Whole(0)] = 0,
     threshold: float = 0.0,
     jobs: int | None = None,
 ) -> PairwiseComparison:
@@ -101,20 +102,20 @@ def compare(
         baseline, the randomised Tukey HSD for the randomisation test, bootstrap max-T for the
         bootstrap, the false discovery rate for bootstrap ANOVA, otherwise Holm's.
     statistic
-        What is compared of the scores of a system: `mean`; `sum`; `geometric-mean`, by the mean of
+        Statistic of topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
         log scores, those below 1e-5 taken as 1e-5; or `median`, by the test `bootstrap-median`. By
         default that of the measure, such as the geometric mean for GMAP; most measures have means.
     alternative
-        `two-sided`, `greater` (a system has higher scores than the baseline, or the first of two
-        systems than the second) or `less`. One-sided tests of more than two systems need a
-        baseline.
+        Alternative hypothesis. `two-sided`, `greater` (a system has higher scores than the
+        baseline, or the first of two systems than the second) or `less`. One-sided tests of more
+        than two systems need a baseline.
     alpha
         Significance level.
     baseline
         A system, or several, that the others are compared with, by name or by place from 0; else
         all pairs are compared.
     missing
-        What to do where a system has no score for a topic: `error`; `drop` leaves such topics out;
+        How to treat a topic without a score of a system. `error`; `drop` leaves such topics out;
         `zero` counts 0; `available` uses what there is, where the test can. By default unpaired
         tests use what there is, and others raise an error.
     lower_is_better
@@ -124,10 +125,12 @@ def compare(
         cheap.
     exact_n
         Largest number of differences for an exact signed rank test by default.
-    resamples, seed
-        Number B of random samples and the seed of tests that need them.
+    resamples
+        Number B of random samples of tests that need them.
+    seed
+        Seed of random samples.
     threshold
-        Of the sign test: differences up to it count as none, in the unit of the scores.
+        Differences up to it count as none, by the sign test; in the unit of the scores.
     jobs
         Threads; it never changes a result.
 

@@ -1,0 +1,86 @@
+"""Kinds of values, declared in annotations of parameters.
+
+`Annotated[int, Whole(1)]` declares which values a parameter takes: functions check arguments by it,
+and the command line makes options of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, get_args, get_type_hints
+
+from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
+
+
+class Kind(Protocol):
+    """Allowed values of a parameter."""
+
+    def check(self, name: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number within bounds; `called` replaces the name of the parameter in messages."""
+
+    least: int
+    most: int | None = None
+    called: str = ""
+
+    def check(self, name: str, value: Any) -> None:
+        check_whole(self.called or name, value, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A number between 0 and 1, both excluded."""
+
+    def check(self, name: str, value: Any) -> None:
+        check_share(name, value)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of several names."""
+
+    names: tuple[str, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        check_choice(name, value, self.names)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def check(self, name: str, value: Any) -> None:
+        import numpy as np
+
+        if not isinstance(value, (bool, np.bool_)):
+            raise PolicyError(f"{name} is True or False, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of numbers, of which whole ones have a lower bound; studies check them by the data."""
+
+    least: int | None = 1
+
+    def check(self, name: str, value: Any) -> None:
+        """Leave it to the study."""
+
+
+@cache
+def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
+    """Return the allowed values of the options of a study, by name."""
+    hints = get_type_hints(function, include_extras=True)
+    return {name: kind for name, hint in hints.items() if (kind := kind_of(hint)) is not None}
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """Return the allowed values that an annotation such as :data:`Repeats` declares."""
+    if hasattr(hint, "__metadata__"):
+        return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
+    kinds = (kind_of(part) for part in get_args(hint))
+    return next((kind for kind in kinds if kind is not None), None)

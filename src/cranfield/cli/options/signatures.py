@@ -1,0 +1,259 @@
+"""Options made of parameters in Python: signature, annotation and docstring of a function.
+
+What a parameter is called, which values it takes, its default and its help are declared where the
+function is. Its source is read here, not its module loaded: help has to come at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+
+import cranfield
+from cranfield.base import kinds
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import option
+from cranfield.cli.options.output import with_options
+
+ROOT = Path(cranfield.__file__).parent
+_LINES = re.MULTILINE | re.DOTALL
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A parameter as its function declares it."""
+
+    hint: Any
+    default: Any
+    about: str
+
+
+def declared(function: str, parameter: str) -> Declared:
+    """Read a parameter of a public function such as `cranfield.meta.pooling`.
+
+    Examples
+    --------
+    >>> declared("cranfield.meta.pooling", "repeats").default
+    10
+    """
+    made, module = _source(function)
+    arguments = made.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
+    pairs = [*zip(plain, [*defaults, *arguments.defaults], strict=True)]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    for one, default in pairs:
+        if one.arg == parameter:
+            annotation = "Any" if one.annotation is None else ast.unparse(one.annotation)
+            value = None if default is None else _value(ast.unparse(default), module)
+            return Declared(_value(annotation, module), value, _about(function, parameter))
+    raise LookupError(f"{function} has no parameter {parameter}")
+
+
+@cache
+def _source(function: str) -> tuple[ast.FunctionDef, str]:
+    """Return a public function, and the text of the module that has it."""
+    package, _, name = function.rpartition(".")
+    text = _home(ROOT.joinpath(*package.split(".")[1:]), name).read_text(encoding="utf-8")
+    found = re.search(rf"^def {name}\(.*?(?=^[\w@]|\Z)", text, _LINES)
+    assert found is not None, function
+    [made] = ast.parse(found[0]).body
+    assert isinstance(made, ast.FunctionDef)
+    return made, text
+
+
+def _home(folder: Path, name: str) -> Path:
+    """Find the module of a public function: the stub of its package says it."""
+    stub = (folder / "__init__.pyi").read_text(encoding="utf-8")
+    found = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"{folder.name} has no public function {name}")
+    path = folder.joinpath(*found[1].split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+class _Other:
+    """A type of which only the command knows how to read a value."""
+
+    def __class_getitem__(cls, parts: Any) -> type:
+        return cls
+
+
+class _Names(dict[str, Any]):
+    """Names in annotations of a module: kinds of values, and constants that say which there are."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(_KNOWN)
+        self.module = module
+
+    def __missing__(self, name: str) -> Any:
+        if name.isupper():
+            return _constant(name, self.module)
+        for module in (self.module, _imported(name, self.module)):
+            if found := re.search(rf"^{name} = (?:Literal|Annotated)\[.*?\]$", module, _LINES):
+                return _value(found[0].partition(" = ")[2], module)
+        return _Other
+
+
+_KNOWN = {name: one for name, one in vars(kinds).items() if name[0] != "_"}
+_KNOWN |= {"Annotated": Annotated, "Any": Any, "Iterable": Iterable, "Literal": Literal}
+_KNOWN |= {"Mapping": Mapping, "Sequence": Sequence, "Collection": Collection}
+_KNOWN |= {kind.__name__: kind for kind in (bool, float, int, str, tuple)}
+
+
+def _value(expression: str, module: str) -> Any:
+    """Return what an expression in a module is: an annotation, or a default."""
+    # The source of the package itself, not text from outside.
+    return eval(expression, {"__builtins__": {}}, _Names(module))
+
+
+def _imported(name: str, module: str) -> str:
+    """Return the text of the module of the package that a name is imported from; empty if none."""
+    pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
+    found = re.search(pattern, module, re.MULTILINE)
+    if found is None:
+        return ""
+    return ROOT.joinpath(*found[1].split(".")).with_suffix(".py").read_text(encoding="utf-8")
+
+
+def _constant(name: str, module: str) -> Any:
+    """Return a constant that a module has, or imports from another one of the package."""
+    found = re.search(rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)", module, _LINES)
+    if found is not None:
+        return _value(found[1].strip(), module)
+    home = _imported(name, module)
+    if not home:
+        raise LookupError(f"no constant {name}")
+    return _constant(name, home)
+
+
+@cache
+def _described(function: str) -> dict[str, str]:
+    """Return what a docstring says of each parameter."""
+    docstring = ast.get_docstring(_source(function)[0]) or ""
+    section = docstring.partition("Parameters\n----------\n")[2]
+    section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    found = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
+    return {name: " ".join(body.split()) for names, body in found for name in names.split(", ")}
+
+
+def _about(function: str, parameter: str) -> str:
+    """Return what is said of a parameter, by the function or the one that it refers to."""
+    try:
+        about = _described(function).get(parameter, "")
+    except LookupError:
+        return ""
+    other = re.match(r"As for :func:`([\w.]+)`", about)
+    if other is None:
+        return about
+    # A bare name is of the same package, or of the top one.
+    home, named = function.rpartition(".")[0], "." in other[1]
+    of_home = "" if named else _about(f"{home}.{other[1]}", parameter)
+    return of_home or _about(other[1] if named else f"cranfield.{other[1]}", parameter)
+
+
+def help_of(about: str, default: Any) -> str:
+    """Return the first sentence about a parameter, and the one about its default if that is None.
+
+    Examples
+    --------
+    >>> help_of("Names, as of :func:`x`. Others are `raw`. By default all.", None)
+    'Names, as of x. By default all.'
+    """
+    first, *others = re.split(r"(?<=[.:])\s+(?=[A-Z`])", about)
+    told = [one for one in others if one.startswith("By default")] if default is None else []
+    return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join([re.sub(r":$", ".", first), *told]))
+
+
+class NumberList(click.ParamType):  # type: ignore[type-arg]
+    """Numbers with commas between them: whole ones from a least one, or any."""
+
+    name = "text"
+
+    def __init__(self, least: int | None) -> None:
+        self.least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        kind = float if self.least is None else int
+        option = max(param.opts, key=len) if param is not None else "it"
+        try:
+            found = [kind(part) for part in value.split(",")]
+        except ValueError:
+            found = []
+        if found and (self.least is None or min(found) >= self.least):
+            return found
+        whole = f"whole numbers from {self.least}, such as 5,10,20"
+        wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
+        raise PolicyError(f"{option} takes {wanted}, not {value!r}")
+
+
+def _typed(hint: Any) -> dict[str, Any]:
+    """Return how click reads a value of an annotated type."""
+    kind = kinds.kind_of(hint)
+    if isinstance(kind, kinds.Whole):
+        return {"type": click.IntRange(kind.least)}
+    if isinstance(kind, kinds.Share):
+        return {"type": click.FloatRange(0, 1, min_open=True, max_open=True)}
+    if isinstance(kind, kinds.Flag):
+        return {"type": bool}
+    if isinstance(kind, kinds.OneOf):
+        return {"type": click.Choice(list(kind.names))}
+    if isinstance(kind, kinds.Numbers):
+        return {"type": NumberList(kind.least)}
+    parts = [one for one in get_args(hint) if one is not type(None)]
+    kind = parts[0] if get_origin(hint) in (Union, UnionType) and len(parts) == 1 else hint
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    return {"type": kind if kind in (bool, int, float) else str}
+
+
+def options_of(
+    function: str, names: str, *, type: Any = None, **changed: Any
+) -> tuple[Callable[[Any], Any], ...]:
+    """Make options of the parameters of a public function, with what is `changed` of each.
+
+    A change is a mapping: the `flag`, and all that :func:`option` takes; an option stands for the
+    parameter in hints, whatever it is called. A `type` is that of all of them.
+    """
+    every = {} if type is None else {"type": type}
+    return tuple(
+        _option(function, name, **(every | changed.get(name, {}))) for name in names.split()
+    )
+
+
+def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[Any], Any]:
+    own = declared(function, name)
+    default = more.get("default", own.default)
+    given: dict[str, Any] = {"of": (function, name), "help": help_of(own.about, default)}
+    given |= _typed(own.hint)
+    usual = f"--{name.replace('_', '-')}"
+    if flag and flag != usual:
+        given["stands_for"] = name
+    flag = flag or usual
+    if given["type"] is bool and default is None:
+        flag = f"{flag}/--no-{flag.removeprefix('--')}"
+        given["default"] = None
+    elif given["type"] is bool:
+        given |= {"is_flag": True, "default": False}
+    elif isinstance(default, (tuple, list)):
+        given |= {"default": ",".join(map(str, default)), "show_default": True}
+    elif default is not None:
+        given |= {"default": default, "show_default": True}
+    if given["type"] is bool:
+        del given["type"]
+    return option(flag, **given | more)
+
+
+def options_from(function: str, names: str, **changed: Any) -> Callable[[Any], Any]:
+    """Make a decorator of :func:`options_of`."""
+    return with_options(options_of(function, names, **changed))

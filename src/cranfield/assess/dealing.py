@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from cranfield.base.errors import (
     numbers,
     quoted,
 )
+from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
@@ -117,9 +118,9 @@ class Sheets(TableResult):
 def sheets(
     documents: Any,
     *,
-    arranged: str = "judging",
+    arranged: Annotated[str, OneOf(ARRANGED)] = "judging",
     assessors: int | Iterable[str] = 1,
-    by: str = "document",
+    by: Annotated[str, OneOf(DEALT)] = "document",
     overlap: float = 0.0,
     each: int | None = None,
     seed: int = 0,
@@ -132,13 +133,13 @@ def sheets(
         A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
         columns topic and doc, no document twice in a topic.
     arranged
-        `judging` (default): in the given order. `id`: by topic, then document id. `shuffled`: topic
-        by topic in random order, so that places do not reveal ranks.
+        Order of documents. `judging` (default): in the given order. `id`: by topic, then document
+        id. `shuffled`: topic by topic in random order, so that places do not reveal ranks.
     assessors
         Their number, or their names.
     by
-        Whether to deal single documents of each topic, at random and as evenly as possible
-        (`document`, the default), or whole topics (`topic`): the largest first, each to the
+        What is dealt to the assessors. `document` (default): single documents of each topic, at
+        random and as evenly as possible; `topic`: whole topics, the largest first, each to the
         assessor with the fewest documents.
     overlap
         Proportion of the documents of each topic that several assessors get, from 0 to 1.

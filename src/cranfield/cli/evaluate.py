@@ -44,9 +44,8 @@ from cranfield.cli.options.output import (
     write,
 )
 from cranfield.cli.options.scores import ScoreInput, score_input
-from cranfield.collection.policies import CHOICES, DUPLICATES
-from cranfield.collection.policies import FORMATS as INPUT_FORMATS
-from cranfield.fusion.names import METHODS, NORMS
+from cranfield.cli.options.signatures import options_from
+from cranfield.collection.policies import DUPLICATES
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
@@ -202,14 +201,7 @@ SESSIONS_DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
 @rel_option
 @max_grade_option
-@one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
-@one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
-@one_of(
-    "--ties",
-    CHOICES["ties"],
-    "With RUN: order of documents with equal scores.",
-    goes_with="RUN",
-)
+@options_from("cranfield.judge", "unjudged negative ties", ties={"goes_with": "RUN"})
 @output_options("session")
 @table_options
 def sessions(
@@ -390,13 +382,7 @@ Examples:
 @command(epilog=CHECK_EPILOG)
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
-@one_of(
-    "--input-format",
-    INPUT_FORMATS,
-    "Format of QRELS and RUN; auto looks at the suffix.",
-    "auto",
-)
-@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@options_from("cranfield.read_runs", "format encoding", format={"flag": "--input-format"})
 @separator_option
 @numbers_option
 @option("--all", "all_faults", is_flag=True, help="Say each problem, not 25 of a kind.")
@@ -443,26 +429,16 @@ Examples:
     first="method norm weights depth limit name ties system duplicates jobs list output",
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
-@option(
-    "--method",
-    default="RRF",
-    show_default=True,
-    help=f"{', '.join(METHODS)}, with parameters such as RRF(k=10).",
+@options_from(
+    "cranfield.fuse",
+    "method norm weights depth limit name ties",
+    weights={
+        "metavar": "NUMBERS",
+        "help": "Of the runs, in their order, with commas: 0.3,0.7.",
+    },
 )
-@one_of("--norm", NORMS, "How scores are normalised, by methods that go by scores; else min-max.")
-@option("--weights", metavar="NUMBERS", help="Of the runs, in their order, with commas: 0.3,0.7.")
-@option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking of RUN.")
-@option(
-    "--limit",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Documents of each topic that are written.",
-)
-@option("--name", help="Run tag of the fused run; by default the method.")
-@one_of("--ties", CHOICES["ties"], "Order of documents with equal scores in RUN.", "trec")
 @gathered(Reading, "reading", in_group("Input", reading_options))
-@option("--jobs", type=click.IntRange(1), help="Runs read at a time; it changes no result.")
+@options_from("cranfield.judge", "jobs")
 @option(
     "--metadata",
     is_flag=True,

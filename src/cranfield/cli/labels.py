@@ -21,11 +21,11 @@ from cranfield.cli.options.judging import (
     measures_option,
     names_of_columns,
     one_of,
-    resamples_option,
     wanted_measures,
     without_reading,
 )
 from cranfield.cli.options.output import output_option, write_results
+from cranfield.cli.options.signatures import options_from
 from cranfield.collection.policies import FORMATS
 from cranfield.result import WRITERS, ResultSet, check_table, together
 from cranfield.tabular import from_frame
@@ -60,7 +60,6 @@ METHODS = {
 """Ways to make one judgment of several labels: their names in :mod:`cranfield.assess`."""
 
 WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
-TIES = ("low", "high", "median", "drop", "random")
 KEYS = {
     "grades": ("grade",),
     "workers": ("worker",),
@@ -90,12 +89,13 @@ COMPARED = 40
     help='Fields of lines without a header: "worker doc grade"; - skips. Of a table, what its'
     " columns are called: worker=annotator,grade=rating; gold.doc=id is of --gold.",
 )
-@option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
-@one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
-@one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
-@option("--encoding", default="utf-8", show_default=True, help="Encoding of files of text.")
+@options_from(
+    "cranfield.assess.read_labels",
+    "grades repeats missing encoding",
+    grades={"metavar": "LOW..HIGH"},
+)
 @one_of("--method", METHODS, "How labels become one judgment.", "majority")
-@one_of("--tie", TIES, "What becomes of ties.", "low")
+@options_from("cranfield.assess.majority", "tie")
 @option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
 @option(
     "--fix-gold",
@@ -106,32 +106,18 @@ COMPARED = 40
 @option(
     "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
 )
-@option(
-    "--measure",
-    "measures",
-    multiple=True,
-    help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
-)
-@option("--pairs", is_flag=True, help="Agreement of each two assessors.", goes_with="!--against")
-@option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
-@option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
-@one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
-@option(
-    "--confidence",
-    type=float,
-    default=0.95,
-    show_default=True,
-    help="Confidence level of intervals.",
-    goes_with="!--interval=none",
-)
-@resamples_option(10_000, " of topics, with --interval bootstrap", goes_with="--interval=bootstrap")
-@option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of random numbers.",
-    goes_with=("--tie=random", "--interval=bootstrap", "--method=mace"),
+@options_from(
+    "cranfield.assess.agreement_of",
+    "measures pairs against rel interval confidence resamples seed",
+    measures={"flag": "--measure measures", "multiple": True},
+    pairs={"goes_with": "!--against"},
+    against={"metavar": "NAME"},
+    confidence={"goes_with": "!--interval=none"},
+    resamples={"goes_with": "--interval=bootstrap"},
+    seed={
+        "help": "Seed of random numbers.",
+        "goes_with": ("--tie=random", "--interval=bootstrap", "--method=mace"),
+    },
 )
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
@@ -303,14 +289,7 @@ RANKED = ("--runs", "--own-runs")
 )
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
-@option("--cut", is_flag=True, help="Count a grade off the scale as its nearer end.")
-@option("--scale", metavar="LOW..HIGH", help="Grades that may be given; by default those of QRELS.")
-@option(
-    "--level",
-    default="ordinal",
-    show_default=True,
-    help="Level of Krippendorff's alpha: ordinal, nominal, interval or ratio.",
-)
+@options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})
 @one_of("--label-format", FORMATS, "Format of JUDGE, where it is not that of --input-format.")
 @option(
     "--runs",
@@ -343,9 +322,7 @@ RANKED = ("--runs", "--own-runs")
     help="With --correct document: confidence intervals for these topics only.",
 )
 @measures_option(DEFAULT, goes_with=RANKED)
-@option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
-)
+@options_from("cranfield.assess.compare_judges", "confidence")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(JUDGE_TABLES)}.")
 @output_option

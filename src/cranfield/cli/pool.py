@@ -20,7 +20,8 @@ from cranfield.cli.options.judging import (
     subtopics_option,
 )
 from cranfield.cli.options.output import gathered, output_option, progress_of, write_results
-from cranfield.collection.policies import CHOICES, OF_QRELS, UNGRADED
+from cranfield.cli.options.signatures import options_from, options_of
+from cranfield.collection.policies import OF_QRELS
 from cranfield.result import WRITERS, ResultSet, check_table
 from cranfield.tabular import from_frame
 
@@ -148,37 +149,18 @@ class Dealing:
 
 def dealing_options(listed: Sequence[str]) -> tuple[Callable[[Any], Any], ...]:
     """Make the options of sheets, which go with what lists documents."""
-    return (
-        one_of(
-            "--arranged",
-            ("judging", "id", "shuffled"),
-            "Order of documents.",
-            "judging",
-            goes_with=listed,
-        ),
-        option(
-            "--assessors",
-            default="1",
-            show_default=True,
-            metavar="N|NAMES",
-            help="Their number, or their names with commas; {} in --output is the name of each.",
-            goes_with=listed,
-        ),
-        one_of(
-            "--by",
-            ("document", "topic"),
-            "What is dealt to them.",
-            "document",
-            goes_with="--assessors",
-        ),
-        option(
-            "--overlap",
-            type=float,
-            default=0.0,
-            show_default=True,
-            help="Share that all of them get.",
-            goes_with="--assessors",
-        ),
+    return options_of(
+        "cranfield.assess.sheets",
+        "arranged assessors by overlap",
+        arranged={"goes_with": listed},
+        assessors={
+            "metavar": "N|NAMES",
+            "default": "1",
+            "help": "Their number, or their names with commas; {} in --output is the name of each.",
+            "goes_with": listed,
+        },
+        by={"goes_with": "--assessors"},
+        overlap={"goes_with": "--assessors"},
     )
 
 
@@ -231,12 +213,8 @@ KEYS = {
 }
 """The tables of a report, and the columns that say what a row is of."""
 
-_UNGRADED = one_of(
-    "--ungraded",
-    UNGRADED,
-    "How to treat rows of --judged without a grade: an error, or not judged (drop).",
-    "drop",
-    goes_with="--judged",
+(_UNGRADED,) = options_of(
+    "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "goes_with": "--judged"}
 )
 
 NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-value"
@@ -295,9 +273,9 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     help="Of all draws.",
     goes_with=("--next", "--budget", "--sample", "--arranged=shuffled", "--assessors"),
 )
-@one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
+@options_from("cranfield.judge", "ties", ties={"default": "trec"})
 @gathered(Reading, "reading", (*reading_options, subtopics_option, _UNGRADED))
-@option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
+@options_from("cranfield.judge", "jobs")
 @option(
     "--format",
     type=click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.parallel import as_they_come, own_threads
 from cranfield.base.spec import parameters_of, summary_of
 from cranfield.base.text import counted
@@ -29,7 +30,7 @@ from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.keys import Codes, Words, ids_of, taken
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
-from cranfield.collection.policies import TIES
+from cranfield.collection.policies import TIES, Ties
 from cranfield.collection.run import PackedRun, Run, run_of
 from cranfield.fusion.methods import FUSIONS, Fusion, finite
 from cranfield.fusion.names import NORMS
@@ -58,11 +59,11 @@ def fuse(
     runs: Any,
     method: str | Fusion = DEFAULT,
     *,
-    norm: str | None = None,
+    norm: Annotated[str | None, OneOf(NORMS)] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    depth: int | None = None,
-    limit: int | None = DEPTH,
-    ties: str = "trec",
+    depth: Annotated[int | None, Whole(1)] = None,
+    limit: Annotated[int | None, Whole(1)] = DEPTH,
+    ties: Ties = "trec",
     name: str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -74,16 +75,15 @@ def fuse(
     runs
         Whatever :func:`cranfield.read_runs` takes, two runs or more.
     method
-        A method or its text form, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda`, `RBC(p=0.9)`; see
+        A method, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda` or `RBC(p=0.9)`. All are listed by
         :func:`fusion_methods`.
     norm
-        How the scores of each run and topic are normalised, for methods that go by scores:
-        `min-max` (default), `max`, `sum`, `z-score`, `rank`, `borda` or `none`.
+        How the scores of each run and topic are normalised, for methods that go by scores. By
+        default `min-max`.
     weights
         Of the runs, in their order or by name, above 0; by default all are 1.
     depth
-        Ranks kept of each ranking of the given runs, from 1; None for all, as for
-        :func:`cranfield.judge`.
+        Ranks kept of each ranking of the given runs, from 1. By default all.
     limit
         Documents of each topic that the fused run keeps, from 1; None for all.
     ties

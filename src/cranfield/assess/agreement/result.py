@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ from cranfield.base.errors import (
     check_whole,
     quoted,
 )
+from cranfield.base.kinds import OneOf, Whole
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, number
@@ -308,10 +309,10 @@ def agreement_of(
     topics: Iterable[Any] | None = None,
     names: Iterable[Any] | None = None,
     axis: int | None = None,
-    interval: str = "jackknife",
+    interval: Annotated[str, OneOf(INTERVALS)] = "jackknife",
     confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Annotated[int, Whole(1)] = 10_000,
+    seed: Annotated[int, Whole(0)] = 0,
 ) -> Agreement:
     r"""Measure the agreement of assessors on the same units, with intervals over topics.
 
@@ -342,13 +343,15 @@ def agreement_of(
         `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
         of `names` or `topics` tells rows from columns.
     interval
-        `jackknife`: t intervals from the values without each topic, on the scale of
-        :math:`\ln(1 - \theta)`, cut at -1; for proportions, of log odds. `bootstrap`: percentiles
-        over resampled topics. `none`.
+        Method of the intervals over topics. `jackknife`: t intervals from the values without each
+        topic, on the scale of :math:`\ln(1 - \theta)`, cut at -1; for proportions, of log odds.
+        `bootstrap`: percentiles over resampled topics. `none`.
     confidence
         Confidence level of the intervals.
-    resamples, seed
-        Number of resamples and seed of the bootstrap.
+    resamples
+        Random samples of topics, of the bootstrap.
+    seed
+        Seed of the bootstrap.
 
     Returns
     -------

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
 from cranfield.assess.agreement.coefficients import (
-    LAWS,
     coefficient,
     freedom,
     jackknife,
@@ -22,6 +21,7 @@ from cranfield.assess.agreement.tables import CELLS, Tables, of_joint
 from cranfield.assess.judges.reading import Scale, combinations, matched, panel_of, sampled_only
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_choice, check_share
+from cranfield.base.kinds import OneOf
 from cranfield.base.shares import wilson
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result, readable
@@ -61,7 +61,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     return share, np.where(alone, 0.0, low), np.where(alone, 1.0, high)
 
 
-LEVELS = tuple(name for name in LAWS if name not in {"linear", "quadratic"})
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
 """Levels of measurement of Krippendorff's alpha."""
 
 COUNTS = {
@@ -283,7 +283,7 @@ def compare_judges(
     *,
     scale: Any = None,
     cut: bool = False,
-    level: str = "ordinal",
+    level: Annotated[str, OneOf(LEVELS)] = "ordinal",
     confidence: float = 0.95,
 ) -> JudgeComparison:
     r"""Compare the grades of judges, such as large language models, with those of people.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole, numbers
+from cranfield.base.kinds import OneOf
 from cranfield.base.streams import stream_of
 from cranfield.base.text import counted
 from cranfield.collection.qrels import Qrels
@@ -305,7 +306,13 @@ def _weights(labels: Labels, weights: Any) -> Floats:
     return weight
 
 
-def majority(labels: Labels, *, weights: Any = None, tie: str = "low", seed: int = 0) -> Consensus:
+def majority(
+    labels: Labels,
+    *,
+    weights: Any = None,
+    tie: Annotated[str, OneOf(TIES)] = "low",
+    seed: int = 0,
+) -> Consensus:
     """Take the most frequent grade of each pair.
 
     Parameters

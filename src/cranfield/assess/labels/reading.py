@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from cranfield.base.errors import (
     check_several,
     quoted,
 )
+from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import Layout
@@ -137,8 +138,8 @@ def read_labels(
     *,
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     grades: Iterable[int] | None = None,
-    repeats: str = "error",
-    missing: str = "error",
+    repeats: Annotated[str, OneOf(REPEATS)] = "error",
+    missing: Annotated[str, OneOf(MISSING)] = "error",
     encoding: str = "utf-8",
 ) -> Labels:
     """Read labels: the grades that workers gave to documents of topics.

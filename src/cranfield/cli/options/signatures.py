@@ -222,8 +222,9 @@ def options_of(
 ) -> tuple[Callable[[Any], Any], ...]:
     """Make options of the parameters of a public function, with what is `changed` of each.
 
-    A change is a mapping: the `flag`, and all that :func:`option` takes; an option stands for the
-    parameter in hints, whatever it is called. A `type` is that of all of them.
+    A change is a mapping: the `flag`, perhaps with a name of the value behind it, and all that
+    :func:`option` takes; an option stands for the parameter in hints, whatever it is called. A
+    `type` is that of all of them.
     """
     every = {} if type is None else {"type": type}
     return tuple(
@@ -251,7 +252,7 @@ def _option(function: str, name: str, flag: str = "", **more: Any) -> Callable[[
         given |= {"default": default, "show_default": True}
     if given["type"] is bool:
         del given["type"]
-    return option(flag, **given | more)
+    return option(*flag.split(), **given | more)
 
 
 def options_from(function: str, names: str, **changed: Any) -> Callable[[Any], Any]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
-from cranfield.cli.main import run
+import click
+
+from cranfield.cli.main import app, run
 
 
 def cranfield(
     folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0
 ) -> tuple[str, str]:
-    """Run a command that ends with a status; return what it prints on both streams."""
-    ended, out, err = ended_with(folder, *arguments, stdin=stdin)
+    """Run a command that ends with a status; return what it prints on both streams.
+
+    Options that are settings of the command are given in a file of settings.
+    """
+    ended, out, err = ended_with(folder, *in_settings(folder, arguments), stdin=stdin)
     assert ended == status, err
     return out, err
 
@@ -35,3 +41,31 @@ def ended_with(folder: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, 
         stdout.flush()
         stderr.flush()
     return status, out.getvalue().decode(), err.getvalue().decode()
+
+
+SETTINGS = "settings.yml"
+
+
+def in_settings(folder: Path, words: Sequence[str]) -> list[str]:
+    """Move options that are settings of the command into a file, which is given in their place."""
+    command: click.Command | None = app
+    rest = [*words]
+    while isinstance(command, click.Group) and rest:
+        command = command.get_command(click.Context(command), rest.pop(0))
+    there = command.params if command is not None else []
+    known = {name: one for one in there if getattr(one, "in_file", False) for name in one.opts}
+    left, lines = [*words[: len(words) - len(rest)]], dict[str, list[str]]()
+    while rest:
+        word = rest.pop(0)
+        one = known.get(word.replace("--no-", "--"))
+        if one is None:
+            left.append(word)
+        elif getattr(one, "is_flag", False):
+            lines[max(one.opts, key=len)[2:]] = ["false" if "--no-" in word else "true"]
+        else:
+            lines.setdefault(max(one.opts, key=len)[2:], []).append(f'"{rest.pop(0)}"')
+    if not lines:
+        return left
+    text = "".join(f"{key}: [{', '.join(values)}]\n" for key, values in lines.items())
+    (folder / SETTINGS).write_text(text, encoding="utf-8")
+    return [*left, "--settings", SETTINGS]

@@ -70,6 +70,8 @@ def error_of(folder: Path, command: str) -> str:
 
 def advised(line: str) -> Iterator[tuple[str, str]]:
     """List the advice of a message: the command that it names, and the option with its value."""
+    # A setting is given as an option is: the file is written for it.
+    line = re.sub(r"--settings with ([a-z-]+):", r"--\1", line)
     for command, option, value in ADVICE.findall(line):
         name = "distance" if "score=" in value or option == "--lower" else "zzz"
         value_of = value.replace("...", name).replace("NAME", name)

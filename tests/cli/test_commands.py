@@ -196,14 +196,16 @@ def test_compare(folder: Path) -> None:
     out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "latex", "-o", "t.tex")
     assert out == ""
     assert (folder / "t.tex").read_text().count(r"\toprule") == 1
-    cranfield(folder, "compare", "--scores", "s.csv", "--anova", "--format", "latex", "-o", "t.tex")
+    cranfield(
+        folder, "compare", "--scores", "s.csv", "--as", "anova", "--format", "latex", "-o", "t.tex"
+    )
     assert (folder / "t.tex").read_text().count(r"\toprule") == 2
-    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--anova")
+    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--as", "anova")
     assert "Source" in out and "Error" in out
     assert "Source" not in cranfield(folder, "compare", "--scores", "s.csv")[0]
-    for more in (("-t", "sign"), ("--format", "csv"), ("--prose",)):
-        _, err = cranfield(folder, "compare", "--scores", "s.csv", "--anova", *more, status=2)
-        assert "--anova" in err
+    for more in (("-t", "sign"), ("--format", "csv"), ("--marks", "symbols")):
+        _, err = cranfield(folder, "compare", "--scores", "s.csv", "--as", "anova", *more, status=2)
+        assert "--as anova" in err
 
 
 def test_compare_with_a_margin(folder: Path) -> None:

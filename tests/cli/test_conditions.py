@@ -70,18 +70,18 @@ def test_what_options_go_with_is_there() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("judges qrels qrels --ties trec", "--ties goes with --runs or --own-runs"),
+        ("judges qrels qrels --ties trec", "setting ties goes with --runs or --own-runs"),
         ("judges qrels qrels --compat gdeval", "--compat goes with --runs or --own-runs"),
-        ("judges qrels qrels --groups qrels", "--groups goes with --runs or --own-runs"),
+        ("judges qrels qrels --groups qrels", "setting groups goes with --runs or --own-runs"),
         ("pool r.run --rel 2", "--rel goes with --next or --budget and --judged or --stop"),
         ("pool r.run --seed 2", "--seed goes with --next or --budget or --sample"),
         ("evaluate qrels r.run -p 2 -f json", "--places goes with --format table, ir_measures,"),
         ("evaluate qrels r.run -p 2 -f trec", "--places goes with --format table, ir_measures,"),
-        ("evaluate qrels r.run --caption x", "--caption goes with --format latex"),
+        ("evaluate qrels r.run --caption x", "setting caption goes with --format latex"),
         ("online preference --counts 9,3 --clicks sat", "--clicks goes with LOG"),
         ("online preference --counts 9,3 --odd count", "--odd goes with LOG"),
         ("online experiment u.csv -m CTR --variant x", "--variant goes with --metric"),
-        ("online experiment u.csv --metric x --odd count", "--odd goes with --measure"),
+        ("online experiment u.csv --metric x --odd count", "setting odd goes with --measure"),
         (
             "online interleave r.run r.run --impressions 1 --keys k.csv",
             "--keys does not go with --impressions",
@@ -132,6 +132,6 @@ def test_samples_that_nobody_draws(option: str, tmp_path: Path) -> None:
     assert "no effect" not in cranfield(tmp_path, *start, "-t", "randomisation")[1]
     assert "no effect" not in cranfield(tmp_path, *start[:-2], "-t", "t", "-c", "holm")[1]
     exact = start[:-2]
-    said = "--exact has no effect: the test leaves no choice between p-values"
+    said = "setting exact has no effect: the test leaves no choice between p-values"
     assert said in cranfield(tmp_path, *exact, "-t", "t", "--exact")[1]
     assert "no effect" not in cranfield(tmp_path, *exact, "-t", "randomisation", "--exact")[1]

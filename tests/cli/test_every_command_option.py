@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from cranfield.cli.main import app
-from tests.cli.running import ended_with
+from tests.cli.running import SETTINGS, ended_with, in_settings
 
 DOCS = [f"d{k:02}" for k in range(14)]
 
@@ -342,7 +342,9 @@ check --all: a.run>long.run :: --all
 check --numbers: a.run>vague.run :: --numbers scores
 cite --all: --all
 cite --study: --study discriminative-power
-compare --anova: --anova
+compare --as: --as prose
+compare --as: --as anova
+compare --as: --as ranks
 compare --compat: --missing drop :: --compat ndeval
 compare --exact: --baseline a --test randomisation :: --no-exact
 compare --exact: --test t :: --exact
@@ -353,8 +355,6 @@ compare --joint: --joint
 compare --margin: --margin 2%
 compare --marks: --marks symbols
 compare --missing: {SCORES} --scores gaps.csv -m> AP> nDCG@5> :: --missing drop
-compare --prose: --prose
-compare --ranks: --ranks
 compare --scale: --scale ordinal
 compare --scale: {SCORES} --scores s.csv -m> AP> nDCG@5> :: --scale ordinal
 compare --scores: --scores s.csv
@@ -722,6 +722,7 @@ READING = {max(option.opts, key=len) for option in dict(commands())["evaluate"].
 
 WITHOUT: dict[str, str] = {
     "--jobs": "the number of workers changes no result",
+    "--settings": "what the file sets has entries of its own",
     "--backend": "where the workers run changes no result",
 }
 
@@ -771,11 +772,11 @@ def outcome(words: tuple[str, ...]) -> tuple[int, str, str, dict[str, bytes]]:
     for path in inputs().iterdir():
         if not (folder / path.name).is_symlink():
             (folder / path.name).symlink_to(path)
-    status, out, err = ended_with(folder, *words)
+    status, out, err = ended_with(folder, *in_settings(folder, words))
     files = {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink()
+        if path.is_file() and not path.is_symlink() and path.name != SETTINGS
     }
     for path in folder.iterdir():
         if path.is_dir():
@@ -793,7 +794,8 @@ def problem(command: str, option: str, use: str) -> str:
     said = given[2].replace("_", "-")
     if first == given:
         return "nothing changes"
-    if given[0] == 2 and f"cranfield: error: {option}" not in said:
+    named = (f"cranfield: error: {option}", f"cranfield: error: setting {option.strip('-')}")
+    if given[0] == 2 and not any(name in said for name in named):
         if first[0] == 2:
             return f"both fail: {first[2]} / {given[2]}"
         about_input = any(f"{path.name}:" in given[2] for path in inputs().iterdir())

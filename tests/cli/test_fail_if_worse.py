@@ -66,7 +66,7 @@ def test_where_less_is_better(tmp_path: Path, shift: float, worse: int) -> None:
         ((), "--fail-if-worse needs one --baseline"),
         (("-b", "old", "-b", "new"), "--fail-if-worse needs one --baseline"),
         (("-b", "old", "--alternative", "less"), "goes with two-sided tests"),
-        (("-b", "old", "--ranks"), "--ranks and --joint cannot be combined"),
+        (("-b", "old", "--as", "ranks"), "--as ranks and --joint cannot be combined"),
     ],
 )
 def test_refused(tmp_path: Path, more: tuple[str, ...], message: str) -> None:

@@ -76,7 +76,7 @@ def test_means(folder: Path) -> None:
 
 def test_board_chart_and_page(folder: Path) -> None:
     lower = ("--lower", "latency")
-    out, _ = cranfield(folder, *COMPARE, *lower, "--ranks")
+    out, _ = cranfield(folder, *COMPARE, *lower, "--as", "ranks")
     rows = [line.split()[:2] for line in out.splitlines()]
     rows = [row for row in rows if row[-1:] and row[-1] in SYSTEMS]
     assert rows[-1] == ["3", "slow"]

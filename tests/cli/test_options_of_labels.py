@@ -192,7 +192,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     _, err = cranfield(judged, "judges", *files, *given, status=2)
     assert "document judged twice" in err
     _, err = cranfield(judged, "judges", *files, *more, status=2)
-    assert "--columns grade=... says which it is" in err
+    assert "--settings with columns: grade=... says which it is" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
     assert "has no column 'zebra'" in err
@@ -224,10 +224,10 @@ def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:
 REFUSED = [
     ("judges people.csv llm --columns topic=zebra", "no column 'zebra'"),
     ("judges people.csv llm --columns zebra=doc", "zebra"),
-    ("judges people.csv llm --system x", "--system goes with --runs"),
-    ("judges people.csv llm --lower score", "--lower goes with --runs"),
-    ("judges people.csv llm --skip-bad-runs", "--skip-bad-runs goes with --runs"),
-    ("judges people.csv llm --own-runs --system x", "--system goes with --runs"),
+    ("judges people.csv llm --system x", "setting system goes with --runs"),
+    ("judges people.csv llm --lower score", "setting lower goes with --runs"),
+    ("judges people.csv llm --skip-bad-runs", "setting skip-bad-runs goes with --runs"),
+    ("judges people.csv llm --own-runs --system x", "setting system goes with --runs"),
     ("judges people.csv llm --jobs 2", "--jobs goes with --runs or --own-runs"),
     ("judges people.csv llm --rel 1", "--rel goes with --runs or --own-runs"),
     ("labels x=llm y=llm --seed 3", "--seed goes with"),
@@ -238,7 +238,7 @@ REFUSED = [
     ("labels x=llm --columns grade=rel", "columns is for tables"),
     ("labels x=llm --repeats keep", "--repeats keep is for tables"),
     ("pool a.run --next 1 --assessors 1 --overlap .5", "--overlap requires two assessors"),
-    ("pool a.run --ungraded error", "--ungraded goes with --judged"),
+    ("pool a.run --ungraded error", "setting ungraded goes with --judged"),
     ("pool a.run --judged sheet.tsv --ungraded error", "sheet.tsv:3: has no grade"),
 ]
 
@@ -288,7 +288,8 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
         (("labels", f"ann={sheet}", f"bob={sheet}"), "--missing drop"),
     ):
         _, err = cranfield(judged, *command, status=2)
-        assert place in err and option in err, err
+        advice = option if command[0] == "labels" else "--settings with ungraded: drop"
+        assert place in err and advice in err, err
         out, _ = cranfield(judged, *command, *option.split())
         assert out
 

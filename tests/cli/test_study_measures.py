@@ -148,7 +148,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--gold", "none"), "there is no 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
         (("--table", "none"), "unknown table 'none'"),
-        (("--depth", "3"), "--depth is for judging runs"),
+        (("--depth", "3"), "setting depth is for judging runs"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
     ):
         _, err = cranfield(scores, *START, *arguments, status=2)

@@ -72,10 +72,10 @@ def test_formats(campaign: Path, kind: str) -> None:
         (("--methods", "RRF(k=x)"), "RRF"),
         (("--budgets", "0"), "--budgets is given twice, and takes one value"),
         (("--table", "pools"), "unknown table 'pools'"),
-        (("--unjudged", "condensed"), "--unjudged is --lists here"),
+        (("--unjudged", "condensed"), "setting unjudged is --lists here"),
         (("--test", "anova-3"), "needs scores by shard"),
         (("--contributors", "nobody.txt"), "cannot be read"),
-        (("--lengths", "qrels.txt"), "--lengths does not go with pools"),
+        (("--lengths", "qrels.txt"), "setting lengths does not go with pools"),
     ],
 )
 def test_refused(campaign: Path, more: Any, message: str) -> None:

@@ -54,9 +54,9 @@ def test_shards(campaign: Path) -> None:
 def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
     for option in ("--lengths", "--groups", "--intents"):
         _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", option, "f.csv", status=2)
-        assert err == f"cranfield: error: {option} does not go with shards\n"
+        assert err == f"cranfield: error: setting {option[2:]} does not go with shards\n"
     _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", "--aspect", "a=qrels.txt", status=2)
-    assert err == "cranfield: error: --aspect does not go with shards\n"
+    assert err == "cranfield: error: setting aspect does not go with shards\n"
 
 
 def test_formats(campaign: Path) -> None:

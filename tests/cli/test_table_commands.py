@@ -31,7 +31,7 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     given, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2", "--order", "given")
     assert given.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
     _, err = cranfield(folder, *start, "--order", "given", status=2)
-    assert "--order goes with --format latex, markdown, html without --by-topic" in err
+    assert "setting order goes with --format latex, markdown, html without --by-topic" in err
     html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
     assert html == ""
     assert (folder / "t.html").read_text().startswith("<table ")
@@ -42,7 +42,7 @@ def test_evaluate_writes_tables(folder: Path) -> None:
 
 def test_compare_prints_a_leaderboard(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
-    start = ("compare", "--scores", "s.csv", "-m", "AP", "--ranks")
+    start = ("compare", "--scores", "s.csv", "-m", "AP", "--as", "ranks")
     text, _ = cranfield(folder, *start, "--resamples", "99")
     assert text.startswith("AP: ranks by Tukey's HSD on the two-way ANOVA error, bootstrapped")
     assert "99 random samples" in text
@@ -76,7 +76,7 @@ def test_compare_writes_tables(folder: Path) -> None:
     markdown, _ = cranfield(folder, *start, "--format", "markdown")
     assert "| c | **0.7000** |" in markdown
     assert "Analysis of variance" not in markdown
-    markdown, _ = cranfield(folder, *start, "--format", "markdown", "--anova")
+    markdown, _ = cranfield(folder, *start, "--format", "markdown", "--as", "anova")
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     marked, _ = cranfield(
         folder,
@@ -102,25 +102,31 @@ def test_compare_writes_tables(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
-        (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
+        (
+            ("evaluate", "qrels", "one.run", "--label", "x"),
+            "setting label goes with --format",
+        ),
+        (("compare", "qrels", "*.run", "--long"), "setting long goes with --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
         (
-            ("compare", "qrels", "*.run", "--ranks", "--strict"),
-            "--ranks and --joint cannot be combined",
+            ("compare", "qrels", "*.run", "--as", "ranks", "--strict"),
+            "--as ranks and --joint cannot be combined",
         ),
         (
             ("compare", "qrels", "*.run", "--joint", "-c", "bh"),
             "must be one of bootstrap-tukey, bootstrap-max-t, got 'bh'",
         ),
-        (("compare", "qrels", "*.run", "--ranks", "-b", "one"), "sets of ranks need all pairs"),
+        (
+            ("compare", "qrels", "*.run", "--as", "ranks", "-b", "one"),
+            "sets of ranks need all pairs",
+        ),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
             "--marks goes with --format text, latex, markdown, html",
         ),
         (
             (
-                *("compare", "qrels", "*.run", "-t", "anova-2", "--anova"),
+                *("compare", "qrels", "*.run", "-t", "anova-2", "--as", "anova"),
                 *("--format", "latex", "--label", "x"),
             ),
             "--label is for one table; there are 4",
@@ -167,21 +173,20 @@ def test_cite(folder: Path) -> None:
 
 def test_prose(folder: Path) -> None:
     two = ("compare", "qrels", "one.run", "two.run", "-m", "P@2")
-    out, _ = cranfield(folder, *two, "--prose")
+    out, _ = cranfield(folder, *two, "--as", "prose")
     assert out.startswith("one was compared with two_x by P@2 (")
-    assert "Within a margin of" in cranfield(folder, *two, "--prose", "--margin", "0.5")[0]
-    out, _ = cranfield(folder, *two, "--prose", "-f", "latex")
+    assert "Within a margin of" in cranfield(folder, *two, "--as", "prose", "--margin", "0.5")[0]
+    out, _ = cranfield(folder, *two, "--as", "prose", "-f", "latex")
     assert r"one was compared with two\_x" in out
     assert r"\citep{" in out
-    both = (*two, "-m", "AP", "--prose")
+    both = (*two, "-m", "AP", "--as", "prose")
     assert cranfield(folder, *both)[0].count("Computed with") == 2
     assert cranfield(folder, *both, "--joint")[0].count("Computed with") == 1
     for arguments, message in (
-        (("-f", "csv"), "--prose goes with --format text, markdown or latex"),
-        (("--ranks",), "--prose goes without"),
-        (("--marks", "symbols"), "--prose goes without"),
+        (("-f", "csv"), "--as prose requires --format text, markdown or latex"),
+        (("--marks", "symbols"), "--as prose cannot be combined with --marks"),
     ):
-        assert message in cranfield(folder, *two, "--prose", *arguments, status=2)[1]
+        assert message in cranfield(folder, *two, "--as", "prose", *arguments, status=2)[1]
 
 
 def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
@@ -192,7 +197,7 @@ def test_ranks_are_of_the_statistic_that_is_requested(folder: Path) -> None:
         for measure in ("AP", "GMAP"):
             lines += [f"{measure},{t},{name},{score!r}" for t, score in enumerate(scores.tolist())]
     (folder / "s.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    given = ("compare", "--scores", "s.csv", "-m", "AP", "-m", "GMAP", "--ranks", "-f", "csv")
+    given = ("compare", "--scores", "s.csv", "-m", "AP", "-m", "GMAP", "--as", "ranks", "-f", "csv")
     expected: dict[str, dict[str, Any]] = {
         "mean": {name: np.mean(scores) for name, scores in values.items()},
         "median": {name: np.median(scores) for name, scores in values.items()},

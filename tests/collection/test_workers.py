@@ -239,7 +239,8 @@ def test_the_command(folder: Path, dask: str) -> None:
 
     expected = ran("-q")
     assert "AP" in expected
-    assert ran("-q", "--backend", "dask") == expected
+    (folder / "dask.yml").write_text("backend: dask\n")
+    assert ran("-q", "--settings", "dask.yml") == expected
 
 
 def test_backends_that_are_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,11 @@ COMMANDS: list[tuple[str, str, tuple[str, ...]]] = [
     *((f"{TABLE} -q -f {form}", form, PLACES[:2]) for form in ("csv", "json", "table")),
     (f"{TABLE} --coverage", "text", PLACES),
     *((f"compare q.csv r.csv -m AP -f {form}", form, PLACES[:1]) for form in FORMATS),
-    *((f"compare q.csv r.csv -m AP -f {form} --prose", form, PLACES[:1]) for form in FORMATS[3:]),
-    ("compare q.csv r.csv -m AP --prose", "text", PLACES[:1]),
+    *(
+        (f"compare q.csv r.csv -m AP -f {form} --as prose", form, PLACES[:1])
+        for form in FORMATS[3:]
+    ),
+    ("compare q.csv r.csv -m AP --as prose", "text", PLACES[:1]),
     ("report q.csv r.csv -m AP --title TEXT -o out", "html", PLACES),
     *((f"pool r.csv --judged q.csv -f {form}", form, PLACES) for form in FORMATS),
     *((f"labels l.csv --table workers -f {form}", form, ("system",)) for form in FORMATS),

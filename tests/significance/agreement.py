@@ -61,7 +61,7 @@ def contradictions(found: cf.PairwiseComparison) -> list[str]:
 
 
 def contradictions_of_default(scores: cf.Scores) -> list[str]:
-    """Return what `--ranks`, prose and a campaign's board say otherwise than `compare`."""
+    """Return what `--as ranks`, prose and a campaign's board say otherwise than `compare`."""
     found = cf.compare(scores)
     wrong = contradictions(found)
     board = rank_sets(scores)

@@ -7,10 +7,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.text import plain
-from cranfield.cli.options.declaring import command, in_group, option, tell_without_effect
-from cranfield.cli.options.judging import judging_options, measures_option, one_of
+from cranfield.cli.options.declaring import (
+    command,
+    in_group,
+    option,
+    settings,
+    tell_without_effect,
+)
+from cranfield.cli.options.judging import (
+    JUDGING_SETTINGS,
+    judging_options,
+    measures_option,
+    one_of,
+)
 from cranfield.cli.options.output import (
     MARKUP,
     Printing,
@@ -43,22 +56,25 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
   cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
   cranfield compare --scores scores.csv --test friedman
-  cranfield compare qrels.txt runs/*.xz -m AP --ranks
+  cranfield compare qrels.txt runs/*.xz -m AP --as ranks
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
-  cranfield compare qrels.txt runs/*.xz -m AP --prose --format latex
+  cranfield compare qrels.txt runs/*.xz -m AP --as prose --format latex
   cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
 """
 
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
 
+VIEWS = ("pairs", "anova", "ranks", "prose")
+"""What can be written of a comparison."""
+
 
 @command(
     epilog=EPILOG,
-    first="measure scores baseline test correction margin fail-if-worse"
-    " format marks ranks output rel",
+    first="measure scores baseline test correction margin fail-if-worse format as marks output rel",
 )
+@settings(f"statistic exact threshold caption label long {JUDGING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @comparing_options
@@ -101,20 +117,14 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
                 "--marks", MARKS, "One table of all measures, with these marks of significance."
             ),
             option(
-                "--prose",
-                is_flag=True,
-                help="Write a paragraph for a paper, as text, or --format markdown or latex:"
-                " design, test, result, effect sizes, and what it rests on.",
-            ),
-            option(
-                "--ranks",
-                is_flag=True,
-                help="Print a leaderboard with confidence sets of ranks.",
-            ),
-            option(
-                "--anova",
-                is_flag=True,
-                help="Also print the table of the analysis of variance.",
+                "--as",
+                "view",
+                type=click.Choice(VIEWS),
+                default="pairs",
+                show_default=True,
+                help="What to write: the pairs of systems; these with the table of the analysis of"
+                " variance (anova); a leaderboard with confidence sets of ranks; or a paragraph for"
+                " a paper (prose).",
             ),
         ),
     )
@@ -131,9 +141,7 @@ def compare(
     fail_if_worse: bool,
     format: str,
     marks: str | None,
-    prose: bool,
-    ranks: bool,
-    anova: bool,
+    view: str,
     joint: bool,
     printing: Printing,
     output: str | None,
@@ -150,27 +158,26 @@ def compare(
     from cranfield.significance.corrections.catalogue import CORRECTIONS
 
     # Before any file is read.
-    _check_prose(prose, format, printing, marks, ranks)
+    _check_view(view, format, printing, marks)
     if margin is not None:
         read_margin(margin)
     if marks is not None:
         _check_marks(marks, format, comparing)
         if margin is not None:
             raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
-    _check_anova(anova, format, marks, prose)
-    others = strict or marks is not None or margin is not None or fail_if_worse or anova
-    if (ranks and (joint or others)) or (joint and others):
+    others = strict or marks is not None or margin is not None or fail_if_worse or view == "anova"
+    if (view == "ranks" and (joint or others)) or (joint and others):
         raise PolicyError(
-            "--ranks and --joint cannot be combined with each other, --marks, --strict, --margin,"
-            " --anova and --fail-if-worse"
+            "--as ranks and --joint cannot be combined with each other, --marks, --strict,"
+            " --margin, --as anova and --fail-if-worse"
         )
     if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
         raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
     scores = source.scores(judging, noted=format != "csv", scale=scale)
-    if ranks or joint:
-        boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
-        write(_boards(boards, format, prose, printing), output)
+    if view == "ranks" or joint:
+        boards = (_joint if joint else _ranks)(scores, asked_for, judging["jobs"])
+        write(_boards(boards, format, view, printing), output)
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     if all(one.seed is None for one in found.values()):
@@ -183,7 +190,7 @@ def compare(
     if strict:
         for one in meanings.values():
             one.require()
-    text = _written(meanings, format, margin, marks, prose, anova, printing)
+    text = _written(meanings, format, margin, marks, view, printing)
     write(text, output)
     failures = _worse(found, margin) if fail_if_worse else []
     for failure in failures:
@@ -196,16 +203,16 @@ def _written(
     format: str,
     margin: str | None,
     marks: str | None,
-    prose: bool,
-    anova: bool,
+    view: str,
     printing: Printing,
 ) -> str:
     """Write the comparisons as a paragraph each, as tables, or for programs."""
     from cranfield.reporting import comparison_formats
 
+    anova = view == "anova"
     if anova and all(one.comparison.anova is None for one in meanings.values()):
-        raise PolicyError("--anova requires a test by analysis of variance, such as anova-2")
-    if prose:
+        raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
+    if view == "prose":
         return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
     marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
     if format in MARKUP:
@@ -226,12 +233,11 @@ def _written(
 
 
 def _boards(
-    boards: Mapping[str, RankSets | JointComparison], format: str, prose: bool, printing: Printing
+    boards: Mapping[str, RankSets | JointComparison], format: str, view: str, printing: Printing
 ) -> str:
     from cranfield.reporting.comparison_formats import board_text
 
-    if prose:
-        # Without --ranks, which goes without a paragraph.
+    if view == "prose":
         return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
     if format in MARKUP:
         return printing.text([one.as_table() for one in boards.values()], format)
@@ -299,22 +305,18 @@ def _joint(
     return {"": compare_measures(scores, jobs=jobs, **own)}
 
 
-def _check_prose(
-    prose: bool, format: str, printing: Printing, marks: str | None, ranks: bool
-) -> None:
-    if not prose:
-        return
-    if format not in {"text", "markdown", "latex"}:
-        raise PolicyError("--prose goes with --format text, markdown or latex")
-    if marks is not None or ranks or any(vars(printing).values()):
-        raise PolicyError("--prose goes without --marks, --ranks and options of tables")
-
-
-def _check_anova(anova: bool, format: str, marks: str | None, prose: bool) -> None:
-    if anova and (marks is not None or prose or format not in {"text", *MARKUP}):
+def _check_view(view: str, format: str, printing: Printing, marks: str | None) -> None:
+    """Refuse what a view cannot be written as."""
+    if view in {"prose", "anova"} and marks is not None:
+        raise PolicyError(f"--as {view} cannot be combined with --marks")
+    if view == "prose" and (
+        format not in {"text", "markdown", "latex"} or any(vars(printing).values())
+    ):
         raise PolicyError(
-            "--anova prints a table: it cannot be combined with --marks, --prose, csv or json"
+            "--as prose requires --format text, markdown or latex, without options of tables"
         )
+    if view == "anova" and format not in {"text", *MARKUP}:
+        raise PolicyError(f"--as anova requires --format text, {', '.join(MARKUP)}, got {format}")
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

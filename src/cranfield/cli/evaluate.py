@@ -16,6 +16,7 @@ from cranfield.cli.options.declaring import (
     command,
     in_group,
     option,
+    settings,
     tell_without_effect,
 )
 from cranfield.cli.options.judging import (
@@ -69,6 +70,10 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     epilog=EPILOG,
     first="measure scores by-topic rel compat ties depth input-format"
     " format output places coverage",
+)
+@settings(
+    "negative topics-with-grade separator numbers ungraded intents aspect backend"
+    " order caption label long"
 )
 @score_input(measures_option(DEFAULT))
 @output_options(formats=OUTPUTS)

@@ -11,8 +11,17 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import READ, WRITTEN, command, going_with, option, refuse_given
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    command,
+    going_with,
+    option,
+    refuse_given,
+    settings,
+)
 from cranfield.cli.options.judging import (
+    JUDGING_SETTINGS,
     OF_DOCUMENTS,
     POLICIES,
     WORK,
@@ -287,6 +296,7 @@ RANKED = ("--runs", "--own-runs")
     epilog=JUDGES_EPILOG,
     first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
+@settings(JUDGING_SETTINGS)
 @click.argument("qrels", metavar="QRELS", type=READ)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
 @options_from("cranfield.assess.compare_judges", "cut scale level", scale={"metavar": "LOW..HIGH"})

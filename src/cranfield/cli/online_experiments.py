@@ -10,7 +10,14 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online_logs import LogOptions, log_options
-from cranfield.cli.options.declaring import READ, WRITTEN, command, option, tell_without_effect
+from cranfield.cli.options.declaring import (
+    READ,
+    WRITTEN,
+    command,
+    option,
+    settings,
+    tell_without_effect,
+)
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write_results
 from cranfield.cli.options.signatures import options_from
@@ -126,6 +133,7 @@ Examples:
     first="measure metric covariate margin down unit"
     " variant control segments sequential report output",
 )
+@settings("srm mixed lift theta odd max-queries session-timeout click-actions")
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
 @option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
 @option(

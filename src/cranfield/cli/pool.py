@@ -11,8 +11,16 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.text import counted
-from cranfield.cli.options.declaring import READ, command, keep_inputs, option, tell_without_effect
+from cranfield.cli.options.declaring import (
+    READ,
+    command,
+    keep_inputs,
+    option,
+    settings,
+    tell_without_effect,
+)
 from cranfield.cli.options.judging import (
+    READING_SETTINGS,
     Reading,
     one_of,
     paths_of,
@@ -224,6 +232,7 @@ NO_PVALUE = "RecallTest uses the minimum of many p-values, which is not a p-valu
     epilog=EPILOG,
     first="depth judged method next budget unjudged sample size stop assessors format output",
 )
+@settings(READING_SETTINGS)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled.")
 @option(

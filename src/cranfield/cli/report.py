@@ -18,8 +18,10 @@ from cranfield.cli.options.declaring import (
     on_command_line,
     option,
     refuse_given,
+    settings,
 )
 from cranfield.cli.options.judging import (
+    JUDGING_SETTINGS,
     READING,
     WORK,
     Reading,
@@ -60,9 +62,9 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 
 @command(
     epilog=EPILOG,
-    first="measure scores baseline test correction title"
-    " judges output rel compat depth input-format",
+    first="measure scores baseline test correction title judges output rel compat settings",
 )
+@settings(f"exact threshold {JUDGING_SETTINGS}", flags="lower")
 @score_input(measures_option(DEFAULT))
 @scale_option
 @option(
@@ -186,7 +188,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     for one in context.command.params:
         if one.name in LEFT_OUT or not on_command_line(one.name or ""):
             continue
-        value = context.params[one.name or ""]
+        value = context.params.get(one.name or "", context.meta.get(one.name or ""))
         if isinstance(one, click.Argument):
             words += [value] if isinstance(value, str) else value
             continue
@@ -261,6 +263,7 @@ def _list(context: click.Context, param: click.Parameter, asked: bool) -> None:
     epilog=PLOT_EPILOG,
     first="list measure scores only topic reference length baseline test correction output rel",
 )
+@settings(f"exact threshold {JUDGING_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @with_options(
     in_group(

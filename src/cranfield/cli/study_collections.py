@@ -242,7 +242,7 @@ Examples:
 @contributors_option("judged")
 @lists_option
 @tested_options
-@study_options()
+@study_options(flags="depth")
 def pooling(
     qrels: str,
     runs: tuple[str, ...],

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given
-from cranfield.cli.options.judging import judging_options, missing_option, one_of
+from cranfield.cli.options.declaring import WRITTEN, in_group, option, refuse_given, settings
+from cranfield.cli.options.judging import JUDGING_SETTINGS, judging_options, missing_option, one_of
 from cranfield.cli.options.output import output_option, progress_bar, with_options, write_results
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, WRITERS, Result, check_table, together
@@ -127,8 +127,12 @@ class StudyOptions:
         write_results(together(*shown, **options), self.format, self.table, self.output, draw)
 
 
-def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
+def study_options(
+    *, seed: bool = True, work: bool = True, flags: str = ""
+) -> Callable[[Command], Command]:
     """Add the options of studies, and those of reading and judging, to a command.
+
+    Of the latter most are settings; those named in `flags` are flags.
 
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
@@ -146,7 +150,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
         wrapped: Any = judging_options(collected)
         for each in reversed(added):
             wrapped = each(wrapped)
-        return wrapped  # type: ignore[no-any-return]
+        return settings(JUDGING_SETTINGS, flags)(wrapped)  # type: ignore[no-any-return]
 
     return with_options
 

@@ -31,6 +31,11 @@ HABITS = {
 def told(error: click.NoSuchOption, command: click.Command) -> str:
     """Say what stands for an option that there is not; empty where nothing is known of it."""
     wanted, said = HABITS.get(error.option_name, ("", ""))
+    in_settings = (one for one in command.params if getattr(one, "in_file", False))
+    in_file = {name for one in in_settings for name in one.opts}
+    if (name := error.option_name) in in_file or wanted in in_file:
+        key = (name if name in in_file else wanted).removeprefix("--")
+        return f"{name} is a setting of this command: write {key}: ... into a file for --settings"
     there = {name for one in command.params for name in one.opts}
     there |= {one.human_readable_name.strip("[].") for one in command.params}
     return f"there is no option {error.option_name}: {said}" if wanted in there else ""
@@ -91,6 +96,10 @@ def as_options(text: str, command: click.Command | None) -> str:
 
 def _as_option(hint: re.Match[str], option: click.Option) -> str:
     name: str = max(option.opts, key=len)
+    if getattr(option, "in_file", False):
+        name = f"--settings with {name.removeprefix('--')}:"
+        if option.is_flag:
+            return f"{name} true"
     if option.is_flag:
         return name
     if hint["key"]:
@@ -134,10 +143,10 @@ def check_conditions(ctx: click.Context) -> None:
             for way in getattr(one, "goes_with", ())
             if all(part.removeprefix("!").partition("=")[0] in named for part in way.split())
         ]
-        if not ways or not on_command_line(one.name or "", ctx):
+        if not ways or not is_given(one.name or "", ctx):
             continue
         if not any(all(_holds(part, named, ctx) for part in way.split()) for way in ways):
-            option = max(one.opts, key=len)
+            option = shown_name(one)
             for way in ways:
                 wanted = [part for part in way.split() if part[0] != "!"]
                 if all(_holds(part, named, ctx) for part in wanted):
@@ -149,7 +158,7 @@ def _holds(part: str, named: Mapping[str, click.Parameter], ctx: click.Context) 
     option, _, values = part.removeprefix("!").partition("=")
     name = named[option].name or ""
     value = ctx.params[name]
-    given = on_command_line(name, ctx) and value not in (None, (), False)
+    given = is_given(name, ctx) and value not in (None, (), False)
     there = str(value) in values.split(",") if values else given
     return there != part.startswith("!")
 
@@ -179,20 +188,32 @@ def going_with(goes_with: Sequence[str], names: Collection[str]) -> Callable[[An
 def tell_without_effect(names: Iterable[str], why: str) -> None:
     """Warn of options that were given, where only the result tells that they changed nothing."""
     for one in click.get_current_context().command.params:
-        if one.name in {*names} and on_command_line(one.name):
-            warn(f"{max(one.opts, key=len)} has no effect: {why}")
+        if one.name in {*names} and is_given(one.name):
+            warn(f"{shown_name(one)} has no effect: {why}")
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that were given, where only what was read tells that they have no effect."""
     for one in click.get_current_context().command.params:
-        if one.name in {*names} and on_command_line(one.name):
-            raise PolicyError(f"{max(one.opts, key=len)} {why}")
+        if one.name in {*names} and is_given(one.name):
+            raise PolicyError(f"{shown_name(one)} {why}")
 
 
 def on_command_line(name: str, ctx: click.Context | None = None) -> bool:
     source = (ctx or click.get_current_context()).get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def is_given(name: str, ctx: click.Context | None = None) -> bool:
+    """Tell whether an option has a value from the command line or from a file of settings."""
+    source = (ctx or click.get_current_context()).get_parameter_source(name)
+    return source is not None and source.name in {"COMMANDLINE", "DEFAULT_MAP"}
+
+
+def shown_name(one: click.Parameter) -> str:
+    """Return what an option is called in messages: a flag, or a key of a file of settings."""
+    flag = max(one.opts, key=len)
+    return f"setting {flag.removeprefix('--')}" if getattr(one, "in_file", False) else flag
 
 
 BY_SUFFIX = {
@@ -270,7 +291,8 @@ class Option(click.Option):
     In hints it `stands_for` an argument of Python, the one of its own name if none is given. What
     it `goes_with` are options without which it would have no effect: see `conditions`. A file that
     is `formatted` is in the format that its suffix says, if no other is asked for: see `formats`.
-    It is made `of` a parameter of a function, where it has one: see `signatures`.
+    It is made `of` a parameter of a function, where it has one: see `signatures`. An option that is
+    `in_file` is no flag, but a key of the file of --settings.
     """
 
     def __init__(
@@ -283,6 +305,7 @@ class Option(click.Option):
         goes_with: str | Sequence[str] = (),
         formatted: bool = False,
         of: tuple[str, str] | None = None,
+        in_file: bool = False,
         **rest: Any,
     ) -> None:
         letters = [LETTERS[name] for name in names if name in LETTERS]
@@ -292,16 +315,28 @@ class Option(click.Option):
         self.stands_for = stands_for
         self.formatted = formatted
         self.of = of
+        self.in_file = in_file
         self.goes_with = (goes_with,) if isinstance(goes_with, str) else tuple(goes_with)
 
     def make_metavar(self, ctx: click.Context) -> str:
         return _SHORTER.get(made := super().make_metavar(ctx), made)
 
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        if not self.in_file:
+            super().add_to_parser(parser, ctx)
+
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         record = super().get_help_record(ctx)
-        if record is None or not self.detail or _ALL not in ctx.meta:
-            return record
-        return record[0], f"{record[1]} {self.detail}"
+        if record is None:
+            return None
+        name, text = record
+        if self.in_file:
+            name = name.split(" / ")[0].rpartition("--")[2]
+            if self.is_bool_flag:
+                name += " [true|false]"
+        if self.detail and _ALL in ctx.meta:
+            text = f"{text} {self.detail}"
+        return name, text
 
 
 def option(*names: str, **declared: Any) -> Callable[[Any], Any]:
@@ -385,15 +420,19 @@ class Command(click.Command):
             for one in self.params
             if isinstance(one, Option) and one.get_help_record(ctx) is not None
         ]
-        if every or len(listed) <= MOST_SHOWN:
+        flags = [one for one in listed if not one.in_file]
+        if every:
             return listed
-        return [one for one in listed if not {*self.first}.isdisjoint(one.opts)]
+        if len(flags) <= MOST_SHOWN:
+            return flags
+        return [one for one in flags if not {*self.first}.isdisjoint(one.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown = self.options(ctx, every=_ALL in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
-        for one in shown:
-            groups.setdefault(one.group, []).append(one.get_help_record(ctx))
+        for one in sorted(shown, key=lambda one: one.in_file):
+            group = "Settings (keys of the file of --settings)" if one.in_file else one.group
+            groups.setdefault(group, []).append(one.get_help_record(ctx))
         own = self.get_help_option(ctx)
         groups["Help"] = [] if own is None else [own.get_help_record(ctx)]
         if hidden := len(self.options(ctx, every=True)) - len(shown):
@@ -405,7 +444,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             try:
-                _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+                values, _, given = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
                 if said := told(error, self):
                     ctx.fail(said)
@@ -413,7 +452,16 @@ class Command(click.Command):
             for one in self.params:
                 if _takes_one(one) and given.count(one) > 1:
                     ctx.fail(f"{max(one.opts, key=len)} is given twice, and takes one value")
+            if isinstance(path := values.get("settings"), str):
+                ctx.default_map = read_settings(path, self, ctx)
+                ctx.meta["settings"] = path
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        in_settings = (one for one in self.params if getattr(one, "in_file", False))
+        in_file = {name for one in in_settings for name in one.opts}
+        found = super().shell_complete(ctx, incomplete)
+        return [one for one in found if one.value not in in_file]
 
     def invoke(self, ctx: click.Context) -> Any:
         files = [one for one in self.params if isinstance(one.type, FileRead)]
@@ -426,6 +474,81 @@ class Command(click.Command):
             return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error
+
+
+def settings(names: str, flags: str = "") -> Callable[[Any], Any]:
+    """Make a decorator that takes options out of the flags of a command, into a file of settings.
+
+    The file is YAML; its keys are the names of the options, without dashes before them. Those in
+    `flags` stay.
+    """
+    chosen = {f"--{name}" for name in names.split() if name not in flags.split()}
+
+    def add(command: Any) -> Any:
+        for one in command.__click_params__:
+            if not chosen.isdisjoint(one.opts):
+                one.in_file = True
+        _SETTINGS(command)
+        # Parameters are listed from the last to the first: this one comes at the end.
+        command.__click_params__.insert(0, command.__click_params__.pop())
+        return command
+
+    return add
+
+
+_SETTINGS = option(
+    "--settings",
+    metavar="FILE",
+    type=READ,
+    expose_value=False,
+    group="Input",
+    help="YAML file of rarer settings, such as ties: input; --help-all lists them.",
+)
+
+
+def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
+    """Read settings of a command from a file of YAML, by the names of its parameters."""
+    from cranfield.collection.metadata.metadata import read_yaml
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
+    read = read_yaml(text, path)
+    if read.twice:
+        raise PolicyError(f"{path}: {read.twice[0].removesuffix('; the last one counts')}")
+    known = {
+        max(one.opts, key=len).removeprefix("--"): one
+        for one in command.params
+        if isinstance(one, Option) and one.in_file
+    }
+    found = {}
+    for name, value in read.values.items():
+        if name not in known:
+            listed = ", ".join(known)
+            raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {listed}")
+        found[known[name].name or ""] = _setting(known[name], value, f"{path}: {name}", ctx)
+    return found
+
+
+def _setting(one: Option, value: Any, place: str, ctx: click.Context) -> Any:
+    """Take a value of YAML for an option; mappings are those of NAME=VALUE."""
+    if isinstance(value, dict):
+        pairs = [f"{name}={of}" for name, of in value.items()]
+        value = pairs if one.multiple else ",".join(pairs)
+    if one.multiple and not isinstance(value, list):
+        value = [value]
+    for each in value if isinstance(value, list) else [value]:
+        if each is None or isinstance(each, (dict, list)):
+            raise PolicyError(f"{place} must be one value, got {quoted(value)}")
+    if isinstance(value, list) and not one.multiple:
+        value = ",".join(map(str, value))
+    try:
+        one.type_cast_value(ctx, value)
+    except click.BadParameter as error:
+        raise PolicyError(f"{place}: {error.message}") from error
+    return value
 
 
 def command(name: str | None = None, **declared: Any) -> Callable[[Any], Any]:

@@ -362,6 +362,18 @@ OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
 judging_options = with_options(_JUDGING)
 """The options of reading and judging."""
 
+READING_SETTINGS = (
+    "input-format encoding system columns lower separator numbers duplicates skip-bad-runs"
+    " subtopics ungraded"
+)
+"""Options of reading that most commands take from a file of settings."""
+
+JUDGING_SETTINGS = (
+    "ties topics unjudged negative depth max-grade topics-with-grade lengths groups intents aspect"
+    f" backend {READING_SETTINGS}"
+)
+"""Options of reading and judging that all commands but `evaluate` take from a file of settings."""
+
 
 def wanted_measures(
     asked: Iterable[str | Measure], rel: int | None, compat: str | None = None

@@ -1,0 +1,103 @@
+"""Settings from a file: they count as options do, and what does not fit is refused by its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from cranfield.cli.compare import compare
+from tests.cli.running import cranfield, ended_with
+
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 1\n"
+RUN = "q1 Q0 d2 1 2 {0}\nq1 Q0 d1 2 1 {0}\nq2 Q0 d1 1 2 {0}\nq3 Q0 d2 1 1 {0}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "a.run").write_text(RUN.format("a"))
+    (tmp_path / "b.run").write_text(RUN.format("b").replace("q1 Q0 d2 1 2", "q1 Q0 d9 1 2"))
+    return tmp_path
+
+
+def given(folder: Path, text: str) -> tuple[str, ...]:
+    (folder / "own.yml").write_text(text, encoding="utf-8")
+    return ("compare", "qrels", "a.run", "b.run", "-m", "P@1", "-t", "t", "--settings", "own.yml")
+
+
+def test_settings_count_as_options_do(folder: Path) -> None:
+    (folder / "a.run").write_text(RUN.format("a") + "q3 Q0 d2 2 0 a\n")
+    _, err = cranfield(folder, *given(folder, "{}"), status=2)
+    assert "--settings with duplicates: first keeps the first one" in err
+    plain, _ = cranfield(folder, *given(folder, "duplicates: first"))
+    condensed, _ = cranfield(folder, *given(folder, "duplicates: first\nunjudged: condensed"))
+    scores = ("evaluate", "qrels", "a.run", "b.run", "-m", "P@1", "--duplicates", "first")
+    for text, more in ((plain, ()), (condensed, ("--unjudged", "condensed"))):
+        rows = cranfield(folder, *scores, *more, "--format", "csv")[0].splitlines()[1:]
+        for mean in (row.split(",")[-1] for row in rows):
+            assert f"{float(mean):.4f}" in text
+    assert plain != condensed
+
+
+def test_lists_mappings_and_flags(folder: Path) -> None:
+    (folder / "a.csv").write_text("thema,dok,score\nq1,d1,2\nq2,d1,1\n")
+    (folder / "bad.csv").write_text("nothing\n")
+    text = "columns:\n  run.topic: thema\n  run.doc: dok\nskip-bad-runs: true\n"
+    words = [
+        word if word != "b.run" else "bad.csv" for word in given(folder, text + "lower: [score]\n")
+    ]
+    _, err = cranfield(folder, *[w for w in words if w != "a.run"], "a.csv", status=2)
+    assert "unknown setting 'lower'" in err
+    (folder / "own.yml").write_text(text)
+    words = ["a.csv" if word == "a.run" else word for word in words]
+    out, err = cranfield(folder, *words, "b.run", status=2)
+    assert "bad.csv" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("tie: input", "own.yml: unknown setting 'tie'; expected one of: statistic, exact"),
+        ("rel: 2", "own.yml: unknown setting 'rel'"),
+        ("ties: inputs", "own.yml: ties: 'inputs' is not one of 'trec'"),
+        ("depth: 0", "own.yml: depth: 0 is not in the range x>=1"),
+        ("depth: [1, 2]", "own.yml: depth: '1,2' is not a valid integer"),
+        ("depth:", "own.yml: depth must be one value, got"),
+        ("depth: 1\ndepth: 2", "own.yml: line 2: 'depth' is twice in one mapping"),
+        ("skip-bad-runs: perhaps", "own.yml: skip-bad-runs: 'perhaps' is not a valid boolean"),
+        ("- depth", "own.yml: is not valid YAML"),
+        ("threshold: 0.1", "threshold"),
+    ],
+)
+def test_what_does_not_fit_is_refused(folder: Path, text: str, reason: str) -> None:
+    _, err = cranfield(folder, *given(folder, text), status=2)
+    assert reason in err
+
+
+def test_the_file_has_to_be_there(folder: Path) -> None:
+    words = [word.replace("own.yml", "none.yml") for word in given(folder, "{}")]
+    assert "'none.yml' cannot be read" in cranfield(folder, *words, status=2)[1]
+
+
+def test_a_flag_of_a_setting_is_refused_with_advice(folder: Path) -> None:
+    words = ("compare", "qrels", "a.run", "b.run", "--duplicates", "first")
+    status, _, err = ended_with(folder, *words)
+    assert status == 2
+    assert "write duplicates: ... into a file for --settings" in err
+
+
+def test_help_lists_settings_with_their_values() -> None:
+    context = click.Context(compare, info_name="compare")
+    short = compare.get_help(context)
+    assert "id-ascending" not in short
+    with pytest.raises(click.exceptions.Exit):
+        compare.make_context("compare", ["--help-all"])
+
+
+def test_shells_complete_no_settings() -> None:
+    context = click.Context(compare, info_name="compare")
+    names = {one.value for one in compare.shell_complete(context, "--")}
+    assert "--settings" in names
+    assert "--duplicates" not in names

@@ -72,7 +72,7 @@ OUTPUTS = (FORMATS[0], *_LINES, *FORMATS[1:])
     " format output places coverage",
 )
 @settings(
-    "negative topics-with-grade separator numbers ungraded intents aspect backend"
+    "negative max-grade topics-with-grade encoding separator numbers ungraded backend"
     " order caption label long"
 )
 @score_input(measures_option(DEFAULT))

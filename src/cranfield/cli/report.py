@@ -188,7 +188,7 @@ def command_of(context: click.Context, output: str = "--output") -> list[str]:
     for one in context.command.params:
         if one.name in LEFT_OUT or not on_command_line(one.name or ""):
             continue
-        value = context.params.get(one.name or "", context.meta.get(one.name or ""))
+        value: Any = context.params.get(one.name or "", context.meta.get(one.name or ""))
         if isinstance(one, click.Argument):
             words += [value] if isinstance(value, str) else value
             continue

@@ -1,12 +1,17 @@
-"""What a check found: kinds of faults with their codes, faults by topic, the verdict."""
+"""Faults of files: codes and severities, how faults are collected, and the report of a check."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.base.errors import quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import counted, plain
+from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -14,6 +19,8 @@ if TYPE_CHECKING:
 
     from cranfield.campaign.rules.task_rules import TaskRules
 
+SHOWN = 25
+"""Number of faults of a kind that are listed by default."""
 
 MORE = "... and {:,} more"
 """Message of the fault that stands for those of a kind that were not kept."""
@@ -161,88 +168,34 @@ class CheckReport(Result):
         return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
 
 
-@dataclass(frozen=True)
-class Code:
-    """A kind of fault.
+UNREADABLE = (
+    *("columns", "encoding", "archive", "empty", "unreadable", "size", "document-twice", "score"),
+    *("metadata-header", "grade"),
+)
+"""Codes of faults that are always errors: a file with such a fault cannot be read."""
 
-    Attributes
-    ----------
-    severity
-        `error`, `warning` or `off`, where the rules say nothing.
-    template
-        The message; text in braces is shown quoted, or as it is after `:s`, whole numbers with
-        commas.
-    fixed
-        Whether the rules cannot change the severity: a run with such a fault cannot be read.
-    """
-
-    severity: str
-    template: str
-    fixed: bool = False
-
-
-def _unreadable(template: str = "{reason:s}") -> Code:
-    return Code("error", template, fixed=True)
-
-
-CODES: dict[str, Code] = {
-    "columns": _unreadable("{what:s} where a {kind:s} line has {wanted} ({names:s})"),
-    "encoding": _unreadable(),
-    "archive": _unreadable(),
-    "empty": _unreadable(),
-    "unreadable": _unreadable(),
-    "size": _unreadable("{what:s} has more than {limit} bytes"),
-    "tag": Code("error", "tag {tag} is not {wanted:s}"),
-    "tag-changes": Code("error", "tag {tag} where the run began with {first}"),
-    "tag-declared": Code("error", "tag {tag} where {declared} was declared"),
-    "tag-team": Code("error", "tag {tag} is the team's own id"),
-    "tag-taken": Code("error", "tag {tag} is taken"),
-    "topic-unknown": Code("error", "topic {topic} is not one of the task's {topics}"),
-    "topic-missing": Code("error", "no documents for {topics:s}"),
-    "too-many": Code("error", "topic {topic} has {documents:s}, and may have {most}"),
-    "too-few": Code("off", "topic {topic} has {documents:s} of {most}"),
-    "document-twice": _unreadable("document twice in one topic, first in line {first}"),
-    "document-unknown": Code("error", "document {doc} is not in the collection"),
-    "document-excluded": Code("error", "document {doc} is not to be retrieved for topic {topic}"),
-    "second-column": Code("error", "second column {value} is not {wanted:s} ({lines:s})"),
-    "rank": Code("error", "rank {rank} is not {wanted:s}"),
-    "rank-order": Code(
-        "warning", "the rank column contradicts the scores in {places:s}; scores decide"
+CODES = dict.fromkeys(
+    (
+        *("columns", "encoding", "archive", "empty", "unreadable", "size", "tag", "tag-changes"),
+        *("tag-declared", "tag-team", "tag-taken", "topic-unknown", "topic-missing", "too-many"),
+        *("too-few", "document-twice", "document-unknown", "document-excluded", "second-column"),
+        *("rank", "rank-order", "score", "tied", "ranking-same", "answers", "closed", "not-open"),
+        *("limit", "metadata-header", "metadata-yaml", "metadata-missing", "metadata-placeholder"),
+        *("metadata-type", "metadata-tag", "metadata-twice"),
     ),
-    "score": _unreadable("score {score} is not a finite number"),
-    "tied": Code(
-        "warning",
-        "{tied} of {documents:s} share their score with another of the topic;"
-        " {decides:s} decide their order",
-    ),
-    "ranking-same": Code("warning", "the same ranking as {tag}"),
-    "answers": Code("error", "{question} is {answer}; one of {choices:s}"),
-    "closed": Code("error", "the task closed at {time:s}, {ago:s} ago"),
-    "not-open": Code("error", "the task opens at {time:s}"),
-    "limit": Code("error", "team {team} has {runs:s} of {limit}"),
-    "metadata-header": _unreadable("ir_metadata: {reason:s}"),
-    "metadata-yaml": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-missing": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-placeholder": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-type": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-tag": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-twice": Code("warning", "ir_metadata: {reason:s}"),
+    "error",
+) | {
+    "too-few": "off",
+    "rank-order": "warning",
+    "tied": "warning",
+    "ranking-same": "warning",
+    "metadata-twice": "warning",
 }
-"""All kinds of faults of runs."""
-
-OF_ALL = CODES | {"grade": _unreadable("grade {grade} is not a whole number")}
-"""The same, and those that judgments alone have."""
+"""Default severity of each kind of fault of a run: `error`, `warning` or `off`."""
 
 
-def severity_of(code: str, task: TaskRules | None = None) -> str:
-    """Return what becomes of a kind of fault: `error`, `warning` or `off`.
-
-    Parameters
-    ----------
-    code
-        One of :data:`CODES`.
-    task
-        The rules, which may say otherwise than the default.
+def severity_of(code: str, task: TaskRules) -> str:
+    """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
 
     Examples
     --------
@@ -250,56 +203,119 @@ def severity_of(code: str, task: TaskRules | None = None) -> str:
     >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
-    known = OF_ALL[code]
-    if known.fixed or task is None:
-        return known.severity
-    return task.severities.get(code, known.severity)
+    return "error" if code in UNREADABLE else task.severities.get(code, CODES[code])
 
 
-def fault(
-    code: str,
-    task: TaskRules | None = None,
-    *,
-    line: int | None = None,
-    about: tuple[str | None, str | None] = (None, None),
-    count: int = 1,
-    **values: object,
-) -> Fault:
-    """Make a fault, its message by the template of its code.
+class Faults:
+    """The faults of one file: the first of each kind that the rules do not turn off, or all."""
 
-    Parameters
-    ----------
-    code
-        One of :data:`CODES`.
-    task
-        The rules, for the severity.
-    line
-        Line in the file, from 1.
-    about
-        The topic and the document concerned.
-    count
-        How many faults of the kind it stands for.
-    **values
-        What the template names.
+    def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
+        self._task = task
+        self._limit = None if all_faults else SHOWN
+        self._listed: dict[str, list[Fault]] = {}
+        self._more: dict[str, int] = {}
+
+    def applies(self, code: str) -> bool:
+        """Whether the rules do not turn off this kind."""
+        return severity_of(code, self._task) != "off"
+
+    @property
+    def readable(self) -> bool:
+        """Whether no fault stops the readers of runs."""
+        return not any(code in UNREADABLE for code in self._listed)
+
+    def names(self, names: Sequence[str]) -> str:
+        """List names in a message: the first few, or all."""
+        shown = names[: self._limit]
+        more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+        return ", ".join(map(quoted, shown)) + more
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        line: int | None = None,
+        topic: str | None = None,
+        doc: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Add one fault, or one that stands for `count` of its kind."""
+        if not self.applies(code):
+            return
+        listed = self._listed.setdefault(code, [])
+        if self._limit is None or len(listed) < self._limit:
+            severity = severity_of(code, self._task)
+            # Messages quote what a file holds, which must not command a terminal.
+            listed.append(Fault(code, severity, plain(message), line, topic, doc, count))
+        else:
+            self._more[code] = self._more.get(code, 0) + count
+
+    def add_rows(
+        self, code: str, rows: pl.DataFrame, message: Callable[[dict[str, Any]], str]
+    ) -> None:
+        """Add a fault for each row, with its line, and its topic and document if it has them."""
+        for row in rows.head(self._limit or rows.height).iter_rows(named=True):
+            self.add(code, message(row), row["line"], row.get("topic"), row.get("doc"))
+        if self._limit is not None and rows.height > self._limit and self.applies(code):
+            self._more[code] = self._more.get(code, 0) + rows.height - self._limit
+
+    def all(self) -> tuple[Fault, ...]:
+        """Return the faults by line and code, those without a line first, and counts last."""
+        codes = [code for code in (*CODES, "grade") if code in self._listed]
+        listed = [fault for code in codes for fault in self._listed[code]]
+        listed.sort(key=lambda fault: fault.line or 0)
+        more = [
+            Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
+            for code in codes
+            if (count := self._more.get(code))
+        ]
+        return (*listed, *more)
+
+
+def as_json(reports: Iterable[CheckReport]) -> str:
+    """Write reports as a JSON array, one object a run.
+
+    Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
+    `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
+    """
+    entries = [
+        {
+            "source": report.source,
+            "accepted": report.accepted,
+            "verdict": report.outcome,
+            "tag": report.tag,
+            "lines": report.lines,
+            "topics": report.topics,
+            "object": report.object,
+            "ranking": report.ranking,
+            "counts": report.counts(),
+            "faults": [asdict(fault) for fault in report.faults],
+        }
+        for report in reports
+    ]
+    return json.dumps(entries, indent=1, ensure_ascii=True)
+
+
+def errlog_of(report: CheckReport) -> Path:
+    """Return the file that evalbase looks for the messages of a checker in: `<tag>.errlog`.
+
+    It is beside the run, and named after the run's file if the tag is not a safe name.
 
     Examples
     --------
-    >>> fault("tag-taken", tag="bm25\\x1b[31m").message
-    "tag 'bm25\\\\x1b[31m' is taken"
+    >>> errlog_of(CheckReport("runs/a.txt", "bm25", ())).as_posix()
+    'runs/bm25.errlog'
+    >>> errlog_of(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
+    'runs/a.errlog'
     """
-    known = OF_ALL[code]
-    message = known.template.format(**{name: _Shown(value) for name, value in values.items()})
-    topic, doc = about
-    return Fault(code, severity_of(code, task), message, line, topic, doc, count)
+    from cranfield.sources.chunks import Source
+
+    tag = report.tag
+    name = tag if tag is not None and safe_name(tag) else Source(report.source).stem
+    return Path(report.source).with_name(f"{name}.errlog")
 
 
-class _Shown:
-    """A value as messages show it, safe in a terminal whether it is quoted or not."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __format__(self, spec: str) -> str:
-        if isinstance(self.value, int):
-            return f"{self.value:,}"
-        return plain(str(self.value)) if spec == "s" else quoted(self.value)
+def write_errlog(report: CheckReport, path: Path) -> None:
+    """Write a report as evalbase shows it: one line per message, and the outcome."""
+    with whole_file(path) as file:
+        file.write(f"{report}\n".encode())

@@ -14,12 +14,10 @@ import polars as pl
 
 from cranfield.base.errors import InputError, kept_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_run, code_of
-from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.lines import check_encoding, raw_columns
-from cranfield.campaign.checks.report import OF_ALL, CheckReport, Fault
+from cranfield.campaign.checks.checking import check_run, check_twice
+from cranfield.campaign.checks.lines import read_lines
+from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.collection.files.layouts import QRELS
 from cranfield.collection.files.many_runs import named_files
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
@@ -30,63 +28,19 @@ from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import CHUNK, FORMAT_OF_SUFFIX, TOGETHER, Source
 from cranfield.sources.values import integers_in
 
-_PLACE = ("topic", "subtopic", "doc")
-
 
 def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
     """Check lines of topic, iteration, document and grade."""
-    found = Collected(task, all_faults=all_faults)
-    names, count, parts = tuple(QRELS.columns), 0, []
-    try:
-        for chunk in Source(path).chunks(TOGETHER * CHUNK):
-            raw = raw_columns(chunk, count + 1, "trec", names)
-            count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
-            check_encoding(raw, found)
-            wrong = raw.widths != len(names)
-            if wrong.any():
-                what = pl.select(pl.format("{} columns", pl.Series(raw.widths))).to_series()
-                found.add_rows(
-                    "columns",
-                    wrong,
-                    raw.lines,
-                    what=what,
-                    kind="judgment",
-                    wanted=len(names),
-                    names="topic iteration doc grade",
-                )
-            frame = raw.frame
-            grade = integers_in(pl.col("grade")).is_null() & pl.col("grade").is_not_null()
-            found.add_rows(
-                "grade",
-                frame.select(grade).to_series().to_numpy(),
-                raw.lines,
-                topics=frame["topic"],
-                docs=frame["doc"],
-                grade=frame["grade"],
-            )
-            whole = pl.Series(~raw.broken)
-            parts.append(frame.select(_PLACE, line=pl.Series(raw.lines)).filter(whole))
-    except InputError as error:
-        found.add(code_of(error), line=error.line, reason=error.reason)
-        if not parts:
-            return CheckReport(Source(path).name, None, found.faults(), count)
-    rows = pl.concat(parts) if parts else pl.DataFrame()
-    if not rows.height:
-        found.add("empty", reason="is empty: a file of judgments has at least one line")
-        return CheckReport(Source(path).name, None, found.faults(), count)
-    again = rows.with_columns(first=pl.col("line").min().over(_PLACE)).filter(
-        pl.col("line") > pl.col("first"), pl.col("doc").is_not_null()
+    faults = Faults(task, all_faults=all_faults)
+    chunks = Source(path).chunks(TOGETHER * CHUNK)
+    rows, count, _ = read_lines(chunks, faults, kind="judgment")
+    wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
+    faults.add_rows(
+        "grade", wrong, lambda row: f"grade {quoted(row['grade'])} is not a whole number"
     )
-    found.add_rows(
-        "document-twice",
-        np.ones(again.height, dtype=bool),
-        again["line"].to_numpy(),
-        topics=again["topic"],
-        docs=again["doc"],
-        first=again["first"],
-    )
-    topics = rows["topic"].n_unique()
-    return CheckReport(Source(path).name, None, found.faults(), count, topics)
+    rows = rows.filter(~pl.col("broken"))
+    check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
+    return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
 
 
 FEW_JUDGED = 0.8
@@ -274,7 +228,7 @@ def _checked(
         faults = [
             replace(one, severity="warning") if one.severity == "error" else one
             for one in faults
-            if not (OF_ALL[one.code].fixed and counts[one.code] >= report.lines)
+            if not (one.code in UNREADABLE and counts[one.code] >= report.lines)
         ]
     elif not report.errors:
         faults.append(

@@ -12,7 +12,7 @@ from typing import Any
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import did_you_mean
-from cranfield.campaign.checks.report import CODES
+from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,
     PoolRules,
@@ -265,7 +265,7 @@ def _code(value: Any) -> str:
     code = text(value)
     if code not in CODES:
         raise WrongValueError(unknown(code, CODES).replace("key", "kind of fault"))
-    if CODES[code].fixed:
+    if code in UNREADABLE:
         raise WrongValueError("is always an error: a run with it cannot be read")
     return code
 

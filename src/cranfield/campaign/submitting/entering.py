@@ -22,7 +22,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault, severity_of
+from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
@@ -150,20 +150,18 @@ def tag_faults(
             break
     else:
         return
-    taken = fault("tag-taken", tag=tag)
-    own = one.team == team
-    yield replace(taken, message=f"{taken.message}; replace that run") if own else taken
+    instead = "; replace that run" if one.team == team else ""
+    yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
 
 
 def ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
     """Tell a team of its own run with the same ranking, and the organisers of anybody's."""
     for one in same:
-        found = fault("ranking-same", task, tag=one.tag)
+        message = f"the same ranking as {quoted(one.tag)}"
         if one.team == team:
-            yield found
+            yield Fault("ranking-same", severity_of("ranking-same", task), message)
         else:
-            said = f"{found.message} of team {quoted(one.team)}"
-            yield replace(found, severity=PRIVATE, message=said)
+            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(one.team)}")
 
 
 def priority_faults(priority: int | None, others: Sequence[Submission]) -> Iterator[Fault]:
@@ -247,8 +245,8 @@ def taken_in(
         arrived = opened.clock()
         metadata = None
         if size > task.most_bytes:
-            found = fault("size", task, what="the file", limit=task.most_bytes)
-            report = CheckReport(source.name, declared.tag, (found,))
+            too_large = Fault("size", "error", f"the file has more than {task.most_bytes:,} bytes")
+            report = CheckReport(source.name, declared.tag, (too_large,))
         else:
             if source.path != "-":
                 _copy_beside(Path(source.path), copy)

@@ -31,12 +31,12 @@ class Lines(NamedTuple):
 
     rows: the columns as text, null where unknown, with `line` (from 1), `width` (number of columns)
         and `broken` (no reader can split the line; only its first column is known).
-    count: number of lines, empty ones counted.
+    n_lines: number of lines, empty ones counted.
     error: why the file was not read to its end.
     """
 
     rows: pl.DataFrame
-    count: int
+    n_lines: int
     error: InputError | None
 
 

@@ -28,9 +28,9 @@ from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
     safe_name,
-    topic_ids,
     whole_matches,
 )
+from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.keys import DocIndex, numbered

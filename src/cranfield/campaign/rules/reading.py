@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -15,30 +16,26 @@ from typing import Any
 
 import cranfield
 from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.files import file_sha256
 from cranfield.base.text import plain
-from cranfield.campaign.rules import keys as kinds
-from cranfield.campaign.rules.keys import (
+from cranfield.campaign.checks.report import CODES, UNREADABLE
+from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     FILES,
-    METADATA,
-    POOL,
-    QUESTION,
+    SEVERITIES,
     TASK,
-    Keys,
-    WrongValueError,
-    below,
-    fields_of,
-    unknown,
-)
-from cranfield.campaign.rules.task_rules import (
-    MetadataRules,
-    PoolRules,
-    Question,
     Rules,
     TaskRules,
+    WrongValueError,
+    below,
     check_patterns,
-    topic_ids,
+    fields_of,
+    file_name,
+    keys_of,
+    table,
+    unknown,
 )
+from cranfield.campaign.rules.topics import topic_ids
 
 NAMES = ("campaign.toml", "rules.toml")
 """Of the rules in a campaign's folder, and in the pack of participants."""
@@ -114,36 +111,24 @@ def rules_sha256(rules: Rules) -> str:
     return sha256("".join(lines).encode()).hexdigest()
 
 
-class _Digests(Mapping[str, str]):
-    """SHA-256 by path; those of files, which can be large, when they are asked for."""
+class _Digests(UserDict[str, str]):
+    """SHA-256 by path; those of files, which can be large, are computed on request."""
 
-    def __init__(self, folder: Path, known: dict[str, str], rules: Rules) -> None:
+    def __init__(self, folder: Path, known: Mapping[str, str], rules: Rules) -> None:
+        super().__init__(known)
         self._folder = folder
-        self._known: dict[str, str | None] = {**known}
         for task in rules.tasks.values():
             for field in FILES:
                 if isinstance(path := getattr(task, field), PurePosixPath):
-                    self._known.setdefault(str(path), None)
+                    self.data.setdefault(str(path), "")
 
     def __getitem__(self, name: str) -> str:
-        digest = self._known[name]
-        if digest is None:
+        if not self.data[name]:
             try:
-                with (self._folder / name).open("rb") as file:
-                    import hashlib
-
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-                raise InputError(reason, source=name) from None
-            self._known[name] = digest
-        return digest
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+                self.data[name] = file_sha256(self._folder / name)
+            except InputError as error:
+                raise InputError(error.reason, source=name) from None
+        return self.data[name]
 
 
 def _file_of_rules(path: Path) -> Path:
@@ -171,10 +156,10 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _rules(given: Mapping[str, Any]) -> Rules:
-    known = {"campaign": CAMPAIGN, "tasks": TASK}
-    for name in given:
-        if name not in known:
-            raise WrongValueError(unknown(name, known), name)
+    known = ("campaign", "tasks")
+    for key in given:
+        if key not in known:
+            raise WrongValueError(unknown(key, known), key)
     with below("campaign"):
         campaign = fields_of(CAMPAIGN, given.get("campaign", {}))
         for required in ("id", "title"):
@@ -182,19 +167,39 @@ def _rules(given: Mapping[str, Any]) -> Rules:
                 raise WrongValueError(f"has no {required}")
     tasks: dict[str, TaskRules] = {}
     with below("tasks"):
-        tables = kinds.table(given.get("tasks", {}))
+        tables = table(given.get("tasks", {}))
         if not tables:
             raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]")
-        for name, table in tables.items():
+        for name, values in tables.items():
             with below(name):
-                kinds.name(name)
+                file_name(name)
                 for other in tasks:
                     if other.lower() == name.lower():
                         reason = f"differs from {other} in upper and lower case only"
                         raise WrongValueError(reason)
-                tasks[name] = TaskRules(name=name, **fields_of(TASK, table))
-                _check_consistency(tasks[name])
+                tasks[name] = _task(name, values)
     return Rules(tasks=tasks, **campaign)
+
+
+def _task(name: str, values: Any) -> TaskRules:
+    fields = fields_of(TASK, values)
+    if isinstance(fields.get("documents"), dict):
+        fields["document_pattern"] = fields.pop("documents")["pattern"]
+    own = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
+    others = fields.get("severities", {})
+    for code in others:
+        wrong = ""
+        if code not in CODES:
+            wrong = unknown(code, CODES, "kind of fault")
+        elif code in UNREADABLE:
+            wrong = "is always an error: a run with it cannot be read"
+        elif code in own:
+            wrong = "has a key of its own, which says it too"
+        if wrong:
+            raise WrongValueError(wrong, "severities", code)
+    task = TaskRules(name, **fields | {"severities": own | others})
+    _check_consistency(task)
+    return task
 
 
 def _check_consistency(task: TaskRules) -> None:
@@ -212,7 +217,7 @@ def _check_consistency(task: TaskRules) -> None:
     known = {"type": None, **task.questions}
     for category in task.categories:
         if category not in known:
-            raise WrongValueError(unknown(category, known).replace("key", "question"), "categories")
+            raise WrongValueError(unknown(category, known, "question"), "categories")
         if category != "type" and not task.questions[category].choices:
             raise WrongValueError(
                 f"question {quoted(category)} has no choices to group by", "categories"
@@ -324,15 +329,6 @@ def template() -> str:
     return path.read_text(encoding="utf-8")
 
 
-_KEYS: dict[type, Keys] = {
-    Rules: CAMPAIGN,
-    TaskRules: TASK,
-    PoolRules: POOL,
-    MetadataRules: METADATA,
-    Question: QUESTION,
-}
-
-
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
     """Write the public part of rules: all but the keys that are private.
 
@@ -356,19 +352,16 @@ def _lines(holder: Any, folder: Path) -> list[str]:
 
 
 def _pairs(holder: Any) -> Iterator[tuple[str, Any]]:
-    """Go through the keys of what rules are made of, and those values that say something."""
-    left = dict(getattr(holder, "severities", {}))
-    for name, key in _KEYS[type(holder)].items():
-        if key.private:
-            continue
-        value = left.pop(key.code, None) if key.code else getattr(holder, key.field or name)
+    """Go through the public keys of rules that have a value."""
+    for name, key in keys_of(type(holder)).items():
+        value = getattr(holder, key.field)
         if name == "severities":
-            # Those that have no key of their own.
-            own = {one.code for one in TASK.values()}
-            value = {code: one for code, one in left.items() if code not in own}
+            own = {key: value[code] for key, code in SEVERITIES.items() if code in value}
+            yield from own.items()
+            value = {code: one for code, one in value.items() if code not in SEVERITIES.values()}
         if name == "documents" and holder.document_pattern is not None:
             value = {"pattern": holder.document_pattern}
-        if value is not None and value not in ("", (), {}):
+        if not key.private and value is not None and value not in ("", (), {}):
             yield name, value
 
 
@@ -383,7 +376,7 @@ def _value(value: Any, folder: Path) -> str:
         return _text(value.relative_to(folder).as_posix())
     if isinstance(value, tuple):
         return f"[{', '.join(_value(one, folder) for one in value)}]"
-    if type(value) in _KEYS:
+    if is_dataclass(value):
         value = dict(_pairs(value))
     if isinstance(value, Mapping):
         pairs = (f"{_key(name)} = {_value(one, folder)}" for name, one in value.items())

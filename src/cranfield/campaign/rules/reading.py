@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -79,27 +79,13 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     except RecursionError:
         raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
     try:
-        rules = _rules(given)
-        tasks = {
-            name: replace(
-                _located(task, file.parent),
-                source=file.name,
-                line_of=partial(_line_of_task, text, name),
-            )
-            for name, task in rules.tasks.items()
-        }
+        return _rules(given, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
             f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
             source=file.name,
             line=_line_of(text, error.path),
         ) from None
-    return replace(
-        rules,
-        tasks=tasks,
-        source=file.name,
-        files=_Digests(file.parent, {file.name: sha256(data).hexdigest()}, rules),
-    )
 
 
 def rules_sha256(rules: Rules) -> str:
@@ -114,13 +100,9 @@ def rules_sha256(rules: Rules) -> str:
 class _Digests(UserDict[str, str]):
     """SHA-256 by path; those of files, which can be large, are computed on request."""
 
-    def __init__(self, folder: Path, known: Mapping[str, str], rules: Rules) -> None:
-        super().__init__(known)
+    def __init__(self, folder: Path, digests: Mapping[str, str]) -> None:
+        super().__init__(digests)
         self._folder = folder
-        for task in rules.tasks.values():
-            for field in FILES:
-                if isinstance(path := getattr(task, field), PurePosixPath):
-                    self.data.setdefault(str(path), "")
 
     def __getitem__(self, name: str) -> str:
         if not self.data[name]:
@@ -155,7 +137,7 @@ def _bytes_of(file: Path) -> bytes:
     return data
 
 
-def _rules(given: Mapping[str, Any]) -> Rules:
+def _rules(given: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
     known = ("campaign", "tasks")
     for key in given:
         if key not in known:
@@ -166,6 +148,7 @@ def _rules(given: Mapping[str, Any]) -> Rules:
             if required not in campaign:
                 raise WrongValueError(f"has no {required}")
     tasks: dict[str, TaskRules] = {}
+    digests = {file.name: digest}
     with below("tasks"):
         tables = table(given.get("tasks", {}))
         if not tables:
@@ -177,82 +160,71 @@ def _rules(given: Mapping[str, Any]) -> Rules:
                     if other.lower() == name.lower():
                         reason = f"differs from {other} in upper and lower case only"
                         raise WrongValueError(reason)
-                tasks[name] = _task(name, values)
-    return Rules(tasks=tasks, **campaign)
+                fields = _task_fields(values, file.parent, digests)
+                line_of = partial(_line_of_task, text, name)
+                tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
+                _check_consistency(tasks[name])
+    files = _Digests(file.parent, digests)
+    return Rules(**campaign, tasks=tasks, source=file.name, files=files)
 
 
-def _task(name: str, values: Any) -> TaskRules:
+def _task_fields(values: Any, folder: Path, digests: dict[str, str]) -> dict[str, Any]:
+    """Return the fields of a task by its table, and enter the files that it names."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
         fields["document_pattern"] = fields.pop("documents")["pattern"]
     own = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
     others = fields.get("severities", {})
     for code in others:
-        wrong = ""
-        if code not in CODES:
-            wrong = unknown(code, CODES, "kind of fault")
-        elif code in UNREADABLE:
-            wrong = "is always an error: a run with it cannot be read"
-        elif code in own:
-            wrong = "has a key of its own, which says it too"
-        if wrong:
-            raise WrongValueError(wrong, "severities", code)
-    task = TaskRules(name, **fields | {"severities": own | others})
-    _check_consistency(task)
-    return task
+        with below("severities", code):
+            if code not in CODES:
+                raise WrongValueError(unknown(code, CODES, "kind of fault"))
+            if code in UNREADABLE:
+                raise WrongValueError("is always an error: a run with it cannot be read")
+            if code in own:
+                raise WrongValueError("has a key of its own, which says it too")
+    for field in FILES:
+        if isinstance(name := fields.get(field), PurePosixPath):
+            with below(field):
+                fields[field] = _place(name, folder)
+            digests.setdefault(str(name), "")
+    return fields | {"severities": own | others}
+
+
+def _place(name: PurePosixPath, folder: Path) -> Path:
+    """Return where a file is that the rules name."""
+    place = folder / name
+    try:
+        is_file = place.is_file()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        is_file = False
+    if not is_file:
+        raise WrongValueError(f"there is no file {quoted(name)} beside the rules")
+    if not place.resolve().is_relative_to(folder.resolve()):
+        raise WrongValueError(f"{quoted(name)} is a link that leads out of the folder of the rules")
+    return place
 
 
 def _check_consistency(task: TaskRules) -> None:
     """Refuse rules of a task that contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
         raise WrongValueError("the task closes before it opens", "closes")
+    last = task.priorities
     for priority in task.pool.priorities if task.pool else ():
-        if task.priorities is None or priority > task.priorities:
-            most = (
-                "no priorities" if task.priorities is None else f"priorities 1 to {task.priorities}"
-            )
-            raise WrongValueError(
-                f"pools priority {priority}, and there are {most}", "pool", "priorities"
-            )
-    known = {"type": None, **task.questions}
-    for category in task.categories:
-        if category not in known:
-            raise WrongValueError(unknown(category, known, "question"), "categories")
-        if category != "type" and not task.questions[category].choices:
-            raise WrongValueError(
-                f"question {quoted(category)} has no choices to group by", "categories"
-            )
+        if last is None or priority > last:
+            most = "no priorities" if last is None else f"priorities 1 to {last}"
+            reason = f"pools priority {priority}, and there are {most}"
+            raise WrongValueError(reason, "pool", "priorities")
+    with below("categories"):
+        for category in task.categories:
+            if category not in ("type", *task.questions):
+                raise WrongValueError(unknown(category, ("type", *task.questions), "question"))
+            if category != "type" and not task.questions[category].choices:
+                raise WrongValueError(f"question {quoted(category)} has no choices to group by")
     if "type" in task.questions:
-        raise WrongValueError(
-            "the type of a run is asked for by the key types", "questions", "type"
-        )
-
-
-def _located(task: TaskRules, folder: Path) -> TaskRules:
-    """Give the files that a task names the place where they are."""
-    places: dict[str, Any] = {}
-    for field in FILES:
-        if isinstance(name := getattr(task, field), PurePosixPath):
-            place = folder / name
-            if not _is_file(place):
-                raise WrongValueError(
-                    f"there is no file {quoted(name)} beside the rules", "tasks", task.name, field
-                )
-            if not place.resolve().is_relative_to(folder.resolve()):
-                raise WrongValueError(
-                    f"{quoted(name)} is a link that leads out of the folder of the rules",
-                    *("tasks", task.name, field),
-                )
-            places[field] = place
-    return replace(task, **places)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # A name that is too long, or a folder that may not be looked into.
-        return False
+        reason = "the type of a run is asked for by the key types"
+        raise WrongValueError(reason, "questions", "type")
 
 
 def _shown(key: str) -> str:

@@ -97,21 +97,13 @@ class Campaign(Opened):
         replaces: str | None = None,
     ) -> Submitted:
         """Hand in a run: checked, kept as it came, and entered, or refused with all faults."""
+        from cranfield.campaign.submitting.entering import Declared
         from cranfield.campaign.submitting.submit import submit
 
-        return submit(
-            self,
-            run,
-            task,
-            team=team,
-            tag=tag,
-            type=type,
-            priority=priority,
-            answers=answers or {},
-            description=description,
-            received=received,
-            replaces=replaces,
+        declared = Declared(
+            team, tag, type, priority, answers or {}, description, received, replaces
         )
+        return submit(self, run, task, declared)
 
     def submit_archive(
         self,

@@ -12,7 +12,7 @@ from cranfield.base.text import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
-from cranfield.campaign.store.registry import Transaction
+from cranfield.campaign.store.registry import Reading, Transaction
 
 LONGEST = 200
 """Characters of a name or a contact."""
@@ -112,11 +112,12 @@ def change_team(
         raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
     # The log says what was changed; contacts stand in the table of teams alone.
     with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
-        return tx.update(replace(known_team(tx.team(id), id), **new))
+        return tx.update(replace(known_team(tx, id), **new))
 
 
-def known_team(team: Team | None, id: str) -> Team:
+def known_team(registry: Reading, id: str) -> Team:
     """Return a team that is there, or say how to add it."""
+    team = registry.team(id)
     if team is None:
         raise PolicyError(no_teams([id]))
     return team

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike, fspath
@@ -14,6 +13,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools
 from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.files import file_sha256
 from cranfield.base.text import counted
 from cranfield.campaign.checks.lines import (
     BLANKS,
@@ -120,9 +120,11 @@ def check_run(
     whole = error is None and rows.height > 0
     own_tag = _check_tag(rows, task, tag, team, faults)
     check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
-    scored = _check_values(rows, task, faults)
     topics = _check_topics(rows, task, faults, whole=whole)
-    ranking = _check_order(_check_documents(scored, task, faults), task, faults)
+    # From here on the text of a large run is not needed.
+    rows = _check_values(rows, task, faults)
+    rows = _check_documents(rows, task, faults)
+    ranking = _check_order(rows, task, faults)
     # A pipe can be read once, and a device may have no end.
     again = name != "-" and _is_file(name) and not isinstance(error, TooLargeError)
     if whole and again and faults.readable:
@@ -138,7 +140,7 @@ def check_run(
         faults=faults.all(),
         lines=count,
         topics=topics,
-        object=_sha256(name) if again else None,
+        object=file_sha256(name) if again else None,
         ranking=ranking if faults.readable else None,
     )
 
@@ -148,11 +150,6 @@ def _is_file(name: str) -> bool:
         return Path(name).is_file()
     except (OSError, ValueError):  # not a possible file name
         return False
-
-
-def _sha256(path: str) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_tag(
@@ -291,8 +288,8 @@ def check_twice(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.DataFr
     duplicated = rows.select(key).is_duplicated()
     if not duplicated.any():
         return rows
-    first = pl.col("line").min().over(key)
-    again = rows.filter(duplicated).with_columns(first=first).filter(pl.col("line") > first)
+    again = rows.filter(duplicated).with_columns(first=pl.col("line").min().over(key))
+    again = again.filter(pl.col("line") > pl.col("first"))
     faults.add_rows(
         "document-twice",
         again,
@@ -351,20 +348,14 @@ def ranking_sha256(run: Run, order: Order) -> str:
     >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
     True
     """
-    # Python orders text by code points, which is the order of the bytes of UTF-8.
-    by_name = sorted(range(len(run.topics)), key=run.topics.__getitem__)
-    place = np.empty(len(by_name), dtype=np.int64)
-    place[by_name] = np.arange(len(by_name))
-    rows = order.rows
-    rows = rows[np.argsort(place[run.codes[rows]], kind="stable")]
-    names = pl.Series("topic", run.topics, dtype=pl.String)
+    names = pl.Series(run.topics, dtype=pl.String)
+    place = names.arg_sort().arg_sort().to_numpy()
+    rows = order.rows[np.argsort(place[run.codes[order.rows]], kind="stable")]
+    frame = pl.DataFrame({"topic": names[run.codes[rows]], "doc": run.docs[rows]})
     sha256 = hashlib.sha256()
-    for start in range(0, rows.size, _BLOCK):
-        block = rows[start : start + _BLOCK]
-        text = io.BytesIO()
-        frame = pl.DataFrame({"topic": names[run.codes[block]], "doc": run.docs[block]})
-        frame.write_csv(text, include_header=False, separator="\n", quote_style="never")
-        sha256.update(text.getvalue())
+    for block in frame.iter_slices(_BLOCK):
+        text = block.write_csv(include_header=False, separator="\n", quote_style="never")
+        sha256.update(text.encode())
     return sha256.hexdigest()
 
 

@@ -78,43 +78,33 @@ def public_metadata(
     >>> public_metadata(about)
     (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
-    private = [path for path in PRIVATE if not (consent_mail and path == "actor.mail")]
+    private = {*PRIVATE} - ({"actor.mail"} if consent_mail else set())
     if anonymous:
-        private += OF_PEOPLE
+        private |= {*OF_PEOPLE}
     dropped: dict[str, None] = {}
-    values = _public(metadata.values, "", private, consent_mail, dropped)
-    return Metadata(values or {}).to_yaml().encode(), tuple(dropped)
+    nothing = object()
 
+    def identifies(text: str) -> bool:
+        return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))
 
-_GONE = object()
-
-
-def _public(
-    value: Any, path: str, private: list[str], consent_mail: bool, dropped: dict[str, None]
-) -> Any:
-    """Copy the public part of a value; return `_GONE` if nothing is left."""
-    if path in private:
-        dropped[path] = None
-        return _GONE
-    if isinstance(value, (dict, list)):
-        entries = value.items() if isinstance(value, dict) else [("", one) for one in value]
-        made = []
-        for key, one in entries:
-            below = f"{path}.{key}" if path and key else path or str(key)
-            if _tells(str(key), consent_mail):
+    def public(value: Any, path: str) -> Any:
+        if path in private or (isinstance(value, str) and identifies(value)):
+            dropped[path] = None
+            return nothing
+        if not value or not isinstance(value, (dict, list)):
+            return value
+        if isinstance(value, list):
+            items = [public(item, path) for item in value]
+            return [item for item in items if item is not nothing] or nothing
+        parts = {}
+        for key, inner in value.items():
+            if identifies(str(key)):
                 dropped[path or "a key"] = None
                 continue
-            kept = _public(one, below, private, consent_mail, dropped)
-            if kept is not _GONE:
-                made.append((key, kept))
-        if value and not made:
-            return _GONE if path else {}
-        return dict(made) if isinstance(value, dict) else [one for _, one in made]
-    if isinstance(value, str) and _tells(value, consent_mail):
-        dropped[path] = None
-        return _GONE
-    return value
+            part = public(inner, f"{path}.{key}" if path and key else path or str(key))
+            if part is not nothing:
+                parts[key] = part
+        return parts or nothing
 
-
-def _tells(text: str, consent_mail: bool) -> bool:
-    return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))
+    values = public(metadata.values, "")
+    return Metadata({} if values is nothing else values).to_yaml().encode(), tuple(dropped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ MORE = "... and {:,} more"
 """Message of the fault that stands for those of a kind that were not kept."""
 
 PRIVATE = "private"
-"""Severity of what only the organisers see: the registry keeps it, and no report has it."""
+"""Severity of faults that only the organisers see: the registry keeps them, no report has them."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,11 @@ class Fault:
     code
         Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
     severity
-        `error`, `warning`, `note`, or `private` of what tells about other teams.
+        `error`, `warning`, `note`, or `private` for faults that tell about other teams.
     message
         What is wrong, without the place and without a full stop; safe to show.
     line
-        Line in the file, from 1, empty lines counted; None where no line is meant.
+        Line in the file, from 1, empty lines counted; None for faults of no line.
     """
 
     code: str
@@ -53,13 +54,8 @@ class Fault:
     doc: str | None = None
     count: int = 1
 
-    @property
-    def said(self) -> int:
-        """How often it would have been said, were nothing left out: once, or `count` times."""
-        return self.count if self.message.startswith(MORE.split("{", maxsplit=1)[0]) else 1
-
     def text(self, source: str) -> str:
-        """Say it in one line: file and line, what is wrong, of which topic and document, code.
+        """Return one line: file and line, what is wrong, topic and document, and code.
 
         Examples
         --------
@@ -87,15 +83,15 @@ class CheckReport(Result):
     source
         Name of the file.
     tag
-        The run's tag; None where no line has one.
+        The run's tag; None if no line has one.
     faults
-        In order of line, those without a line first; at most so many of a kind, and last what
-        stands for the others, with their number.
+        In order of line, those without a line first; at most 25 of a kind unless all are
+        requested, and last the numbers of the others.
     lines, topics
-        How many lines were read, empty ones counted, and how many topics they name.
+        Number of lines, empty ones included, and number of topics.
     object, ranking
-        SHA-256 of the bytes as handed in; SHA-256 of (topic, document) in order of rank after the
-        task's rule for ties, tag left out; None for a file that could not be read.
+        SHA-256 of the submitted bytes; SHA-256 of (topic, document) in order of rank by the task's
+        rule for ties, without the tag; None for a file that could not be read.
     """
 
     name: ClassVar[str] = "faults"
@@ -122,12 +118,12 @@ class CheckReport(Result):
     @property
     def errors(self) -> tuple[Fault, ...]:
         """The faults that are errors."""
-        return tuple(one for one in self.faults if one.severity == "error")
+        return tuple(fault for fault in self.faults if fault.severity == "error")
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
         """The faults that are warnings."""
-        return tuple(one for one in self.faults if one.severity == "warning")
+        return tuple(fault for fault in self.faults if fault.severity == "warning")
 
     @property
     def accepted(self) -> bool:
@@ -137,34 +133,34 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Whether the run is accepted, and how many faults there are."""
-        errors, warnings = (sum(one.said for one in some) for some in (self.errors, self.warnings))
-        found = [counted(errors, "error")] * (errors > 0)
-        found += [counted(warnings, "warning")] * (warnings > 0)
-        said = f": {', '.join(found)}" if found else ""
-        return f"{'accepted' if self.accepted else 'refused'}{said}"
+        parts = []
+        for noun, faults in (("error", self.errors), ("warning", self.warnings)):
+            # A fault that stands for those that are not listed counts as all of them.
+            more = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
+            if faults:
+                parts.append(counted(len(faults) + sum(more), noun))
+        verdict = "accepted" if self.accepted else "refused"
+        return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
     def counts(self) -> dict[str, int]:
         """Return how many faults there are of each kind, those that were not kept counted too."""
-        counts: dict[str, int] = {}
-        for one in self.faults:
-            counts[one.code] = counts.get(one.code, 0) + one.count
-        return counts
+        counts = Counter[str]()
+        for fault in self.faults:
+            counts[fault.code] += fault.count
+        return dict(counts)
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        text, number = pl.String, pl.Int64
-        schema = {"code": text, "severity": text, "line": number, "topic": text, "doc": text}
-        schema |= {"count": number, "message": text}
-        rows = [asdict(one) for one in self.faults]
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        schema = dict.fromkeys(self.columns, pl.String) | {"line": pl.Int64, "count": pl.Int64}
+        return pl.DataFrame(list(map(asdict, self.faults)), schema=schema, orient="row")
 
     def heading(self) -> list[str]:
         """Return two lines: the outcome, and the name of the file."""
         return [self.outcome, f"file: {self.source}"]
 
     def __str__(self) -> str:
-        lines = [one.text(self.source) for one in self.faults]
+        lines = [fault.text(self.source) for fault in self.faults]
         return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
 
 
@@ -278,21 +274,12 @@ def as_json(reports: Iterable[CheckReport]) -> str:
     Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
     `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
     """
-    entries = [
-        {
-            "source": report.source,
-            "accepted": report.accepted,
-            "verdict": report.outcome,
-            "tag": report.tag,
-            "lines": report.lines,
-            "topics": report.topics,
-            "object": report.object,
-            "ranking": report.ranking,
-            "counts": report.counts(),
-            "faults": [asdict(fault) for fault in report.faults],
-        }
-        for report in reports
-    ]
+    entries = []
+    for report in reports:
+        fields = ("tag", "lines", "topics", "object", "ranking")
+        entry = {"source": report.source, "accepted": report.accepted, "verdict": report.outcome}
+        entry |= {field: getattr(report, field) for field in fields}
+        entries.append(entry | {"counts": report.counts(), "faults": [*map(asdict, report.faults)]})
     return json.dumps(entries, indent=1, ensure_ascii=True)
 
 

@@ -35,7 +35,6 @@ from cranfield.campaign.rules.task_rules import (
     table,
     unknown,
 )
-from cranfield.campaign.rules.topics import topic_ids
 
 NAMES = ("campaign.toml", "rules.toml")
 """Of the rules in a campaign's folder, and in the pack of participants."""
@@ -270,6 +269,7 @@ def check_rules(rules: Rules) -> None:
     InputError
         Naming the key.
     """
+    from cranfield.campaign.rules.topics import topic_ids
     from cranfield.collection.policies import policies
     from cranfield.measures.grammar import parse_measures
 
@@ -361,10 +361,6 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return '"' + "".join(_escaped(letter) for letter in text) + '"'
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    letters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+    return f'"{"".join(letters)}"'

@@ -13,9 +13,8 @@ from cranfield.base.errors import InputError, check_several, quoted
 from cranfield.base.files import whole_file, whole_folder
 from cranfield.base.text import markdown
 from cranfield.campaign.opened import Opened, PathName
-from cranfield.campaign.rules.keys import FILES
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
-from cranfield.campaign.rules.task_rules import Rules, TaskRules, shown
+from cranfield.campaign.rules.task_rules import FILES, Rules, TaskRules, shown
 
 if TYPE_CHECKING:
     from cranfield.assess import Pool
@@ -98,21 +97,13 @@ class Campaign(Opened):
         replaces: str | None = None,
     ) -> Submitted:
         """Hand in a run: checked, kept as it came, and entered, or refused with all faults."""
+        from cranfield.campaign.submitting.entering import Declared
         from cranfield.campaign.submitting.submit import submit
 
-        return submit(
-            self,
-            run,
-            task,
-            team=team,
-            tag=tag,
-            type=type,
-            priority=priority,
-            answers=answers or {},
-            description=description,
-            received=received,
-            replaces=replaces,
+        declared = Declared(
+            team, tag, type, priority, answers or {}, description, received, replaces
         )
+        return submit(self, run, task, declared)
 
     def submit_archive(
         self,

@@ -233,7 +233,7 @@ def list_runs(
     if task is not None:
         opened.rules.task(task)
     if team is not None:
-        known_team(opened.registry.team(team), team)
+        known_team(opened.registry, team)
     everything = opened.registry.submissions(task, None, team=team)
     wanted = STATES if "all" in states else states
     runs = [one for one in everything if one.state in wanted]

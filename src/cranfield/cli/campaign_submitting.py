@@ -392,7 +392,7 @@ def check(
     errlog writes a file TAG.errlog for each run.
     """
     from cranfield.campaign.checks.checking import check_run
-    from cranfield.campaign.checks.collecting import as_json
+    from cranfield.campaign.checks.report import as_json
     from cranfield.campaign.rules.reading import read_rules
 
     if tag is not None and len(runs) > 1:
@@ -430,7 +430,7 @@ def check(
 
 def _write_errlogs(reports: list[CheckReport], folder: str | None, runs: tuple[str, ...]) -> None:
     """Write the logs, unless two of them would be one file, or one a run."""
-    from cranfield.campaign.checks.collecting import errlog_of, write_errlog
+    from cranfield.campaign.checks.report import errlog_of, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
         raise PolicyError(f"--output {quoted(folder)} is no folder, which errlog needs")

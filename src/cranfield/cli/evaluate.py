@@ -408,7 +408,7 @@ def check(
     refused, else 0. Rules of a shared task are checked by `cranfield campaign check`.
     """
     import cranfield as cf
-    from cranfield.campaign.checks.collecting import as_json
+    from cranfield.campaign.checks.report import as_json
 
     if "-" in {qrels, *runs}:
         raise PolicyError("check goes through files twice; it takes no standard input")

@@ -389,9 +389,29 @@ def test_what_was_declared(tmp_path: Path) -> None:
 
 
 def test_text_of_a_run_cannot_command_a_terminal(tmp_path: Path) -> None:
-    report = checked(tmp_path, "1 Q0 a\x1b[31m\u202eb 1 \x1b]0;x\x07 t\u202e\x9b\n")
-    assert not report.accepted
-    assert report.faults
+    bad = "a\x1b[31m\u202eb\x9b" + "x" * 100
+    lines = [
+        f"{bad} {bad} {bad} {bad} 1 {bad}",
+        f"{bad} {bad} {bad} 1 {bad} {bad}y",
+        f"{bad} Q0 a 1 2 {bad}",
+    ]
+    task = replace(
+        TASK,
+        topics=listed(tmp_path, "topics", "\x1b[31m", "\x9b"),
+        documents=listed(tmp_path, "docs", "d"),
+        exclude=listed(tmp_path, "exclude", f"{bad} {bad}"),
+        second_column=("Q0", "\x1b"),
+        tag="\u202e+",
+        max_per_topic=2,
+    )
+    report = checked(tmp_path, "\n".join(lines), task, tag="\x1b[0m", team=bad.upper())
+    assert {one.code for one in report.faults} == {
+        *("rank", "score", "tag", "tag-changes", "tag-declared", "tag-team", "topic-missing"),
+        *("topic-unknown", "too-many", "document-twice", "document-unknown"),
+        *("document-excluded", "second-column"),
+    }
+    for fault in report.faults:
+        assert fault.message.isprintable(), fault.code
     assert str(report).replace("\n", "").isprintable()
 
 

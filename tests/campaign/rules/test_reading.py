@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from cranfield import InputError
-from cranfield.campaign.rules.keys import (
+from cranfield.campaign.rules.reading import read_rules, rules_sha256, template
+from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     DOCUMENTS,
     JUDGING,
@@ -20,9 +21,11 @@ from cranfield.campaign.rules.keys import (
     POOL,
     QUESTION,
     TASK,
+    MetadataRules,
+    PoolRules,
+    Question,
+    TaskRules,
 )
-from cranfield.campaign.rules.reading import read_rules, rules_sha256, template
-from cranfield.campaign.rules.task_rules import MetadataRules, PoolRules, Question, TaskRules
 
 FULL = """\
 [campaign]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.rules.task_rules import TaskRules, topic_ids
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.rules.topics import topic_ids
 
 SGML = """
 <top>

@@ -1,12 +1,18 @@
-"""What a check found: kinds of faults with their codes, faults by topic, the verdict."""
+"""Faults of files: codes and severities, how faults are collected, and the report of a check."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.base.errors import quoted
+from cranfield.base.files import whole_file
 from cranfield.base.text import counted, plain
+from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.result import Column, Columns, Result
 
 if TYPE_CHECKING:
@@ -14,12 +20,14 @@ if TYPE_CHECKING:
 
     from cranfield.campaign.rules.task_rules import TaskRules
 
+SHOWN = 25
+"""Number of faults of a kind that are listed by default."""
 
 MORE = "... and {:,} more"
 """Message of the fault that stands for those of a kind that were not kept."""
 
 PRIVATE = "private"
-"""Severity of what only the organisers see: the registry keeps it, and no report has it."""
+"""Severity of faults that only the organisers see: the registry keeps them, no report has them."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +39,11 @@ class Fault:
     code
         Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
     severity
-        `error`, `warning`, `note`, or `private` of what tells about other teams.
+        `error`, `warning`, `note`, or `private` for faults that tell about other teams.
     message
         What is wrong, without the place and without a full stop; safe to show.
     line
-        Line in the file, from 1, empty lines counted; None where no line is meant.
+        Line in the file, from 1, empty lines counted; None for faults of no line.
     """
 
     code: str
@@ -46,13 +54,8 @@ class Fault:
     doc: str | None = None
     count: int = 1
 
-    @property
-    def said(self) -> int:
-        """How often it would have been said, were nothing left out: once, or `count` times."""
-        return self.count if self.message.startswith(MORE.split("{", maxsplit=1)[0]) else 1
-
     def text(self, source: str) -> str:
-        """Say it in one line: file and line, what is wrong, of which topic and document, code.
+        """Return one line: file and line, what is wrong, topic and document, and code.
 
         Examples
         --------
@@ -80,15 +83,15 @@ class CheckReport(Result):
     source
         Name of the file.
     tag
-        The run's tag; None where no line has one.
+        The run's tag; None if no line has one.
     faults
-        In order of line, those without a line first; at most so many of a kind, and last what
-        stands for the others, with their number.
+        In order of line, those without a line first; at most 25 of a kind unless all are
+        requested, and last the numbers of the others.
     lines, topics
-        How many lines were read, empty ones counted, and how many topics they name.
+        Number of lines, empty ones included, and number of topics.
     object, ranking
-        SHA-256 of the bytes as handed in; SHA-256 of (topic, document) in order of rank after the
-        task's rule for ties, tag left out; None for a file that could not be read.
+        SHA-256 of the submitted bytes; SHA-256 of (topic, document) in order of rank by the task's
+        rule for ties, without the tag; None for a file that could not be read.
     """
 
     name: ClassVar[str] = "faults"
@@ -115,12 +118,12 @@ class CheckReport(Result):
     @property
     def errors(self) -> tuple[Fault, ...]:
         """The faults that are errors."""
-        return tuple(one for one in self.faults if one.severity == "error")
+        return tuple(fault for fault in self.faults if fault.severity == "error")
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
         """The faults that are warnings."""
-        return tuple(one for one in self.faults if one.severity == "warning")
+        return tuple(fault for fault in self.faults if fault.severity == "warning")
 
     @property
     def accepted(self) -> bool:
@@ -130,119 +133,65 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Whether the run is accepted, and how many faults there are."""
-        errors, warnings = (sum(one.said for one in some) for some in (self.errors, self.warnings))
-        found = [counted(errors, "error")] * (errors > 0)
-        found += [counted(warnings, "warning")] * (warnings > 0)
-        said = f": {', '.join(found)}" if found else ""
-        return f"{'accepted' if self.accepted else 'refused'}{said}"
+        parts = []
+        for noun, faults in (("error", self.errors), ("warning", self.warnings)):
+            # A fault that stands for those that are not listed counts as all of them.
+            more = [fault.count - 1 for fault in faults if fault.message.startswith(MORE[:7])]
+            if faults:
+                parts.append(counted(len(faults) + sum(more), noun))
+        verdict = "accepted" if self.accepted else "refused"
+        return f"{verdict}: {', '.join(parts)}" if parts else verdict
 
     def counts(self) -> dict[str, int]:
         """Return how many faults there are of each kind, those that were not kept counted too."""
-        counts: dict[str, int] = {}
-        for one in self.faults:
-            counts[one.code] = counts.get(one.code, 0) + one.count
-        return counts
+        counts = Counter[str]()
+        for fault in self.faults:
+            counts[fault.code] += fault.count
+        return dict(counts)
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
 
-        text, number = pl.String, pl.Int64
-        schema = {"code": text, "severity": text, "line": number, "topic": text, "doc": text}
-        schema |= {"count": number, "message": text}
-        rows = [asdict(one) for one in self.faults]
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        schema = dict.fromkeys(self.columns, pl.String) | {"line": pl.Int64, "count": pl.Int64}
+        return pl.DataFrame(list(map(asdict, self.faults)), schema=schema, orient="row")
 
     def heading(self) -> list[str]:
         """Return two lines: the outcome, and the name of the file."""
         return [self.outcome, f"file: {self.source}"]
 
     def __str__(self) -> str:
-        lines = [one.text(self.source) for one in self.faults]
+        lines = [fault.text(self.source) for fault in self.faults]
         return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
 
 
-@dataclass(frozen=True)
-class Code:
-    """A kind of fault.
+UNREADABLE = (
+    *("columns", "encoding", "archive", "empty", "unreadable", "size", "document-twice", "score"),
+    *("metadata-header", "grade"),
+)
+"""Codes of faults that are always errors: a file with such a fault cannot be read."""
 
-    Attributes
-    ----------
-    severity
-        `error`, `warning` or `off`, where the rules say nothing.
-    template
-        The message; text in braces is shown quoted, or as it is after `:s`, whole numbers with
-        commas.
-    fixed
-        Whether the rules cannot change the severity: a run with such a fault cannot be read.
-    """
-
-    severity: str
-    template: str
-    fixed: bool = False
-
-
-def _unreadable(template: str = "{reason:s}") -> Code:
-    return Code("error", template, fixed=True)
-
-
-CODES: dict[str, Code] = {
-    "columns": _unreadable("{what:s} where a {kind:s} line has {wanted} ({names:s})"),
-    "encoding": _unreadable(),
-    "archive": _unreadable(),
-    "empty": _unreadable(),
-    "unreadable": _unreadable(),
-    "size": _unreadable("{what:s} has more than {limit} bytes"),
-    "tag": Code("error", "tag {tag} is not {wanted:s}"),
-    "tag-changes": Code("error", "tag {tag} where the run began with {first}"),
-    "tag-declared": Code("error", "tag {tag} where {declared} was declared"),
-    "tag-team": Code("error", "tag {tag} is the team's own id"),
-    "tag-taken": Code("error", "tag {tag} is taken"),
-    "topic-unknown": Code("error", "topic {topic} is not one of the task's {topics}"),
-    "topic-missing": Code("error", "no documents for {topics:s}"),
-    "too-many": Code("error", "topic {topic} has {documents:s}, and may have {most}"),
-    "too-few": Code("off", "topic {topic} has {documents:s} of {most}"),
-    "document-twice": _unreadable("document twice in one topic, first in line {first}"),
-    "document-unknown": Code("error", "document {doc} is not in the collection"),
-    "document-excluded": Code("error", "document {doc} is not to be retrieved for topic {topic}"),
-    "second-column": Code("error", "second column {value} is not {wanted:s} ({lines:s})"),
-    "rank": Code("error", "rank {rank} is not {wanted:s}"),
-    "rank-order": Code(
-        "warning", "the rank column contradicts the scores in {places:s}; scores decide"
+CODES = dict.fromkeys(
+    (
+        *("columns", "encoding", "archive", "empty", "unreadable", "size", "tag", "tag-changes"),
+        *("tag-declared", "tag-team", "tag-taken", "topic-unknown", "topic-missing", "too-many"),
+        *("too-few", "document-twice", "document-unknown", "document-excluded", "second-column"),
+        *("rank", "rank-order", "score", "tied", "ranking-same", "answers", "closed", "not-open"),
+        *("limit", "metadata-header", "metadata-yaml", "metadata-missing", "metadata-placeholder"),
+        *("metadata-type", "metadata-tag", "metadata-twice"),
     ),
-    "score": _unreadable("score {score} is not a finite number"),
-    "tied": Code(
-        "warning",
-        "{tied} of {documents:s} share their score with another of the topic;"
-        " {decides:s} decide their order",
-    ),
-    "ranking-same": Code("warning", "the same ranking as {tag}"),
-    "answers": Code("error", "{question} is {answer}; one of {choices:s}"),
-    "closed": Code("error", "the task closed at {time:s}, {ago:s} ago"),
-    "not-open": Code("error", "the task opens at {time:s}"),
-    "limit": Code("error", "team {team} has {runs:s} of {limit}"),
-    "metadata-header": _unreadable("ir_metadata: {reason:s}"),
-    "metadata-yaml": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-missing": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-placeholder": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-type": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-tag": Code("error", "ir_metadata: {reason:s}"),
-    "metadata-twice": Code("warning", "ir_metadata: {reason:s}"),
+    "error",
+) | {
+    "too-few": "off",
+    "rank-order": "warning",
+    "tied": "warning",
+    "ranking-same": "warning",
+    "metadata-twice": "warning",
 }
-"""All kinds of faults of runs."""
-
-OF_ALL = CODES | {"grade": _unreadable("grade {grade} is not a whole number")}
-"""The same, and those that judgments alone have."""
+"""Default severity of each kind of fault of a run: `error`, `warning` or `off`."""
 
 
-def severity_of(code: str, task: TaskRules | None = None) -> str:
-    """Return what becomes of a kind of fault: `error`, `warning` or `off`.
-
-    Parameters
-    ----------
-    code
-        One of :data:`CODES`.
-    task
-        The rules, which may say otherwise than the default.
+def severity_of(code: str, task: TaskRules) -> str:
+    """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
 
     Examples
     --------
@@ -250,56 +199,110 @@ def severity_of(code: str, task: TaskRules | None = None) -> str:
     >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
-    known = OF_ALL[code]
-    if known.fixed or task is None:
-        return known.severity
-    return task.severities.get(code, known.severity)
+    return "error" if code in UNREADABLE else task.severities.get(code, CODES[code])
 
 
-def fault(
-    code: str,
-    task: TaskRules | None = None,
-    *,
-    line: int | None = None,
-    about: tuple[str | None, str | None] = (None, None),
-    count: int = 1,
-    **values: object,
-) -> Fault:
-    """Make a fault, its message by the template of its code.
+class Faults:
+    """The faults of one file: the first of each kind that the rules do not turn off, or all."""
 
-    Parameters
-    ----------
-    code
-        One of :data:`CODES`.
-    task
-        The rules, for the severity.
-    line
-        Line in the file, from 1.
-    about
-        The topic and the document concerned.
-    count
-        How many faults of the kind it stands for.
-    **values
-        What the template names.
+    def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
+        self._task = task
+        self._limit = None if all_faults else SHOWN
+        self._listed: dict[str, list[Fault]] = {}
+        self._more: dict[str, int] = {}
+
+    def applies(self, code: str) -> bool:
+        """Whether the rules do not turn off this kind."""
+        return severity_of(code, self._task) != "off"
+
+    @property
+    def readable(self) -> bool:
+        """Whether no fault stops the readers of runs."""
+        return not any(code in UNREADABLE for code in self._listed)
+
+    def names(self, names: Sequence[str]) -> str:
+        """List names in a message: the first few, or all."""
+        shown = names[: self._limit]
+        more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+        return ", ".join(map(quoted, shown)) + more
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        line: int | None = None,
+        topic: str | None = None,
+        doc: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Add one fault, or one that stands for `count` of its kind."""
+        if not self.applies(code):
+            return
+        listed = self._listed.setdefault(code, [])
+        if self._limit is None or len(listed) < self._limit:
+            severity = severity_of(code, self._task)
+            # Messages quote what a file holds, which must not command a terminal.
+            listed.append(Fault(code, severity, plain(message), line, topic, doc, count))
+        else:
+            self._more[code] = self._more.get(code, 0) + count
+
+    def add_rows(
+        self, code: str, rows: pl.DataFrame, message: Callable[[dict[str, Any]], str]
+    ) -> None:
+        """Add a fault for each row, with its line, and its topic and document if it has them."""
+        for row in rows.head(self._limit or rows.height).iter_rows(named=True):
+            self.add(code, message(row), row["line"], row.get("topic"), row.get("doc"))
+        if self._limit is not None and rows.height > self._limit and self.applies(code):
+            self._more[code] = self._more.get(code, 0) + rows.height - self._limit
+
+    def all(self) -> tuple[Fault, ...]:
+        """Return the faults by line and code, those without a line first, and counts last."""
+        codes = [code for code in (*CODES, "grade") if code in self._listed]
+        listed = [fault for code in codes for fault in self._listed[code]]
+        listed.sort(key=lambda fault: fault.line or 0)
+        more = [
+            Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
+            for code in codes
+            if (count := self._more.get(code))
+        ]
+        return (*listed, *more)
+
+
+def as_json(reports: Iterable[CheckReport]) -> str:
+    """Write reports as a JSON array, one object a run.
+
+    Each has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
+    `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
+    """
+    entries = []
+    for report in reports:
+        fields = ("tag", "lines", "topics", "object", "ranking")
+        entry = {"source": report.source, "accepted": report.accepted, "verdict": report.outcome}
+        entry |= {field: getattr(report, field) for field in fields}
+        entries.append(entry | {"counts": report.counts(), "faults": [*map(asdict, report.faults)]})
+    return json.dumps(entries, indent=1, ensure_ascii=True)
+
+
+def errlog_of(report: CheckReport) -> Path:
+    """Return the file that evalbase looks for the messages of a checker in: `<tag>.errlog`.
+
+    It is beside the run, and named after the run's file if the tag is not a safe name.
 
     Examples
     --------
-    >>> fault("tag-taken", tag="bm25\\x1b[31m").message
-    "tag 'bm25\\\\x1b[31m' is taken"
+    >>> errlog_of(CheckReport("runs/a.txt", "bm25", ())).as_posix()
+    'runs/bm25.errlog'
+    >>> errlog_of(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
+    'runs/a.errlog'
     """
-    known = OF_ALL[code]
-    message = known.template.format(**{name: _Shown(value) for name, value in values.items()})
-    topic, doc = about
-    return Fault(code, severity_of(code, task), message, line, topic, doc, count)
+    from cranfield.sources.chunks import Source
+
+    tag = report.tag
+    name = tag if tag is not None and safe_name(tag) else Source(report.source).stem
+    return Path(report.source).with_name(f"{name}.errlog")
 
 
-class _Shown:
-    """A value as messages show it, safe in a terminal whether it is quoted or not."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __format__(self, spec: str) -> str:
-        if isinstance(self.value, int):
-            return f"{self.value:,}"
-        return plain(str(self.value)) if spec == "s" else quoted(self.value)
+def write_errlog(report: CheckReport, path: Path) -> None:
+    """Write a report as evalbase shows it: one line per message, and the outcome."""
+    with whole_file(path) as file:
+        file.write(f"{report}\n".encode())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fspath
@@ -14,12 +15,10 @@ import polars as pl
 
 from cranfield.base.errors import InputError, kept_warnings, quoted
 from cranfield.base.text import counted, some_of
-from cranfield.campaign.checks.checking import check_run, code_of
-from cranfield.campaign.checks.collecting import Collected
-from cranfield.campaign.checks.lines import check_encoding, raw_columns
-from cranfield.campaign.checks.report import OF_ALL, CheckReport, Fault
+from cranfield.campaign.checks.checking import check_run, check_twice
+from cranfield.campaign.checks.lines import read_lines
+from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.collection.files.layouts import QRELS
 from cranfield.collection.files.many_runs import named_files
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.coverage import SystemCoverage
@@ -30,63 +29,19 @@ from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import CHUNK, FORMAT_OF_SUFFIX, TOGETHER, Source
 from cranfield.sources.values import integers_in
 
-_PLACE = ("topic", "subtopic", "doc")
-
 
 def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> CheckReport:
     """Check lines of topic, iteration, document and grade."""
-    found = Collected(task, all_faults=all_faults)
-    names, count, parts = tuple(QRELS.columns), 0, []
-    try:
-        for chunk in Source(path).chunks(TOGETHER * CHUNK):
-            raw = raw_columns(chunk, count + 1, "trec", names)
-            count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
-            check_encoding(raw, found)
-            wrong = raw.widths != len(names)
-            if wrong.any():
-                what = pl.select(pl.format("{} columns", pl.Series(raw.widths))).to_series()
-                found.add_rows(
-                    "columns",
-                    wrong,
-                    raw.lines,
-                    what=what,
-                    kind="judgment",
-                    wanted=len(names),
-                    names="topic iteration doc grade",
-                )
-            frame = raw.frame
-            grade = integers_in(pl.col("grade")).is_null() & pl.col("grade").is_not_null()
-            found.add_rows(
-                "grade",
-                frame.select(grade).to_series().to_numpy(),
-                raw.lines,
-                topics=frame["topic"],
-                docs=frame["doc"],
-                grade=frame["grade"],
-            )
-            whole = pl.Series(~raw.broken)
-            parts.append(frame.select(_PLACE, line=pl.Series(raw.lines)).filter(whole))
-    except InputError as error:
-        found.add(code_of(error), line=error.line, reason=error.reason)
-        if not parts:
-            return CheckReport(Source(path).name, None, found.faults(), count)
-    rows = pl.concat(parts) if parts else pl.DataFrame()
-    if not rows.height:
-        found.add("empty", reason="is empty: a file of judgments has at least one line")
-        return CheckReport(Source(path).name, None, found.faults(), count)
-    again = rows.with_columns(first=pl.col("line").min().over(_PLACE)).filter(
-        pl.col("line") > pl.col("first"), pl.col("doc").is_not_null()
+    faults = Faults(task, all_faults=all_faults)
+    chunks = Source(path).chunks(TOGETHER * CHUNK)
+    rows, count, _ = read_lines(chunks, faults, kind="judgment")
+    wrong = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
+    faults.add_rows(
+        "grade", wrong, lambda row: f"grade {quoted(row['grade'])} is not a whole number"
     )
-    found.add_rows(
-        "document-twice",
-        np.ones(again.height, dtype=bool),
-        again["line"].to_numpy(),
-        topics=again["topic"],
-        docs=again["doc"],
-        first=again["first"],
-    )
-    topics = rows["topic"].n_unique()
-    return CheckReport(Source(path).name, None, found.faults(), count, topics)
+    rows = rows.filter(~pl.col("broken"))
+    check_twice(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
+    return CheckReport(Source(path).name, None, faults.all(), count, rows["topic"].n_unique())
 
 
 FEW_JUDGED = 0.8
@@ -204,48 +159,30 @@ def check(
     """
     options: dict[str, Any] = {"format": format, "encoding": encoding, "separator": separator}
     by_line = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
-
-    def lines_of_run(path: str) -> CheckReport:
-        return check_run(path, _RULES, all_faults=all_faults)
-
-    def lines_of_qrels(path: str) -> CheckReport:
-        return check_lines_of_qrels(path, _RULES, all_faults=all_faults)
-
-    judgments, of_qrels = _checked(
-        fspath(qrels), lines_of_qrels if by_line else None, lambda path: read_qrels(path, **options)
-    )
+    check_qrels_lines = partial(check_lines_of_qrels, task=_RULES, all_faults=all_faults)
+    check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
     given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
-    named = list(named_files([fspath(one) for one in given]))
-    paths = [path for _, path in named]
-    checked = [
-        _checked(
-            path,
-            lines_of_run if by_line else None,
-            partial(read_run, name=name, numbers=numbers, **options),
-        )
-        for name, path in named
-    ]
-    of_qrels, checked = _in_place(fspath(qrels), of_qrels, paths, checked, options)
-    found = [run for run, _ in checked if run is not None]
-    between = _between(judgments, [run.renamed(str(k)) for k, run in enumerate(found)])
-    reports, at = [of_qrels], 0
-    depths = [int(np.bincount(run.codes).max()) for run in found]
-    tags = Counter(run.name for run in found)
-    rankings = [report.ranking for _, report in checked]
-    for run, report in checked:
-        faults = list(report.faults)
-        if run is not None:
-            faults += _among(run.name, depths[at], tags, depths)
-            if report.ranking is not None and rankings.count(report.ranking) > 1:
-                first = next(one for _, one in checked if one.ranking == report.ranking)
-                if first is not report:
-                    said = f"the same ranking as {quoted(first.source)}"
-                    faults.append(Fault("ranking-same", "warning", said))
-            if between is not None:
-                faults += _covered(between[at])
-            at += 1
-        reports.append(replace(report, faults=tuple(faults)))
-    return FileChecks(tuple(reports))
+    named = list(named_files([fspath(run) for run in given]))
+    read_judgments = partial(read_qrels, **options)
+    checked = [_checked(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
+    for name, path in named:
+        read = partial(read_run, name=name, numbers=numbers, **options)
+        checked.append(_checked(path, check_run_lines if by_line else None, read))
+    judgments, *read_runs = [data for data, _ in checked]
+    reports = [report for _, report in checked]
+    misplaced = [""]
+    for (_, path), run in zip(named, read_runs, strict=True):
+        is_qrels = run is None and can_be_read(path, "qrels", **options)
+        message = "looks like judgments, which come first, where a run is to be"
+        misplaced.append(message if is_qrels else "")
+    if (any(misplaced) or not reports[0].accepted) and can_be_read(fspath(qrels), "run", **options):
+        misplaced[0] = "looks like a run, where the judgments are to be"
+    compared = _compared(judgments, read_runs, reports[1:])
+    files = []
+    for report, message, more in zip(reports, misplaced, [[], *compared], strict=True):
+        place = [Fault("place", "error", message)] if message else []
+        files.append(replace(report, faults=(*place, *report.faults, *more)))
+    return FileChecks(tuple(files))
 
 
 def _checked(
@@ -274,7 +211,7 @@ def _checked(
         faults = [
             replace(one, severity="warning") if one.severity == "error" else one
             for one in faults
-            if not (OF_ALL[one.code].fixed and counts[one.code] >= report.lines)
+            if not (one.code in UNREADABLE and counts[one.code] >= report.lines)
         ]
     elif not report.errors:
         faults.append(
@@ -292,78 +229,55 @@ def _checked(
     return found, replace(report, faults=tuple(faults))
 
 
-def _in_place(
-    qrels: str,
-    of_qrels: CheckReport,
-    paths: list[str],
-    checked: list[tuple[Any, CheckReport]],
-    options: Mapping[str, Any],
-) -> tuple[CheckReport, list[tuple[Any, CheckReport]]]:
-    """Put a fault first in reports of judgments and runs that stand in each other's place."""
-    placed, swapped = [], False
-    for path, (run, report) in zip(paths, checked, strict=True):
-        if run is None and can_be_read(path, "qrels", **options):
-            swapped = True
-            message = "looks like judgments, which come first, where a run is to be"
-            placed.append((run, _misplaced(report, message)))
-        else:
-            placed.append((run, report))
-    if (swapped or not of_qrels.accepted) and can_be_read(qrels, "run", **options):
-        of_qrels = _misplaced(of_qrels, "looks like a run, where the judgments are to be")
-    return of_qrels, placed
+def _compared(
+    judgments: Qrels | None, runs: Sequence[Run | None], reports: Sequence[CheckReport]
+) -> list[list[Fault]]:
+    """Find what is unusual about each run beside the other runs and the judgments."""
+    named = {str(k): run for k, run in enumerate(runs) if run is not None}
+    coverage: dict[str, SystemCoverage] = {}
+    if judgments is not None and named:
+        # The judgments cover nothing if they have no topic in common with any run.
+        with suppress(InputError):
+            judged = judge([run.renamed(name) for name, run in named.items()], judgments)
+            coverage = {row.system: row for row in judged.coverage.systems}
+    tags = Counter(run.name for run in named.values())
+    depths = {name: int(np.bincount(run.codes).max()) for name, run in named.items()}
+    same_ranking: dict[str | None, CheckReport] = {}
+    compared = []
+    for k, (run, report) in enumerate(zip(runs, reports, strict=True)):
+        first = same_ranking.setdefault(report.ranking, report)
+        faults: list[Fault] = []
+        compared.append(faults)
+        if run is None:
+            continue
+        if tags[run.name] > 1:
+            message = f"tag {quoted(run.name)} is that of {tags[run.name]} runs"
+            faults.append(Fault("tag-equal", "warning", message))
+        depth, deepest = depths[str(k)], max(depths.values())
+        if depth < deepest:
+            message = f"at most {counted(depth, 'document')} a topic, where another run has"
+            faults.append(Fault("depth", "warning", f"{message} {deepest:,}"))
+        if report.ranking is not None and first is not report:
+            message = f"the same ranking as {quoted(first.source)}"
+            faults.append(Fault("ranking-same", "warning", message))
+        if judgments is not None:
+            faults += _uncovered(run, coverage.get(str(k)))
+    return compared
 
 
-def _misplaced(report: CheckReport, message: str) -> CheckReport:
-    return replace(report, faults=(Fault("place", "error", message), *report.faults))
-
-
-def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, ...] | None:
-    if judgments is None or not runs:
-        return None
-    try:
-        return judge(runs, judgments).coverage.systems
-    except InputError:
-        # No run has a topic in common with the judgments.
-        topics = {*judgments.topics}
-        return tuple(
-            SystemCoverage(
-                *(run.name, 0, 0, 0, 0, 0, 0, 0, 0),
-                missing=(),
-                extra=tuple(topic for topic in run.topics if topic not in topics),
-            )
-            for run in runs
-        )
-
-
-def _among(tag: str, depth: int, tags: Counter[str], depths: list[int]) -> list[Fault]:
-    """Report equal tags and smaller depths than those of other runs."""
-    faults = []
-    if tags[tag] > 1:
-        said = f"tag {quoted(tag)} is that of {tags[tag]} runs"
-        faults.append(Fault("tag-equal", "warning", said))
-    if depth < max(depths):
-        said = (
-            f"at most {counted(depth, 'document')} a topic, where another run has {max(depths):,}"
-        )
-        faults.append(Fault("depth", "warning", said))
-    return faults
-
-
-def _covered(row: SystemCoverage) -> list[Fault]:
-    """Report topics and documents that the judgments do not cover."""
-    faults = []
-    for code, topics, what in (
-        ("topic-unjudged", row.extra, "without judgments"),
-        ("topic-missing", row.missing, "of the judgments without documents"),
+def _uncovered(run: Run, coverage: SystemCoverage | None) -> Iterator[Fault]:
+    """Report topics and documents that the judgments do not cover; None where they cover none."""
+    extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
+    for code, names, what in (
+        ("topic-unjudged", extra, "without judgments"),
+        ("topic-missing", missing, "of the judgments without documents"),
     ):
-        if topics:
-            said = f"{counted(len(topics), 'topic')} {what}: {some_of(map(quoted, topics), 5)}"
-            faults.append(Fault(code, "warning", said, count=len(topics)))
-    if row.retrieved:
-        judged_10 = 1 - row.unjudged_10 / row.retrieved_10
-        judged = 1 - row.unjudged / row.retrieved
-        said = f"{judged_10:.1%} of the first 10 documents of all topics are judged, and"
-        said += f" {judged:.1%} of all {row.retrieved:,} documents"
-        severity = "warning" if judged_10 < FEW_JUDGED else "note"
-        faults.append(Fault("judged", severity, said))
-    return faults
+        if names:
+            message = f"{counted(len(names), 'topic')} {what}: {some_of(map(quoted, names), 5)}"
+            yield Fault(code, "warning", message, count=len(names))
+    if coverage is not None and coverage.retrieved:
+        judged_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
+        judged = 1 - coverage.unjudged / coverage.retrieved
+        message = f"{judged_10:.1%} of the first 10 documents of all topics are judged, and"
+        message += f" {judged:.1%} of all {coverage.retrieved:,} documents"
+        yield Fault("judged", "warning" if judged_10 < FEW_JUDGED else "note", message)

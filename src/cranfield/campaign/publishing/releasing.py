@@ -238,7 +238,7 @@ def _changed(task: str) -> CranfieldError:
 
 def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return the public metadata by run id, and the dropped keys."""
-    from cranfield.campaign.checks.lines import public_metadata
+    from cranfield.campaign.checks.metadata import public_metadata
     from cranfield.collection.metadata.reading import read_metadata
 
     public: dict[int, str] = {}

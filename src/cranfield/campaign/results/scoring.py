@@ -19,7 +19,8 @@ from cranfield.base.files import file_sha256, whole_file
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.stored_inputs import from_runs, none_readable, qrels_of, version_of
-from cranfield.campaign.rules.task_rules import TaskRules, topic_ids
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store.records import (
     SCORES,
     Judgments,

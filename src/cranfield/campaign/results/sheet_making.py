@@ -15,7 +15,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, places
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
-from cranfield.campaign.checks.lines import public_metadata
+from cranfield.campaign.checks.metadata import public_metadata
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.leaderboard import compared_if_possible
 from cranfield.campaign.results.scoring import scored

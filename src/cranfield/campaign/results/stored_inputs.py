@@ -12,7 +12,8 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.files import file_sha256
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened import Opened, PathName
-from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, topic_ids, utc_text
+from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, safe_name, utc_text
+from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.many_runs import Runs, read_runs

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -15,29 +16,24 @@ from typing import Any
 
 import cranfield
 from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.files import file_sha256
 from cranfield.base.text import plain
-from cranfield.campaign.rules import keys as kinds
-from cranfield.campaign.rules.keys import (
+from cranfield.campaign.checks.report import CODES, UNREADABLE
+from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     FILES,
-    METADATA,
-    POOL,
-    QUESTION,
+    SEVERITIES,
     TASK,
-    Keys,
-    WrongValueError,
-    below,
-    fields_of,
-    unknown,
-)
-from cranfield.campaign.rules.task_rules import (
-    MetadataRules,
-    PoolRules,
-    Question,
     Rules,
     TaskRules,
+    WrongValueError,
+    below,
     check_patterns,
-    topic_ids,
+    fields_of,
+    file_name,
+    keys_of,
+    table,
+    unknown,
 )
 
 NAMES = ("campaign.toml", "rules.toml")
@@ -82,27 +78,13 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     except RecursionError:
         raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
     try:
-        rules = _rules(given)
-        tasks = {
-            name: replace(
-                _located(task, file.parent),
-                source=file.name,
-                line_of=partial(_line_of_task, text, name),
-            )
-            for name, task in rules.tasks.items()
-        }
+        return _rules(given, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
             f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
             source=file.name,
             line=_line_of(text, error.path),
         ) from None
-    return replace(
-        rules,
-        tasks=tasks,
-        source=file.name,
-        files=_Digests(file.parent, {file.name: sha256(data).hexdigest()}, rules),
-    )
 
 
 def rules_sha256(rules: Rules) -> str:
@@ -114,36 +96,20 @@ def rules_sha256(rules: Rules) -> str:
     return sha256("".join(lines).encode()).hexdigest()
 
 
-class _Digests(Mapping[str, str]):
-    """SHA-256 by path; those of files, which can be large, when they are asked for."""
+class _Digests(UserDict[str, str]):
+    """SHA-256 by path; those of files, which can be large, are computed on request."""
 
-    def __init__(self, folder: Path, known: dict[str, str], rules: Rules) -> None:
+    def __init__(self, folder: Path, digests: Mapping[str, str]) -> None:
+        super().__init__(digests)
         self._folder = folder
-        self._known: dict[str, str | None] = {**known}
-        for task in rules.tasks.values():
-            for field in FILES:
-                if isinstance(path := getattr(task, field), PurePosixPath):
-                    self._known.setdefault(str(path), None)
 
     def __getitem__(self, name: str) -> str:
-        digest = self._known[name]
-        if digest is None:
+        if not self.data[name]:
             try:
-                with (self._folder / name).open("rb") as file:
-                    import hashlib
-
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
-                raise InputError(reason, source=name) from None
-            self._known[name] = digest
-        return digest
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+                self.data[name] = file_sha256(self._folder / name)
+            except InputError as error:
+                raise InputError(error.reason, source=name) from None
+        return self.data[name]
 
 
 def _file_of_rules(path: Path) -> Path:
@@ -170,84 +136,94 @@ def _bytes_of(file: Path) -> bytes:
     return data
 
 
-def _rules(given: Mapping[str, Any]) -> Rules:
-    known = {"campaign": CAMPAIGN, "tasks": TASK}
-    for name in given:
-        if name not in known:
-            raise WrongValueError(unknown(name, known), name)
+def _rules(given: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
+    known = ("campaign", "tasks")
+    for key in given:
+        if key not in known:
+            raise WrongValueError(unknown(key, known), key)
     with below("campaign"):
         campaign = fields_of(CAMPAIGN, given.get("campaign", {}))
         for required in ("id", "title"):
             if required not in campaign:
                 raise WrongValueError(f"has no {required}")
     tasks: dict[str, TaskRules] = {}
+    digests = {file.name: digest}
     with below("tasks"):
-        tables = kinds.table(given.get("tasks", {}))
+        tables = table(given.get("tasks", {}))
         if not tables:
             raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]")
-        for name, table in tables.items():
+        for name, values in tables.items():
             with below(name):
-                kinds.name(name)
+                file_name(name)
                 for other in tasks:
                     if other.lower() == name.lower():
                         reason = f"differs from {other} in upper and lower case only"
                         raise WrongValueError(reason)
-                tasks[name] = TaskRules(name=name, **fields_of(TASK, table))
+                fields = _task_fields(values, file.parent, digests)
+                line_of = partial(_line_of_task, text, name)
+                tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
                 _check_consistency(tasks[name])
-    return Rules(tasks=tasks, **campaign)
+    files = _Digests(file.parent, digests)
+    return Rules(**campaign, tasks=tasks, source=file.name, files=files)
+
+
+def _task_fields(values: Any, folder: Path, digests: dict[str, str]) -> dict[str, Any]:
+    """Return the fields of a task by its table, and enter the files that it names."""
+    fields = fields_of(TASK, values)
+    if isinstance(fields.get("documents"), dict):
+        fields["document_pattern"] = fields.pop("documents")["pattern"]
+    own = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
+    others = fields.get("severities", {})
+    for code in others:
+        with below("severities", code):
+            if code not in CODES:
+                raise WrongValueError(unknown(code, CODES, "kind of fault"))
+            if code in UNREADABLE:
+                raise WrongValueError("is always an error: a run with it cannot be read")
+            if code in own:
+                raise WrongValueError("has a key of its own, which says it too")
+    for field in FILES:
+        if isinstance(name := fields.get(field), PurePosixPath):
+            with below(field):
+                fields[field] = _place(name, folder)
+            digests.setdefault(str(name), "")
+    return fields | {"severities": own | others}
+
+
+def _place(name: PurePosixPath, folder: Path) -> Path:
+    """Return where a file is that the rules name."""
+    place = folder / name
+    try:
+        is_file = place.is_file()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        is_file = False
+    if not is_file:
+        raise WrongValueError(f"there is no file {quoted(name)} beside the rules")
+    if not place.resolve().is_relative_to(folder.resolve()):
+        raise WrongValueError(f"{quoted(name)} is a link that leads out of the folder of the rules")
+    return place
 
 
 def _check_consistency(task: TaskRules) -> None:
     """Refuse rules of a task that contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
         raise WrongValueError("the task closes before it opens", "closes")
+    last = task.priorities
     for priority in task.pool.priorities if task.pool else ():
-        if task.priorities is None or priority > task.priorities:
-            most = (
-                "no priorities" if task.priorities is None else f"priorities 1 to {task.priorities}"
-            )
-            raise WrongValueError(
-                f"pools priority {priority}, and there are {most}", "pool", "priorities"
-            )
-    known = {"type": None, **task.questions}
-    for category in task.categories:
-        if category not in known:
-            raise WrongValueError(unknown(category, known).replace("key", "question"), "categories")
-        if category != "type" and not task.questions[category].choices:
-            raise WrongValueError(
-                f"question {quoted(category)} has no choices to group by", "categories"
-            )
+        if last is None or priority > last:
+            most = "no priorities" if last is None else f"priorities 1 to {last}"
+            reason = f"pools priority {priority}, and there are {most}"
+            raise WrongValueError(reason, "pool", "priorities")
+    with below("categories"):
+        for category in task.categories:
+            if category not in ("type", *task.questions):
+                raise WrongValueError(unknown(category, ("type", *task.questions), "question"))
+            if category != "type" and not task.questions[category].choices:
+                raise WrongValueError(f"question {quoted(category)} has no choices to group by")
     if "type" in task.questions:
-        raise WrongValueError(
-            "the type of a run is asked for by the key types", "questions", "type"
-        )
-
-
-def _located(task: TaskRules, folder: Path) -> TaskRules:
-    """Give the files that a task names the place where they are."""
-    places: dict[str, Any] = {}
-    for field in FILES:
-        if isinstance(name := getattr(task, field), PurePosixPath):
-            place = folder / name
-            if not _is_file(place):
-                raise WrongValueError(
-                    f"there is no file {quoted(name)} beside the rules", "tasks", task.name, field
-                )
-            if not place.resolve().is_relative_to(folder.resolve()):
-                raise WrongValueError(
-                    f"{quoted(name)} is a link that leads out of the folder of the rules",
-                    *("tasks", task.name, field),
-                )
-            places[field] = place
-    return replace(task, **places)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # A name that is too long, or a folder that may not be looked into.
-        return False
+        reason = "the type of a run is asked for by the key types"
+        raise WrongValueError(reason, "questions", "type")
 
 
 def _shown(key: str) -> str:
@@ -293,6 +269,7 @@ def check_rules(rules: Rules) -> None:
     InputError
         Naming the key.
     """
+    from cranfield.campaign.rules.topics import topic_ids
     from cranfield.collection.policies import policies
     from cranfield.measures.grammar import parse_measures
 
@@ -324,15 +301,6 @@ def template() -> str:
     return path.read_text(encoding="utf-8")
 
 
-_KEYS: dict[type, Keys] = {
-    Rules: CAMPAIGN,
-    TaskRules: TASK,
-    PoolRules: POOL,
-    MetadataRules: METADATA,
-    Question: QUESTION,
-}
-
-
 def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
     """Write the public part of rules: all but the keys that are private.
 
@@ -356,19 +324,16 @@ def _lines(holder: Any, folder: Path) -> list[str]:
 
 
 def _pairs(holder: Any) -> Iterator[tuple[str, Any]]:
-    """Go through the keys of what rules are made of, and those values that say something."""
-    left = dict(getattr(holder, "severities", {}))
-    for name, key in _KEYS[type(holder)].items():
-        if key.private:
-            continue
-        value = left.pop(key.code, None) if key.code else getattr(holder, key.field or name)
+    """Go through the public keys of rules that have a value."""
+    for name, key in keys_of(type(holder)).items():
+        value = getattr(holder, key.field)
         if name == "severities":
-            # Those that have no key of their own.
-            own = {one.code for one in TASK.values()}
-            value = {code: one for code, one in left.items() if code not in own}
+            own = {key: value[code] for key, code in SEVERITIES.items() if code in value}
+            yield from own.items()
+            value = {code: one for code, one in value.items() if code not in SEVERITIES.values()}
         if name == "documents" and holder.document_pattern is not None:
             value = {"pattern": holder.document_pattern}
-        if value is not None and value not in ("", (), {}):
+        if not key.private and value is not None and value not in ("", (), {}):
             yield name, value
 
 
@@ -383,7 +348,7 @@ def _value(value: Any, folder: Path) -> str:
         return _text(value.relative_to(folder).as_posix())
     if isinstance(value, tuple):
         return f"[{', '.join(_value(one, folder) for one in value)}]"
-    if type(value) in _KEYS:
+    if is_dataclass(value):
         value = dict(_pairs(value))
     if isinstance(value, Mapping):
         pairs = (f"{_key(name)} = {_value(one, folder)}" for name, one in value.items())
@@ -396,10 +361,6 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return '"' + "".join(_escaped(letter) for letter in text) + '"'
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    letters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+    return f'"{"".join(letters)}"'

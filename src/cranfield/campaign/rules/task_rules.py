@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, PolicyError, optional_module, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.text import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,34 +111,270 @@ def lasting(span: timedelta) -> str:
     return " ".join(parts[:2]) or "less than a second"
 
 
+# Values of keys.
+
+Kind = Callable[[Any], Any]
+"""Checks a value of TOML, and returns the value of a field."""
+
+MOST = 10**15
+"""The largest whole number."""
+
+
+class WrongValueError(Exception):
+    """A value that a key may not have; the path leads from the key down to it."""
+
+    def __init__(self, reason: str, *path: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path = path
+
+
+@contextmanager
+def below(*path: str) -> Iterator[None]:
+    """Put the keys above in front of the path of a wrong value."""
+    try:
+        yield
+    except WrongValueError as error:
+        raise WrongValueError(error.reason, *path, *error.path) from None
+
+
+def shown_value(value: Any) -> str:
+    """Show a value of TOML in a message."""
+    names: dict[type, str] = {dict: "a table", list: "a list"}
+    if isinstance(value, bool):
+        return str(value).lower()
+    return names.get(type(value)) or quoted(value)
+
+
+def _kind(expected: str, fits: Callable[[Any], Any]) -> Kind:
+    def check(value: Any) -> Any:
+        if not fits(value):
+            raise WrongValueError(f"is {shown_value(value)} where {expected} is wanted")
+        return value
+
+    return check
+
+
+text = _kind("text", lambda value: isinstance(value, str))
+line = _kind(
+    "one line of text",
+    lambda value: isinstance(value, str) and value.strip() and value.isprintable(),
+)
+truth = _kind("true or false", lambda value: isinstance(value, bool))
+whole = _kind("a whole number from 1", lambda value: type(value) is int and 1 <= value <= MOST)
+table = _kind("a table", lambda value: isinstance(value, dict))
+_fraction = _kind(
+    "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1
+)
+_time = _kind("a time", lambda value: isinstance(value, (str, date)))
+
+
+def share(value: Any) -> float:
+    """Check a number from 0 to 1."""
+    return float(_fraction(value))
+
+
+def time(value: Any) -> datetime:
+    """Check an instant, with its offset from UTC."""
+    try:
+        return instant(_time(value))
+    except InputError as error:
+        raise WrongValueError(error.reason) from None
+
+
+def file_name(value: Any) -> str:
+    """Check text that can be the name of a file everywhere."""
+    if not safe_name(text(value)):
+        raise WrongValueError(
+            f"{quoted(value)} is no safe name: letters, digits and _ . + = @ , ~ -, the first a"
+            " letter, a digit or _"
+        )
+    return str(value)
+
+
+def file(value: Any) -> PurePosixPath:
+    """Check a file in the folder of the rules, or in a folder below it."""
+    path = PurePosixPath(text(value))
+    if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
+        raise WrongValueError(
+            f"{quoted(value)} leads out of the folder of the rules; what they name stands in it,"
+            " so that the folder is whole"
+        )
+    if not path.parts or not value.isprintable():
+        raise WrongValueError(f"{quoted(value)} is no name of a file")
+    return path
+
+
+def topics_file(value: Any) -> PurePosixPath | str:
+    """Check a file, or topics of ir_datasets."""
+    return value if text(value).startswith("irds:") else file(value)
+
+
+def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
+    """Check a file, or a table of a pattern."""
+    if not isinstance(value, dict):
+        return file(value)
+    pattern = fields_of(DOCUMENTS, value)
+    if not pattern:
+        raise WrongValueError("has no pattern")
+    return pattern
+
+
+def one_of(*choices: str) -> Kind:
+    """Check one of some words."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise WrongValueError(f"is {shown_value(value)}; one of {', '.join(choices)}")
+        return value
+
+    return check
+
+
+def severity(value: Any) -> str:
+    """Check the severity of a kind of fault; `allow` reads better where something is missing."""
+    word = one_of("error", "warning", "off", "allow")(value)
+    return "off" if word == "allow" else str(word)
+
+
+def list_of(kind: Kind, least: int = 0) -> Kind:
+    """Check a list in which no value is repeated, and return a tuple."""
+    is_list = _kind(
+        "a list that is not empty" if least else "a list",
+        lambda value: isinstance(value, list) and len(value) >= least,
+    )
+
+    def check(value: Any) -> tuple[Any, ...]:
+        checked: list[Any] = []
+        for one in is_list(value):
+            checked.append(kind(one))
+            if checked[-1] in checked[:-1]:
+                raise WrongValueError(f"has {shown_value(one)} twice")
+        return tuple(checked)
+
+    return check
+
+
+def one_or_more(value: Any) -> tuple[Any, ...]:
+    """Check a list of lines, or one line without brackets."""
+    return tuple(list_of(line)(value if isinstance(value, list) else [value]))
+
+
+def table_of(kind: Callable[[str, Any], Any]) -> Kind:
+    """Check a table whose keys are free; the kind takes the key and the value."""
+
+    def check(value: Any) -> dict[str, Any]:
+        checked = {}
+        for key, one in table(value).items():
+            with below(key):
+                checked[key] = kind(key, one)
+        return checked
+
+    return check
+
+
+# Keys, declared with the fields that hold their values.
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a table: its kind of value, and the name of the field that holds the value.
+
+    Participants do not get private keys.
+    """
+
+    kind: Kind
+    private: bool = False
+    field: str = ""
+
+
+def key(kind: Kind, name: str = "", *, private: bool = False) -> dict[str, Any]:
+    """Return the metadata of a field that declare its key, by the field's name or another one."""
+    return {"key": Key(kind, private), "name": name}
+
+
+def keys_of(model: Any) -> dict[str, Key]:
+    """Return the keys that are declared with the fields of a class, by name."""
+    return {
+        one.metadata["name"] or one.name: replace(one.metadata["key"], field=one.name)
+        for one in fields(model)
+        if "key" in one.metadata
+    }
+
+
+DOCUMENTS = {"pattern": Key(text)}
+
+
+def fields_of(keys: Mapping[str, Key], value: Any) -> dict[str, Any]:
+    """Check a table key by key, and return the values by field."""
+    checked: dict[str, Any] = {}
+    for name, given in table(value).items():
+        if name not in keys:
+            raise WrongValueError(unknown(name, keys), name)
+        with below(name):
+            checked[keys[name].field or name] = keys[name].kind(given)
+    return checked
+
+
+def unknown(name: str, known: Iterable[str], noun: str = "key") -> str:
+    """Say that a name is unknown, and which one was meant."""
+    names = list(known)
+    meant = did_you_mean(name, names, 1, otherwise=f"there are {', '.join(names)}")
+    return f"there is no {noun} {quoted(name)}{meant}"
+
+
 @dataclass(frozen=True)
 class Question:
     """What participants are asked about a run; `choices` is empty where any text will do."""
 
     name: str
-    ask: str
-    choices: tuple[str, ...] = ()
-    required: bool = False
+    ask: str = field(metadata=key(line))
+    choices: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
+    required: bool = field(default=False, metadata=key(truth))
 
 
 @dataclass(frozen=True)
 class MetadataRules:
     """Which metadata a run must carry, by dotted path, and which values are no answers."""
 
-    required: tuple[str, ...] = ()
-    placeholders: tuple[str, ...] = ()
+    required: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
+    placeholders: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
 
 
 @dataclass(frozen=True)
 class PoolRules:
     """Which runs are pooled, by priority (all where there is none), and to which depth."""
 
-    depth: int = 100
-    priorities: tuple[int, ...] = ()
+    depth: int = field(default=100, metadata=key(whole))
+    priorities: tuple[int, ...] = field(default=(), metadata=key(list_of(whole)))
+
+
+POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Question)
+
+
+def _question(key: str, value: Any) -> Question:
+    question = fields_of(QUESTION, value)
+    if "ask" not in question:
+        raise WrongValueError("has no ask")
+    return Question(file_name(key), **question)
 
 
 def _no_line(key: str) -> None:
     """Return no line, for rules that were not read from a file."""
+
+
+JUDGING = {
+    **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), Key(line)),
+    "depth": Key(whole),
+}
+"""Keys of the options of :func:`cranfield.judge`."""
+
+SEVERITIES = {
+    "missing_topics": "topic-missing",
+    "unknown_topics": "topic-unknown",
+    "fewer_than_max": "too-few",
+}
+"""Keys for the severity of one kind of fault, by its code."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +384,7 @@ class TaskRules:
     Attributes
     ----------
     topics
-        A file, or `irds:...`; :func:`cranfield.campaign.rules.task_rules.topic_ids` reads them.
+        A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
     severities
         What becomes of each kind of fault that the rules speak of: `error`, `warning` or `off`,
         by the code of the fault; kinds that are not in it have their default.
@@ -162,36 +399,46 @@ class TaskRules:
     """
 
     name: str
-    title: str = ""
-    topics: Path | str | None = None
-    documents: Path | None = None
+    title: str = field(default="", metadata=key(line))
+    topics: Path | str | None = field(default=None, metadata=key(topics_file))
+    documents: Path | None = field(default=None, metadata=key(documents_list))
     document_pattern: str | None = None
-    exclude: Path | None = None
-    tag: str = "[A-Za-z0-9_.-]{1,20}"
-    format: str = "trec"
-    max_per_topic: int | None = 1000
-    second_column: tuple[str, ...] = ()
-    rank: str = "integer"
-    tied: float = 0.2
-    severities: Mapping[str, str] = field(default_factory=dict)
-    opens: datetime | None = None
-    closes: datetime | None = None
-    late: str = "refuse"
-    runs_per_team: int | None = None
-    runs_per_day: int | None = None
-    most_bytes: int = 200_000_000
-    most_unpacked: int = 200_000_000
-    types: tuple[str, ...] = ()
-    priorities: int | None = None
-    pool: PoolRules | None = None
-    measures: tuple[str, ...] = ("AP",)
-    judging: Mapping[str, str | int] = field(default_factory=dict)
-    categories: tuple[str, ...] = ()
-    min_category: int = 3
-    median: str = "better"
-    feedback: str = "none"
-    metadata: MetadataRules | None = None
-    questions: Mapping[str, Question] = field(default_factory=dict)
+    exclude: Path | None = field(default=None, metadata=key(file))
+    tag: str = field(default="[A-Za-z0-9_.-]{1,20}", metadata=key(text))
+    format: str = field(default="trec", metadata=key(one_of("trec", "ntcir")))
+    max_per_topic: int | None = field(default=1000, metadata=key(whole))
+    second_column: tuple[str, ...] = field(default=(), metadata=key(one_or_more))
+    rank: str = field(default="integer", metadata=key(one_of("integer", "order", "off")))
+    tied: float = field(default=0.2, metadata=key(share))
+    severities: Mapping[str, str] = field(
+        default_factory=dict, metadata=key(table_of(lambda _, value: severity(value)))
+    )
+    opens: datetime | None = field(default=None, metadata=key(time))
+    closes: datetime | None = field(default=None, metadata=key(time))
+    late: str = field(default="refuse", metadata=key(one_of("mark", "refuse")))
+    runs_per_team: int | None = field(default=None, metadata=key(whole))
+    runs_per_day: int | None = field(default=None, metadata=key(whole))
+    most_bytes: int = field(default=200_000_000, metadata=key(whole, name="max_bytes"))
+    most_unpacked: int = field(default=200_000_000, metadata=key(whole, name="max_unpacked_bytes"))
+    types: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
+    priorities: int | None = field(default=None, metadata=key(whole))
+    pool: PoolRules | None = field(
+        default=None, metadata=key(lambda value: PoolRules(**fields_of(POOL, value)))
+    )
+    measures: tuple[str, ...] = field(default=("AP",), metadata=key(list_of(line, least=1)))
+    judging: Mapping[str, str | int] = field(
+        default_factory=dict, metadata=key(lambda value: fields_of(JUDGING, value))
+    )
+    categories: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
+    min_category: int = field(default=3, metadata=key(whole))
+    median: str = field(default="better", metadata=key(one_of("better", "average")))
+    feedback: str = field(default="none", metadata=key(one_of("none", "means", "sheets")))
+    metadata: MetadataRules | None = field(
+        default=None, metadata=key(lambda value: MetadataRules(**fields_of(METADATA, value)))
+    )
+    questions: Mapping[str, Question] = field(
+        default_factory=dict, metadata=key(table_of(_question))
+    )
     source: str | None = field(default=None, compare=False, repr=False)
     line_of: Callable[[str], int | None] = field(default=_no_line, compare=False, repr=False)
 
@@ -207,12 +454,12 @@ class Rules:
         what a submission was checked by is told by them.
     """
 
-    id: str
-    title: str
+    id: str = field(metadata=key(file_name))
+    title: str = field(metadata=key(line))
     tasks: Mapping[str, TaskRules]
-    consent: str = ""
-    description: str = ""
-    keep_refused: bool = False
+    consent: str = field(default="", metadata=key(text))
+    description: str = field(default="", metadata=key(text))
+    keep_refused: bool = field(default=False, metadata=key(truth, private=True))
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -225,6 +472,14 @@ class Rules:
         if name not in self.tasks:
             raise PolicyError(f"there is no task {quoted(name)}; there are {', '.join(self.tasks)}")
         return self.tasks[name]
+
+
+FILES = ("topics", "documents", "exclude")
+"""The fields of a task that name files."""
+
+
+CAMPAIGN = keys_of(Rules)
+TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, Key(severity))
 
 
 def whole_matches(texts: pl.Series, pattern: str) -> pl.Series:
@@ -270,134 +525,3 @@ def check_patterns(task: TaskRules) -> None:
                 source=task.source,
                 line=task.line_of(key),
             ) from None
-
-
-ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic")
-"""What the id of a topic is called in XML and JSON."""
-
-_NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
-
-Numbered = Iterable[tuple[str, int | None]]
-
-
-def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
-    """Return the ids of a task's topics in the order of the file; None where none are named.
-
-    Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
-    `<topic number="401">`; JSON, as an object by id or a list of objects; JSON lines; packed or
-    not; or those of ir_datasets, `irds:...`.
-
-    Raises
-    ------
-    InputError
-        For a file without topics, a topic that is there twice, and what cannot be read.
-    """
-    if task.topics is None:
-        return None
-    if isinstance(task.topics, Path):
-        from cranfield.sources.chunks import Source
-
-        source = Source(str(task.topics))
-        name = task.topics.name
-        try:
-            return _once(_found(source), name)
-        except InputError as error:
-            # Participants are told the name, not the place on the organisers' machine.
-            raise InputError(error.reason, source=name, line=error.line) from error
-    return _once(((name, None) for name in _of_irds(task.topics)), task.topics)
-
-
-def _once(found: Numbered, source: str) -> tuple[str, ...]:
-    lines: dict[str, int | None] = {}
-    for topic, line in found:
-        if not topic or re.search(r"\s", topic):
-            reason = f"{quoted(topic)} is no topic: runs cannot name it"
-            raise InputError(reason, source=source, line=line)
-        if topic in lines:
-            first = f", first in line {lines[topic]}" if lines[topic] else ""
-            raise InputError(
-                f"topic {quoted(topic)} is there twice{first}", source=source, line=line
-            )
-        lines[topic] = line
-    if not lines:
-        raise InputError("has no topics", source=source)
-    return tuple(lines)
-
-
-def _found(source: Any) -> Iterator[tuple[str, int | None]]:
-    from cranfield.sources import text as texts
-
-    name = Path(source.path).name
-    content = texts.decoded(source.read(), name)
-    start = content.lstrip()[:1]
-    if source.suffix in (".csv", ".parquet"):
-        raise InputError("is no form of topics; one topic a line is", source=name)
-    if source.suffix in (".jsonl", ".ndjson"):
-        for entry, line in zip(*texts.json_lines(content, name), strict=True):
-            yield _named(entry, name, line), line
-    elif start in ("{", "[") and source.suffix == ".json":
-        entries = texts.parsed_json(content, name)
-        for entry in entries:
-            yield (entry if isinstance(entries, dict) else _named(entry, name, None)), None
-    elif start == "<" and (numbers := list(_NUM.finditer(content))):
-        for found in numbers:
-            yield found.group(1), content.count("\n", 0, found.start()) + 1
-    elif start == "<":
-        yield from _of_xml(source)
-    else:
-        for line, words in texts.lines_of(content):
-            yield words.split()[0], line
-
-
-def _named(entry: Any, source: str, line: int | None) -> str:
-    if isinstance(entry, (str, int)) and not isinstance(entry, bool):
-        return str(entry)
-    if isinstance(entry, dict):
-        for key in ID_NAMES:
-            if isinstance(entry.get(key), (str, int)):
-                return str(entry[key])
-    wanted = ", ".join(ID_NAMES)
-    raise InputError(
-        f"holds a topic without an id; that is one of {wanted}", source=source, line=line
-    )
-
-
-def _of_xml(source: Any) -> list[tuple[str, int | None]]:
-    from cranfield.sources.text import XmlReader
-
-    found: list[tuple[str, int | None]] = []
-
-    class Topics(XmlReader):
-        """Every element of a topic that says its number; what stands within is part of it."""
-
-        within = 0
-
-        def start(self, tag: str, attributes: dict[str, str]) -> None:
-            """Note the id of an outermost element."""
-            self.within += self.within > 0
-            if not self.within and tag.lower() in ("topic", "query", "top"):
-                self.within = 1
-                ids = [attributes[key] for key in ID_NAMES if key in attributes]
-                if not ids:
-                    raise self.wrong(f"<{tag}> has no id; that is one of {', '.join(ID_NAMES)}")
-                found.append((ids[0].strip(), self.parser.CurrentLineNumber))
-
-        def end(self, tag: str) -> None:
-            """Leave an element."""
-            self.within -= self.within > 0
-
-    Topics(source).parse()
-    return found
-
-
-def _of_irds(name: str) -> list[str]:
-    datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
-    try:
-        return [
-            query.query_id for query in datasets.load(name.removeprefix("irds:")).queries_iter()
-        ]
-    except (KeyError, AttributeError):
-        raise InputError("ir_datasets has no such topics", source=name) from None
-    except (OSError, RuntimeError) as error:
-        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
-        raise InputError(f"ir_datasets cannot give them: {reason}", source=name) from error

@@ -101,26 +101,34 @@ def read_archive_table(
         For a table that is none, that lacks a tag or a team, or that names a column twice.
     """
     read = read_columns(table, replace(_TABLE, columns=()))
-    places, unused = _places(read.names, columns or {}, rules, read.source)
-    cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
-    files, unnamed = _by_tag(runs, set(cells["tag"]))
+    names = [str(name) for name in read.names]
+    questions = {name for one in rules.tasks.values() for name in one.questions} - NAMES
+    asked = (optional(name, TAG, None) for name in sorted(questions))
+    schema = replace(_TABLE, columns=(*_SAID, *asked))
+    known = [column.name for column in schema.columns]
+    for name in columns or {}:
+        if name not in known:
+            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(known)}")
+    places = schema.places(names, read.source, columns or {})
+    cells = {
+        name: ["" if absent(cell) else str(plain(cell)).strip() for cell in read.cells(k)]
+        for name, k in places.items()
+    }
+    files, unnamed = _files_by_tag(runs, set(cells["tag"]))
     folder = Path(fspath(table)).parent
     rows = []
     for k, tag in enumerate(cells["tag"]):
-        row = {name: column[k] for name, column in cells.items()}
+        row = {name: column[k] for name, column in cells.items() if column[k]}
         line = None if read.lines is None else read.lines[k]
         try:
-            declared = _declared(row, rules, given)
-            file, wrong = _file(tag, row.get("file", ""), folder, files)
+            declared = _declared(row, given)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=read.source, line=line) from None
-        rows.append(Row(line, declared, row.get("task") or task, file, wrong))
-    _check_given(cells, given, task)
-    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
-
-
-def _check_given(cells: Mapping[str, Sequence[str]], given: Declared, task: str | None) -> None:
-    """Refuse what is given for runs of which the table does not say it, if it says it of all."""
+        file, wrong = _file(tag, files.get(tag, []))
+        if "file" in row:
+            file, wrong = str(folder / row["file"]), ""
+        rows.append(Row(line, declared, row.get("task", task), file, wrong))
+    # What is given is of runs of which the table does not say it.
     said = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
     said |= {"received": given.received, "task": task, **given.answers}
     for name, value in said.items():
@@ -129,97 +137,63 @@ def _check_given(cells: Mapping[str, Sequence[str]], given: Declared, task: str 
                 f"{quoted(name)} must not be given, as the table says it of all runs; got"
                 f" {quoted(value)}"
             )
+    unused = tuple(name for k, name in enumerate(names) if k not in places.values())
+    return ArchiveTable(read.source, tuple(rows), unused, unnamed)
 
 
-def _places(
-    have: Iterable[object], columns: Mapping[str, str], rules: Rules, source: str
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Find the column of each thing that can be said, and those that nothing asks for."""
-    questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
-    asked = tuple(optional(name, TAG, None) for name in sorted(questions))
-    schema = replace(_TABLE, columns=(*_SAID, *asked))
-    known = [column.name for column in schema.columns]
-    for name in columns:
-        if name not in known:
-            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(known)}")
-    names = [str(name) for name in have]
-    places = schema.places(names, source, columns)
-    used = set(places.values())
-    return places, tuple(name for k, name in enumerate(names) if k not in used)
-
-
-def _text(cell: Any) -> str:
-    return "" if absent(cell) else str(plain(cell)).strip()
-
-
-def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared:
-    if not row["tag"]:
+def _declared(row: Mapping[str, str], given: Declared) -> Declared:
+    """Return what a row declares, or else what is given for all."""
+    if "tag" not in row:
         raise InputError("has no tag")
-    team = row.get("team") or given.team
-    if not team:
+    values: dict[str, Any] = {
+        name: row[name] for name in ("tag", "team", "type", "description") if name in row
+    }
+    if not given.team and "team" not in row:
         raise InputError(f"run {quoted(row['tag'])} has no team")
-    priority, said = given.priority, row.get("priority")
-    if said:
-        priority = integer_in(said)
-        if priority is None:
-            raise InputError(f"priority {quoted(said)} is not a whole number")
-    questions = {name for name in row if name not in NAMES and row[name]}
-    return replace(
-        given,
-        tag=row["tag"],
-        team=team,
-        type=row.get("type") or given.type,
-        priority=priority,
-        answers={**given.answers, **{name: row[name] for name in sorted(questions)}},
-        description=row.get("description") or given.description,
-        received=instant(row["received"]) if row.get("received") else given.received,
-    )
+    if "priority" in row:
+        values["priority"] = integer_in(row["priority"])
+        if values["priority"] is None:
+            raise InputError(f"priority {quoted(row['priority'])} is not a whole number")
+    if "received" in row:
+        values["received"] = instant(row["received"])
+    answers = {name: row[name] for name in sorted(row.keys() - NAMES)}
+    return replace(given, **values, answers={**given.answers, **answers})
 
 
-def _by_tag(
+def _files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """List files by their tag: their name, or its beginning without one or two suffixes."""
+    """Return files by their tag (their name, without one or two suffixes or not), and others."""
     files: dict[str, list[str]] = {}
     unnamed = []
-    for run in runs:
-        for file in _files(Path(fspath(run))):
+    for run in [Path(fspath(one)) for one in runs]:
+        try:
+            is_folder = run.is_dir()
+            found = sorted(path for path in run.iterdir() if path.is_file()) if is_folder else [run]
+            run.stat()
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InputError(f"cannot be read: {reason}", source=str(run)) from error
+        for file in found:
             bare = file.stem if file.suffix.lower() in _PACKED else file.name
             names = (file.name, bare, Path(bare).stem)
-            called = [tag for name in names for tag in (name, name.removeprefix("input."))]
-            tag = next((one for one in called if one in tags), None)
+            possible = [tag for name in names for tag in (name, name.removeprefix("input."))]
+            tag = next((tag for tag in possible if tag in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
-            elif file == Path(fspath(run)):
+            elif not is_folder:
                 # Folders may hold other files.
                 unnamed.append(file.name)
     return files, tuple(unnamed)
 
 
-def _files(path: Path) -> list[Path]:
-    """Return a file, or all files of a folder."""
-    try:
-        if path.is_dir():
-            return sorted(one for one in path.iterdir() if one.is_file())
-        path.stat()
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=str(path)) from error
-    return [path]
-
-
-def _file(
-    tag: str, named: str, folder: Path, files: Mapping[str, list[str]]
-) -> tuple[str | None, str]:
+def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     """Return the file of a run, or why there is none."""
-    if named:
-        return str(folder / named), ""
-    found = files.get(tag, [])
-    if len(found) == 1:
-        return found[0], ""
-    if not found:
+    if len(files) == 1:
+        return files[0], ""
+    if not files:
         return None, f"no file is called {quoted(tag)}"
-    both = " and ".join(quoted(Path(one).name) for one in found[:2])
+    both = " and ".join(quoted(Path(file).name) for file in files[:2])
     return None, f"{both} could both be {quoted(tag)}; a column 'file' says which"
 
 
@@ -276,7 +250,8 @@ def submit_archive(
         entered then.
     """
     tasks = [opened.rules.task(row.task) for row in table.rows]
-    new = _new_teams(opened, table)
+    known = {team.id for team in opened.registry.teams()}
+    new = [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known]
     if new and not add_teams:
         raise PolicyError(no_teams(new))
     for row in table.rows:
@@ -296,57 +271,47 @@ def submit_archive(
                     raise
                 return str(error)
 
-        with closing(one_by_one(taken, range(len(table.rows)), jobs)) as found:
+        with closing(one_by_one(taken, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
-                yield from _together(opened, table, new, list(found))
+                yield from _all_or_none(opened, table, new, list(runs))
                 return
-            _add_teams(opened, new)
-            for row, task, one in zip(table.rows, tasks, found, strict=True):
-                if isinstance(one, str):
-                    yield Outcome(row, None, one)
-                    continue
-                yield Outcome(row, enter(opened, task, one, row.declared))
-                one.file.unlink(missing_ok=True)
+            if new:
+                teams = [make_team(opened, id) for id in new]
+                with opened.registry.change("add teams", some_of(new, 10)) as tx:
+                    insert_teams(tx, teams)
+            for row, task, run in zip(table.rows, tasks, runs, strict=True):
+                if isinstance(run, str):
+                    yield Outcome(row, None, run)
+                else:
+                    yield Outcome(row, enter(opened, task, run, row.declared))
+                    run.file.unlink(missing_ok=True)
 
 
-def _new_teams(opened: Opened, table: ArchiveTable) -> list[str]:
-    known = {team.id for team in opened.registry.teams()}
-    return [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known]
-
-
-def _add_teams(opened: Opened, new: list[str]) -> None:
-    if new:
-        made = [make_team(opened, id) for id in new]
-        with opened.registry.change("add teams", some_of(new, 10)) as tx:
-            insert_teams(tx, made)
-
-
-def _together(
-    opened: Opened, table: ArchiveTable, new: list[str], found: list[Taken | str]
+def _all_or_none(
+    opened: Opened, table: ArchiveTable, new: list[str], runs: list[Taken | str]
 ) -> list[Outcome]:
     """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
     for dry in (True, False):
         outcomes = []
         with suppress(_Dry), opened.registry.change("submit archive", table.source) as tx:
             insert_teams(tx, [make_team(opened, id) for id in new])
-            for row, one in zip(table.rows, found, strict=True):
-                if isinstance(one, str):
-                    outcomes.append(Outcome(row, None, one))
+            for row, run in zip(table.rows, runs, strict=True):
+                if isinstance(run, str):
+                    outcomes.append(Outcome(row, None, run))
                 else:
                     task = opened.rules.task(row.task)
-                    done = enter_within(tx, opened, task, one, row.declared, dry=dry)
+                    done = enter_within(tx, opened, task, run, row.declared, dry=dry)
                     outcomes.append(Outcome(row, done))
-            if dry or not all(one.accepted for one in outcomes):
+            if dry or not all(outcome.accepted for outcome in outcomes):
                 raise _Dry
-        if not all(one.accepted for one in outcomes):
+        if not all(outcome.accepted for outcome in outcomes):
             break
     else:
         return outcomes
-    return [_not_entered(one) for one in outcomes]
-
-
-def _not_entered(one: Outcome) -> Outcome:
-    """Say of what would have been accepted that it was not entered."""
-    if one.submitted is None or not one.accepted or one.submitted.again:
-        return one
-    return Outcome(one.row, None, "not entered, because others are refused")
+    not_entered = "not entered, because others are refused"
+    return [
+        Outcome(outcome.row, None, not_entered)
+        if outcome.accepted and outcome.submitted and not outcome.submitted.again
+        else outcome
+        for outcome in outcomes
+    ]

@@ -22,7 +22,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault, severity_of
+from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
 from cranfield.campaign.rules.task_rules import (
@@ -47,7 +47,21 @@ LAST = 1_000_000
 
 @dataclass(frozen=True)
 class Declared:
-    """What a team says of a run; `received` is now where it is not given."""
+    """What a team declares about a run.
+
+    Attributes
+    ----------
+    team
+        Id of the team.
+    tag
+        The tag that the run must have; by default whatever it has.
+    type, priority, answers, description
+        As the task's rules ask for it.
+    received
+        When it came, with an offset from UTC; now by default.
+    replaces
+        Tag of a run of the same team and task, which is replaced if this one is accepted.
+    """
 
     team: str
     tag: str | None = None
@@ -69,7 +83,7 @@ class Declared:
             raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
 
 
-def declared_faults(task: TaskRules, declared: Declared) -> tuple[Fault, ...]:
+def declared_faults(task: TaskRules, declared: Declared) -> Iterator[Fault]:
     """Find every type, priority, answer and description that the rules do not allow."""
     reasons = []
     if task.types and declared.type not in task.types:
@@ -96,7 +110,12 @@ def declared_faults(task: TaskRules, declared: Declared) -> tuple[Fault, ...]:
         else:
             reasons += _unprintable(name, answer)
     reasons += _unprintable("description", declared.description)
-    return tuple(Fault("answers", severity_of("answers", task), reason) for reason in reasons)
+    for reason in reasons:
+        yield _fault(task, "answers", reason)
+
+
+def _fault(task: TaskRules, code: str, message: str) -> Fault:
+    return Fault(code, severity_of(code, task), message)
 
 
 def said_by(name: str, given: str) -> str:
@@ -115,101 +134,66 @@ def _unprintable(name: str, text: str) -> list[str]:
     return [f"{quoted(name)} is {quoted(text)}: it holds what cannot be printed"]
 
 
-def to_replace(declared: Declared, own: Sequence[Submission]) -> Submission | None:
-    """Find the run that is to be replaced among those of the same team and task."""
-    if declared.replaces is None:
-        return None
-    for one in own:
-        if one.tag == declared.replaces and one.state == ACCEPTED:
-            return one
-    raise PolicyError(
-        f"team {quoted(declared.team)} has no accepted run {quoted(declared.replaces)} to replace"
-    )
-
-
-def check_replaced(declared: Declared, own: Sequence[Submission], again: Submission) -> None:
-    """Refuse to replace a run by another one that is there already: one of both would be gone."""
-    others = {one.tag for one in own if one.state == ACCEPTED and one.id != again.id}
-    if declared.replaces in others:
-        raise PolicyError(
-            f"nothing is replaced: this is the run {quoted(again.tag)}, which is handed in already"
-        )
-
-
-def tag_faults(
-    tag: str, team: str, replaced: Submission | None, called_so: Sequence[Submission]
-) -> Iterator[Fault]:
-    """Refuse a tag that another run has, in any case of its letters, or any team.
-
-    That of a run which was replaced stays its team's: a link to it never leads to another team.
-    """
-    for one in called_so:
-        if one.state == ACCEPTED and (replaced is None or one.id != replaced.id):
-            break
-        if one.state == REPLACED and one.team != team:
-            break
-    else:
-        return
-    taken = fault("tag-taken", tag=tag)
-    own = one.team == team
-    yield replace(taken, message=f"{taken.message}; replace that run") if own else taken
-
-
-def ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
-    """Tell a team of its own run with the same ranking, and the organisers of anybody's."""
-    for one in same:
-        found = fault("ranking-same", task, tag=one.tag)
-        if one.team == team:
-            yield found
-        else:
-            said = f"{found.message} of team {quoted(one.team)}"
-            yield replace(found, severity=PRIVATE, message=said)
-
-
-def priority_faults(priority: int | None, others: Sequence[Submission]) -> Iterator[Fault]:
-    """Warn of two runs of a team that come equally early into the pool."""
-    for one in others:
-        if priority is not None and one.priority == priority:
-            said = f"'priority' {priority} is that of {quoted(one.tag)} too"
-            yield Fault("answers", "warning", said)
-            return
-
-
-def time_faults(task: TaskRules, received: datetime) -> Iterator[Fault]:
+def _time_faults(task: TaskRules, received: datetime) -> Iterator[Fault]:
     """Compare instants, whatever their offsets; the last second belongs to the task."""
     if task.opens is not None and received < task.opens:
         left = lasting(task.opens - received)
-        yield Fault(
-            "not-open",
-            severity_of("not-open", task),
-            f"the task opens at {shown(task.opens)}, in {left}",
-        )
+        yield _fault(task, "not-open", f"the task opens at {shown(task.opens)}, in {left}")
     if task.closes is not None and received > task.closes:
-        marked = task.late == "mark"
-        said = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
-        if marked:
-            said += "; the run is marked as late and not pooled"
-        yield Fault("closed", "warning" if marked else "error", said)
+        message = f"the task closed at {shown(task.closes)}, {lasting(received - task.closes)} ago"
+        if task.late == "mark":
+            message += "; the run is marked as late and not pooled"
+            yield Fault("closed", "warning", message)
+        else:
+            yield Fault("closed", "error", message)
 
 
-def limit_faults(
-    task: TaskRules, team: str, own: Sequence[Submission], received: datetime, replaced: int | None
+def _limit_faults(
+    task: TaskRules, team: str, accepted: int, day: str, attempts: int
 ) -> Iterator[Fault]:
-    """Count what the team has in the task, and what it handed in on the same day (UTC).
+    """Compare the team's other accepted runs, and its attempts on the same day, with the limits.
 
     Runs that were refused count for the day, since each attempt tells something; runs that were
     replaced or withdrawn do not count for the team, and that which is to be replaced does not.
     """
-    severity = severity_of("limit", task)
-    accepted = sum(one.state == ACCEPTED and one.id != replaced for one in own)
     if task.runs_per_team is not None and accepted >= task.runs_per_team:
-        runs = counted(accepted, "accepted run")
-        yield Fault("limit", severity, f"team {quoted(team)} has {runs} of {task.runs_per_team}")
-    day = utc_text(received)[:10]
-    attempts = sum(one.received[:10] == day for one in own)
+        runs = f"{counted(accepted, 'accepted run')} of {task.runs_per_team}"
+        yield _fault(task, "limit", f"team {quoted(team)} has {runs}")
     if task.runs_per_day is not None and attempts >= task.runs_per_day:
-        said = f"team {quoted(team)} handed in {counted(attempts, 'run')} of {task.runs_per_day}"
-        yield Fault("limit", severity, f"{said} on {day} (UTC), refused ones counted")
+        runs = f"{counted(attempts, 'run')} of {task.runs_per_day} on {day} (UTC)"
+        yield _fault(task, "limit", f"team {quoted(team)} handed in {runs}, refused ones counted")
+
+
+def _tag_faults(
+    tag: str,
+    team: str,
+    report: CheckReport,
+    replaced: Submission | None,
+    same: Sequence[Submission],
+) -> Iterator[Fault]:
+    """Refuse a tag that cannot be the name of a file, or that another run has in any case."""
+    refused = any(fault.code == "tag" for fault in report.errors)
+    if report.tag is not None and not refused and not safe_name(tag):
+        # Whatever the rules make of other tags.
+        yield Fault("tag", "error", f"tag {quoted(tag)} cannot be the name of a file everywhere")
+    for run in same:
+        # The tag of a replaced run stays its team's: a link to it never leads to another team.
+        of_other_team = run.state == REPLACED and run.team != team
+        accepted = run.state == ACCEPTED and (replaced is None or run.id != replaced.id)
+        if accepted or of_other_team:
+            instead = "; replace that run" if run.team == team else ""
+            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{instead}")
+            return
+
+
+def _ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> Iterator[Fault]:
+    """Tell a team of its own run with the same ranking, and the organisers of anybody's."""
+    for run in same:
+        message = f"the same ranking as {quoted(run.tag)}"
+        if run.team == team:
+            yield _fault(task, "ranking-same", message)
+        else:
+            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
 
 BLOCK = 1 << 20
@@ -247,8 +231,8 @@ def taken_in(
         arrived = opened.clock()
         metadata = None
         if size > task.most_bytes:
-            found = fault("size", task, what="the file", limit=task.most_bytes)
-            report = CheckReport(source.name, declared.tag, (found,))
+            too_large = Fault("size", "error", f"the file has more than {task.most_bytes:,} bytes")
+            report = CheckReport(source.name, declared.tag, (too_large,))
         else:
             if source.path != "-":
                 _copy_beside(Path(source.path), copy)
@@ -334,13 +318,15 @@ def received_at(declared: Declared, now: datetime) -> datetime:
 
 def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
-    received = received_at(declared, taken.arrived)
-    tag = tag_of(taken, declared)
-    own = registry.submissions(task.name, None, team=declared.team)
+    team, received, tag = (
+        declared.team,
+        received_at(declared, taken.arrived),
+        tag_of(taken, declared),
+    )
     new = Submission(
         id=0,
         task=task.name,
-        team=declared.team,
+        team=team,
         tag=tag,
         object=taken.sha256,
         bytes=taken.size,
@@ -354,42 +340,49 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
         ranking=taken.report.ranking,
         source=taken.name,
     )
-    again = next((one for one in own if _repeats(one, new)), None)
+    own = registry.submissions(task.name, None, team=team)
+    accepted = [run for run in own if run.state == ACCEPTED]
+    again = next((run for run in accepted if _repeats(run, new)), None)
     if again is not None and declared.tag in (None, tag):
-        check_replaced(declared, own, again)
+        if any(run.tag == declared.replaces and run.id != again.id for run in accepted):
+            # One of both would be gone.
+            raise PolicyError(
+                f"nothing is replaced: this is the run {quoted(tag)}, which is handed in already"
+            )
         return Decision(again, taken.report.faults, again=again)
-    replaced = to_replace(declared, own)
-    others = [one for one in own if one.state == ACCEPTED and one != replaced]
+    replaced = next((run for run in accepted if run.tag == declared.replaces), None)
+    if declared.replaces is not None and replaced is None:
+        replaces = quoted(declared.replaces)
+        raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
+    others = [run for run in accepted if run != replaced]
+    day = new.received[:10]
+    attempts = sum(run.received[:10] == day for run in own)
+    same_tag = registry.submissions(None, None, tag=tag)
     same = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
-    faults = (
+    faults = [
         *taken.report.faults,
         *declared_faults(task, declared),
-        *time_faults(task, received),
-        *limit_faults(task, declared.team, own, received, replaced.id if replaced else None),
-        *_name_faults(tag, taken.report),
-        *tag_faults(tag, declared.team, replaced, registry.submissions(None, None, tag=tag)),
-        *ranking_faults(task, declared.team, [one for one in same if one != replaced]),
-        *priority_faults(declared.priority, others),
-    )
-    faults = tuple(fault for fault in faults if fault.severity != "off")
-    errors = [fault for fault in faults if fault.severity == "error"]
+        *_time_faults(task, received),
+        *_limit_faults(task, team, len(others), day, attempts),
+        *_tag_faults(tag, team, taken.report, replaced, same_tag),
+        *_ranking_faults(task, team, [run for run in same if run != replaced]),
+    ]
+    # Two runs of a team that come equally early into the pool.
+    equal = [run.tag for run in others if new.priority and run.priority == new.priority]
+    if equal:
+        message = f"'priority' {new.priority} is that of {quoted(equal[0])} too"
+        faults.append(Fault("answers", "warning", message))
+    errors = dict.fromkeys(fault.code for fault in faults if fault.severity == "error")
     if errors:
-        reason = ", ".join(dict.fromkeys(one.code for one in errors))
-        new = replace(new, state=REFUSED, reason=reason)
+        new = replace(new, state=REFUSED, reason=", ".join(errors))
     late = task.closes is not None and received > task.closes
-    return Decision(replace(new, late=late), faults, replaced)
-
-
-def _name_faults(tag: str, report: CheckReport) -> Iterator[Fault]:
-    """Refuse a tag that cannot be the name of a file, whatever the rules make of other tags."""
-    said = any(one.code == "tag" for one in report.errors)
-    if report.tag is not None and not said and not safe_name(tag):
-        yield Fault("tag", "error", f"tag {quoted(tag)} cannot be the name of a file everywhere")
+    applying = tuple(fault for fault in faults if fault.severity != "off")
+    return Decision(replace(new, late=late), applying, replaced)
 
 
 def _repeats(one: Submission, new: Submission) -> bool:
     """Tell whether a run is there as it is handed in: the same bytes, and the same said of it."""
-    return one.state == ACCEPTED and all(
+    return all(
         getattr(one, name) == getattr(new, name)
         for name in ("tag", "object", "type", "priority", "answers", "description")
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from os import PathLike
 from typing import Any
 
@@ -59,18 +58,7 @@ class _NothingToChange(Exception):  # noqa: N818
 
 
 def submit(
-    opened: Opened,
-    run: str | PathLike[str],
-    task: str | None = None,
-    *,
-    team: str,
-    tag: str | None = None,
-    type: str = "",
-    priority: int | None = None,
-    answers: Mapping[str, str] | None = None,
-    description: str = "",
-    received: datetime | None = None,
-    replaces: str | None = None,
+    opened: Opened, run: str | PathLike[str], task: str | None, declared: Declared
 ) -> Submitted:
     """Hand in a run.
 
@@ -87,16 +75,8 @@ def submit(
         A file, packed or not; `-` is standard input.
     task
         Its name; where there is only one, it needs none.
-    team
-        Id of the team.
-    tag
-        The tag that the run must have; by default whatever it has.
-    type, priority, answers, description
-        What the team says of the run: as the task's rules ask for it.
-    received
-        When it came, with an offset from UTC; now by default.
-    replaces
-        Tag of a run of the same team and task, which is replaced if this one is accepted.
+    declared
+        What the team declares.
 
     Raises
     ------
@@ -106,9 +86,8 @@ def submit(
     InputError
         For a file that cannot be read.
     """
-    declared = Declared(team, tag, type, priority, answers or {}, description, received, replaces)
     rules = opened.rules.task(task)
-    known_team(opened.registry.team(team), team)
+    known_team(opened.registry, declared.team)
     with taken_in(opened, run, rules, declared) as taken:
         return enter(opened, rules, taken, declared)
 
@@ -125,7 +104,7 @@ def check_here(
     with taken_in(opened, run, rules, given) as taken:
         if not given.team:
             return taken.report
-        known_team(opened.registry.team(given.team), given.team)
+        known_team(opened.registry, given.team)
         return decide(opened.registry, rules, taken, given).report(taken.report)
 
 

@@ -12,7 +12,7 @@ from cranfield.base.text import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import safe_name, utc_text
 from cranfield.campaign.store.records import Team
-from cranfield.campaign.store.registry import Transaction
+from cranfield.campaign.store.registry import Reading, Transaction
 
 LONGEST = 200
 """Characters of a name or a contact."""
@@ -47,7 +47,7 @@ def add_team(
     PolicyError
         For an id that is no safe name or is there already, and for a date that is none.
     """
-    team = make_team(opened, id, name, contact=contact, anonymous_until=anonymous_until)
+    team = make_team(opened, id, name, contact, anonymous_until)
     with opened.registry.change("add team", team.id) as tx:
         insert_teams(tx, [team])
     return team
@@ -64,12 +64,7 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
 
 
 def make_team(
-    opened: Opened,
-    id: str,
-    name: str = "",
-    *,
-    contact: str = "",
-    anonymous_until: str | None = None,
+    opened: Opened, id: str, name: str = "", contact: str = "", anonymous_until: str | None = None
 ) -> Team:
     """Make a team, or refuse what cannot be one."""
     if not safe_name(id):
@@ -77,13 +72,30 @@ def make_team(
             f"the team's id {quoted(id)} is no safe name: letters, digits and _ . - alone, the"
             " first a letter, a digit or _"
         )
-    return Team(
-        id=id,
-        name=_line("name", name) or id,
-        created=utc_text(opened.clock()),
-        contact=_line("contact", contact),
-        anonymous_until=_day(anonymous_until),
-    )
+    created = utc_text(opened.clock())
+    fields = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
+    return Team(id=id, created=created, **fields)
+
+
+def _fields(id: str, **texts: str | None) -> dict[str, Any]:
+    """Check the texts that are given of a team, and return its fields."""
+    fields: dict[str, Any] = {}
+    for field, text in texts.items():
+        if text is None:
+            continue
+        if field == "anonymous_until":
+            try:
+                fields[field] = date.fromisoformat(text).isoformat() if text else None
+            except ValueError:
+                raise PolicyError(f"{quoted(text)} is no date such as 2027-01-31") from None
+            continue
+        if len(text) > LONGEST or not text.isprintable():
+            raise PolicyError(
+                f"the team's {field} {quoted(text)} is not one line of at most {LONGEST} characters"
+                " that can be printed"
+            )
+        fields[field] = text.strip() or (id if field == "name" else "")
+    return fields
 
 
 def change_team(
@@ -101,22 +113,17 @@ def change_team(
     PolicyError
         For a team that is not there, a date that is none, and if nothing is to change.
     """
-    new: dict[str, Any] = {}
-    if name is not None:
-        new["name"] = _line("name", name) or id
-    if contact is not None:
-        new["contact"] = _line("contact", contact)
-    if anonymous_until is not None:
-        new["anonymous_until"] = _day(anonymous_until)
+    new = _fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not new:
         raise PolicyError("a change requires a name, a contact or anonymous_until; got none")
     # The log says what was changed; contacts stand in the table of teams alone.
     with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
-        return tx.update(replace(known_team(tx.team(id), id), **new))
+        return tx.update(replace(known_team(tx, id), **new))
 
 
-def known_team(team: Team | None, id: str) -> Team:
+def known_team(registry: Reading, id: str) -> Team:
     """Return a team that is there, or say how to add it."""
+    team = registry.team(id)
     if team is None:
         raise PolicyError(no_teams([id]))
     return team
@@ -128,21 +135,3 @@ def no_teams(ids: Sequence[str]) -> str:
     if len(ids) > 1:
         teams = f"are no teams {some_of(map(quoted, ids), 10)}; add them"
     return f"there {teams} with: cranfield campaign team add FOLDER ID"
-
-
-def _line(what: str, text: str) -> str:
-    if len(text) > LONGEST or not text.isprintable():
-        raise PolicyError(
-            f"the team's {what} {quoted(text)} is not one line of at most {LONGEST} characters"
-            " that can be printed"
-        )
-    return text.strip()
-
-
-def _day(text: str | None) -> str | None:
-    if not text:
-        return None
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise PolicyError(f"{quoted(text)} is no date such as 2027-01-31") from None

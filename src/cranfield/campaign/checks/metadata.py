@@ -1,0 +1,110 @@
+"""Checks of the metadata of a run, and the part of metadata that may be published."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.campaign.checks.report import Faults
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.collection.metadata.metadata import Metadata
+from cranfield.collection.metadata.reading import MetadataPlace
+
+PRIVATE = ("actor.mail", "implementation.source.archive.path", "implementation.script.path")
+"""Metadata keys that are not published."""
+
+OF_PEOPLE = ("actor", "implementation.source", "research goal.publication")
+"""Metadata keys that identify people."""
+
+_PLACE = re.compile(
+    r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
+    r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
+)
+_MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
+
+
+def check_metadata(place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults) -> None:
+    """Check the metadata of a run; without rules for them they only have to be readable."""
+    line = None if place.header is None else place.header.line
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)
+            metadata = place.read()
+    except InputError as error:
+        at = None if line is None else error.line
+        faults.add("metadata-yaml", f"ir_metadata: {error.reason}", at)
+        return
+    rules = task.metadata
+    if metadata is None:
+        if rules is not None and rules.required:
+            reason = f"there is none; wanted are {', '.join(rules.required)}"
+            faults.add("metadata-missing", f"ir_metadata: {reason}", line)
+        return
+    for reason in metadata.twice:
+        faults.add("metadata-twice", f"ir_metadata: {reason}", line)
+    if rules is None:
+        return
+    for problem in metadata.problems(rules.required, rules.placeholders):
+        faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
+    own = metadata.get("tag")
+    if own is not None and tag is not None and own != tag:
+        message = f"ir_metadata: tag {quoted(own)}, and the run has {quoted(tag)}"
+        faults.add("metadata-tag", message, line)
+
+
+def public_metadata(
+    metadata: Metadata, *, consent_mail: bool = False, anonymous: bool = False
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return what may be published of metadata, as YAML, and the keys that were dropped.
+
+    Comments are dropped, the keys that hold addresses and paths of machines, and whatever value
+    looks like either of them. What looks otherwise is kept: it is no proof that nothing is told.
+
+    Parameters
+    ----------
+    metadata
+        What a run says of itself.
+    consent_mail
+        Whether addresses may be published.
+    anonymous
+        Whether to drop the keys that tell who the people are, too.
+
+    Examples
+    --------
+    >>> from cranfield.collection import read_metadata
+    >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
+    >>> public_metadata(about)
+    (b'actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
+    """
+    private = {*PRIVATE} - ({"actor.mail"} if consent_mail else set())
+    if anonymous:
+        private |= {*OF_PEOPLE}
+    dropped: dict[str, None] = {}
+    nothing = object()
+
+    def identifies(text: str) -> bool:
+        return bool(_PLACE.search(text)) or (not consent_mail and bool(_MAIL.search(text)))
+
+    def public(value: Any, path: str) -> Any:
+        if path in private or (isinstance(value, str) and identifies(value)):
+            dropped[path] = None
+            return nothing
+        if not value or not isinstance(value, (dict, list)):
+            return value
+        if isinstance(value, list):
+            items = [public(item, path) for item in value]
+            return [item for item in items if item is not nothing] or nothing
+        parts = {}
+        for key, inner in value.items():
+            if identifies(str(key)):
+                dropped[path or "a key"] = None
+                continue
+            part = public(inner, f"{path}.{key}" if path and key else path or str(key))
+            if part is not nothing:
+                parts[key] = part
+        return parts or nothing
+
+    values = public(metadata.values, "")
+    return Metadata({} if values is nothing else values).to_yaml().encode(), tuple(dropped)

@@ -1,0 +1,121 @@
+"""The ids of a task's topics, from every form that topics come in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import InputError, optional_module, quoted
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.sources.chunks import Source
+from cranfield.sources.text import XmlReader, decoded, json_lines, lines_of, parsed_json
+
+ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic")
+"""What the id of a topic is called in XML and JSON."""
+
+_NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
+
+
+def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
+    """Return the ids of a task's topics in the order of the file; None where none are named.
+
+    Topics are the first words of lines; TREC's files with `<num> Number: 401`; XML with
+    `<topic number="401">`; JSON, as an object by id or a list of objects; JSON lines; packed or
+    not; or those of ir_datasets, `irds:...`.
+
+    Raises
+    ------
+    InputError
+        For a file without topics, a topic that is there twice, and what cannot be read.
+    """
+    if task.topics is None:
+        return None
+    name = task.topics.name if isinstance(task.topics, Path) else task.topics
+    lines: dict[str, int | None] = {}
+    try:
+        for topic, line in _numbered(task.topics):
+            if not topic or re.search(r"\s", topic):
+                raise InputError(f"{quoted(topic)} is no topic: runs cannot name it", line=line)
+            if topic in lines:
+                first = f", first in line {lines[topic]}" if lines[topic] else ""
+                raise InputError(f"topic {quoted(topic)} is there twice{first}", line=line)
+            lines[topic] = line
+    except InputError as error:
+        # Participants are told the name, not the place on the organisers' machine.
+        raise InputError(error.reason, source=name, line=error.line) from error
+    if not lines:
+        raise InputError("has no topics", source=name)
+    return tuple(lines)
+
+
+def _numbered(topics: Path | str) -> Iterator[tuple[str, int | None]]:
+    """Go through the ids of topics and their lines, where these are known."""
+    if isinstance(topics, str):
+        yield from ((topic, None) for topic in _irds_topics(topics))
+        return
+    source = Source(str(topics))
+    content = decoded(source.read(), source.name)
+    start = content.lstrip()[:1]
+    if source.suffix in (".csv", ".parquet"):
+        raise InputError("is no form of topics; one topic a line is")
+    if source.suffix in (".jsonl", ".ndjson"):
+        for entry, line in zip(*json_lines(content, source.name), strict=True):
+            yield _id_of(entry, line), line
+    elif start in ("{", "[") and source.suffix == ".json":
+        entries = parsed_json(content, source.name)
+        for entry in entries:
+            yield (entry if isinstance(entries, dict) else _id_of(entry)), None
+    elif start == "<" and (numbers := list(_NUM.finditer(content))):
+        for number in numbers:
+            yield number.group(1), content.count("\n", 0, number.start()) + 1
+    elif start == "<":
+        reader = _XmlTopics(source)
+        reader.parse()
+        yield from reader.topics
+    else:
+        for line, words in lines_of(content):
+            yield words.split()[0], line
+
+
+def _id_of(entry: Any, line: int | None = None) -> str:
+    values = [entry.get(key) for key in ID_NAMES] if isinstance(entry, dict) else [entry]
+    for value in values:
+        if isinstance(value, (str, int)) and not isinstance(entry, bool):
+            return str(value)
+    names = ", ".join(ID_NAMES)
+    raise InputError(f"holds a topic without an id; that is one of {names}", line=line)
+
+
+class _XmlTopics(XmlReader):
+    """Collect the outermost elements of topics; their other elements are part of them."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.depth = 0
+        self.topics: list[tuple[str, int | None]] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.depth += self.depth > 0
+        if not self.depth and tag.lower() in ("topic", "query", "top"):
+            self.depth = 1
+            ids = [attributes[key] for key in ID_NAMES if key in attributes]
+            if not ids:
+                raise self.wrong(f"<{tag}> has no id; that is one of {', '.join(ID_NAMES)}")
+            self.topics.append((ids[0].strip(), self.parser.CurrentLineNumber))
+
+    def end(self, tag: str) -> None:
+        self.depth -= self.depth > 0
+
+
+def _irds_topics(name: str) -> list[str]:
+    datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
+    try:
+        queries = datasets.load(name.removeprefix("irds:")).queries_iter()
+        return [query.query_id for query in queries]
+    except (KeyError, AttributeError):
+        raise InputError("ir_datasets has no such topics") from None
+    except (OSError, RuntimeError) as error:
+        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
+        raise InputError(f"ir_datasets cannot give them: {reason}") from error

@@ -149,7 +149,7 @@ def _of_campaign(folder: Path, asked: Asked) -> pl.DataFrame:
         values = _standardised(scores)
     else:
         overall = scoring.overall()
-        values = pl.DataFrame({"entry": overall["run"], "score": overall[overall.columns[-1]]})
+        values = overall.select(entry="tag", score=str(scoring.measures[0]))
     asked.unreadable.extend(opened.unreadable.values())
     known = {one.tag: one for one in scoring.submissions}
     name = f"{opened.rules.id}/{scoring.rules.name}, judgments {scoring.judgments.version}"

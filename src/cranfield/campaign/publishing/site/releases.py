@@ -15,7 +15,8 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
-from cranfield.campaign.publishing.site.pages import decimal, file_names, link
+from cranfield.campaign.pages import decimal, link
+from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.results.history import History, history
 from cranfield.campaign.results.leaderboard import compared
 from cranfield.campaign.rules.task_rules import safe_name

@@ -63,7 +63,7 @@ def task_pages(board: Board, folder: str, links: Links) -> Iterator[tuple[str, b
             sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
             about = f"{board.release.title}, release {board.release.id}. {place_sentence(sheet)}."
             yield page(
-                *("page.html", f"{folder}/{name}.html", label(tag), links),
+                *("site.html", f"{folder}/{name}.html", label(tag), links),
                 lead=label(about),
                 sections=sheet_body(sheet),
             )

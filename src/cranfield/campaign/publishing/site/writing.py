@@ -14,8 +14,9 @@ from pathlib import Path
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
-from cranfield.campaign.publishing.site.pages import Links, file_names, link, page
+from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
     TABLES,
     Board,

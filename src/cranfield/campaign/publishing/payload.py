@@ -21,7 +21,7 @@ from cranfield.campaign.opened import Opened
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import sheet_page
-from cranfield.campaign.results.sheet_making import Known, groups_by, in_order, make_sheets
+from cranfield.campaign.results.sheet_making import Known, Making, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
@@ -433,7 +433,7 @@ def _write_sheets(folder: Path, shown: Evaluation, payload: Payload) -> None:
         }.items():
             _write(folder / f"{sheet.tag}.{suffix}", text)
 
-    in_threads(write, make_sheets(shown, payload.shown, known), 1)
+    in_threads(write, Making(shown, payload.shown, known).sheets(), 1)
 
 
 def _csv(path: Path, frame: pl.DataFrame) -> None:

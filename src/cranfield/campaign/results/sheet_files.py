@@ -32,7 +32,6 @@ from cranfield.campaign.results.sheet_making import (
     Making,
     making_of,
     own_measures,
-    sheets_of,
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
@@ -117,8 +116,11 @@ def write_sheets(
 
     Parameters
     ----------
-    opened, task, judgments, measure, others
-        As for :func:`~cranfield.campaign.results.sheet_making.sheets_of`.
+    opened, task, judgments, measure
+        As for :func:`~cranfield.campaign.results.sheet_making.making_of`.
+    others
+        `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run is
+        named.
     folder
         Where to; it is made where it is not there. Sheets of a former time are written over.
 
@@ -134,7 +136,7 @@ def write_sheets(
         campaign.
     """
     target = opened.outside(folder)
-    found = sheets_of(opened, task, judgments, measure=measure, others=others)
+    found = making_of(opened, task, judgments, measure=measure).sheets(others)
     return write_files(target, dict(index_and_sheets(found)))
 
 
@@ -329,11 +331,11 @@ def _statistics(making: Making, team: str) -> pl.DataFrame:
     groups = {one for one in making.groups(team).values() if one is not None}
     parts = [EMPTY]
     for name in own_measures(making.known.task):
-        others = making.against(making.scores_by(name))
         for key, value in sorted(groups):
-            frame = others.statistics((key, value)).drop("group").rename({"n": "runs"})
+            frame = making.group_scores(making.scores_by(name), (key, value)).frame
             about = [pl.lit(name).alias("measure"), pl.lit(key).alias("category")]
-            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.all()))
+            runs = pl.col("n").alias("runs")
+            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.exclude("n"), runs))
     return pl.concat(parts)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import cranfield as cf
-from cranfield.campaign.results.scoring import KeptRuns, KeptScores, Scoring
+from cranfield.campaign.results.scoring import KeptRuns, Scoring, table_of
 from cranfield.campaign.rules.task_rules import utc_text
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Submission, Team
@@ -98,8 +98,8 @@ def add_scores(campaign: cf.campaign.Campaign, topics: list[str], seed: int) -> 
     runs = KeptRuns(
         tuple(topics), tuple(scoring.objects), scoring.policies, Coverage(tuple(covered)), 1, values
     )
-    kept = KeptScores(campaign, "adhoc", "1", scoring.basis())
-    kept.add(score(runs, scoring.measures), scoring.objects)
+    table = table_of(score(runs, scoring.measures), scoring.objects)
+    scoring.keep(table, scoring.basis())
 
 
 if __name__ == "__main__":

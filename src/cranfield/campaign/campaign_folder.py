@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import InputError, check_several, quoted
 from cranfield.base.files import whole_file, whole_folder
-from cranfield.base.text import markdown
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
 from cranfield.campaign.rules.task_rules import FILES, Rules, TaskRules, shown
@@ -344,29 +343,14 @@ def _write(path: Path, text: str) -> None:
 
 
 def _readme(rules: Rules, packed: Rules) -> str:
-    several = len(rules.tasks) > 1
-    lines = [
-        f"# {markdown(rules.title)}",
-        "",
-        *([rules.description, ""] if rules.description else []),
-    ]
-    lines += ["Check your runs before you hand them in:", "", "```console"]
-    for name in rules.tasks:
-        chosen = f" --task {name}" if several else ""
-        lines.append(f"$ cranfield campaign check YOUR.run --rules .{chosen}")
-    lines += [
-        "```",
-        "",
-        "It says all that is wrong, with the lines, as the organisers' check will.",
-    ]
-    lines += ["Only they know whether a tag is taken, and how many runs you have handed in.", ""]
+    from cranfield.campaign.pages import filled_text
+
+    dates = []
     for task in rules.tasks.values():
         times = [("opens", task.opens), ("closes", task.closes)]
-        said = [f"{word} at {shown(time)}" for word, time in times if time is not None]
-        if said:
-            lines += [f"- `{task.name}` {', '.join(said)}"]
-    lines += [*([""] if lines[-1] else []), *([rules.consent, ""] if rules.consent else [])]
-    lines += ["| file | SHA-256 |", "|---|---|"]
-    lines += [f"| {markdown(name)} | `{digest}` |" for name, digest in sorted(packed.files.items())]
-    lines += ["", f"All of it together: `{rules_sha256(packed)}`."]
-    return "".join(f"{line}\n" for line in lines)
+        known = [f"{word} at {shown(time)}" for word, time in times if time is not None]
+        if known:
+            dates.append((task.name, known))
+    files = sorted(packed.files.items())
+    digest = rules_sha256(packed)
+    return filled_text("pack.md", rules=rules, dates=dates, files=files, all_files=digest)

@@ -13,7 +13,6 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.campaign.results import scoring
-from cranfield.campaign.results import scoring as kept_scores
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.made import RULES, Rankings, handed_in, judged, made
 
@@ -121,8 +120,8 @@ def test_whatever_topics_count(tmp_path: Path, topics: Any) -> None:
     assert found.coverage == whole.coverage
 
 
-def test_many_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_scores, "MOST_PARTS", 2)
+def test_many_files_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "MAX_FILES", 2)
     campaign = made(tmp_path / "c")
     judged(campaign, qrels())
     runs: dict[str, Rankings] = {}
@@ -133,7 +132,7 @@ def test_many_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyP
         files = {one.path for one in campaign.registry.score_files("adhoc")}
         there = {f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()}
         assert files == there
-        assert len(files) <= 6
+        assert len(files) <= 2
     found = campaign.verify()
     assert (found.ok, found.left_over) == (True, ())
 

@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.parallel import in_threads
-from cranfield.base.text import counted, markdown
 from cranfield.campaign.opened import Opened
+from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
 from cranfield.campaign.results.sheet_files import sheet_page
-from cranfield.campaign.results.sheet_making import Known, groups_by, in_order, make_sheets
+from cranfield.campaign.results.sheet_making import Known, Making, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import rules_text
@@ -176,33 +176,8 @@ FILES = {
 
 def readme(about: Mapping[str, Any], folder: Path) -> str:
     """Write the README of a folder in Markdown; names and texts of others stay text."""
-    title = f"{about['campaign_title']}: {about['title']}"
-    lines = [f"# {markdown(title)}", ""]
-    counts = ", ".join(
-        [
-            counted(about["runs"], "run"),
-            counted(about["teams"], "team"),
-            counted(about["topics"], "topic"),
-        ]
-    )
-    lines += [f"{counts}. Judgments: version {markdown(about['judgments'])}.", ""]
-    lines += [f"Released on {about['date']}.", ""] if about["date"] else []
-    for text in (about["description"], about["note"], about["consent"]):
-        if text:
-            lines += [markdown(" ".join(text.split())), ""]
-    files = (f"- `{name}`: {said}" for name, said in FILES.items() if (folder / name).exists())
-    lines += ["## Files", "", *files, ""]
-    lines += ["## What is not here", "", *(f"- {markdown(one)}" for one in about["left_out"]), ""]
-    lines += [
-        "## Is it whole?",
-        "",
-        "This folder is in the folder `data` of a bag (BagIt 1.0, RFC 8493). In the bag,",
-        "`sha256sum -c manifest-sha256.txt` and `sha256sum -c tagmanifest-sha256.txt` tell whether",
-        "each file is as it was released. They do not tell who made it: compare the SHA-256 of",
-        "`tagmanifest-sha256.txt` with that which the organisers published.",
-        "",
-    ]
-    return "\n".join(lines)
+    files = [(name, text) for name, text in FILES.items() if (folder / name).exists()]
+    return filled_text("release.md", about=about, files=files)
 
 
 _HEAD = 2 * LARGEST
@@ -458,7 +433,7 @@ def _write_sheets(folder: Path, shown: Evaluation, payload: Payload) -> None:
         }.items():
             _write(folder / f"{sheet.tag}.{suffix}", text)
 
-    in_threads(write, make_sheets(shown, payload.shown, known), 1)
+    in_threads(write, Making(shown, payload.shown, known).sheets(), 1)
 
 
 def _csv(path: Path, frame: pl.DataFrame) -> None:

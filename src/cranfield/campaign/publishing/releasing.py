@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -29,7 +29,7 @@ from cranfield.campaign.publishing.payload import (
     hidden_teams,
 )
 from cranfield.campaign.rules.task_rules import utc_text
-from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord, Submission
+from cranfield.campaign.store.records import RELEASES, UNFINISHED, ReleaseRecord
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
@@ -191,7 +191,7 @@ def _payload(
     """Select runs, judgments and names, and score the runs."""
     from cranfield.campaign.publishing.payload import Payload
     from cranfield.campaign.results.scoring import scored
-    from cranfield.campaign.results.sheet_making import measures_of
+    from cranfield.campaign.results.sheet_making import measures_of, public_part
     from cranfield.campaign.results.stored_inputs import intact_runs, none_readable, version_of
 
     rules = opened.rules.task(task)
@@ -206,7 +206,9 @@ def _payload(
     teams = opened.registry.teams()
     today = opened.clock().astimezone(UTC).date().isoformat()
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
-    metadata, dropped = _public_metadata([run for run in runs if run.team not in hidden])
+    public = {run.id: public_part(run) for run in runs if run.metadata and run.team not in hidden}
+    metadata = {id: text for id, (text, _) in public.items() if text}
+    dropped = sorted({key for _, keys in public.values() for key in keys})
     shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
     if seed and not any(one.hidden for one in shown):
         raise PolicyError(f"seed requires a team that is not named, got {seed}")
@@ -234,22 +236,6 @@ def _changed(task: str) -> CranfieldError:
     return CranfieldError(
         f"runs of {quoted(task)} were added or removed during the release: release again"
     )
-
-
-def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:
-    """Return the public metadata by run id, and the dropped keys."""
-    from cranfield.campaign.checks.metadata import public_metadata
-    from cranfield.collection.metadata.reading import read_metadata
-
-    public: dict[int, str] = {}
-    dropped: dict[str, None] = {}
-    for run in runs:
-        metadata = read_metadata(run.metadata.encode()) if run.metadata else None
-        if metadata is not None:
-            text, keys = public_metadata(metadata)
-            public[run.id] = text.decode()
-            dropped |= dict.fromkeys(keys)
-    return public, tuple(sorted(dropped))
 
 
 def _secret(opened: Opened, seed: int) -> str:

@@ -50,9 +50,12 @@ _BOARD = Schema(
 OWN = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
 """Marks of the organisers' own entries."""
 
+_BLANK = " \ufe0f"
+"""Blanks around marks, and what makes a picture of a character."""
+
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:$|\D.*)", re.ASCII)
 
-KINDS = {
+ENTRIES = {
     "date": pl.Date,
     "entry": pl.String,
     "team": pl.String,
@@ -62,30 +65,15 @@ KINDS = {
     "collection": pl.String,
     "falls": pl.Boolean,
 }
+"""Columns of entries; `falls` is whether a source says that lower scores are better."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which scores are wanted, and what the columns of tables are called.
+@dataclass
+class _Entries:
+    """Reads the entries of sources; options as for :func:`history`.
 
-    Attributes
-    ----------
-    measure
-        A measure's text form, or the name of a column of scores.
-    task
-        Of campaigns with several tasks.
-    standardised
-        Whether scores are standardised by the runs of their campaign.
-    columns
-        What columns of tables are called: `score`, `date`, `entry`, `team`, `mark`.
-    own
-        Marks of the organisers' own entries.
-    retracted
-        Whether retracted releases count.
-    unreadable
-        Filled with the reason for each run of a campaign that cannot be read.
-    used
-        Filled with those of `task`, `columns` and `own` that some source has used.
+    `used` has those of `task`, `columns` and `own` that some source used, `unreadable` the reason
+    for each run of a campaign that cannot be read.
     """
 
     measure: str
@@ -93,41 +81,120 @@ class Asked:
     standardised: bool
     columns: Mapping[str, str]
     own: tuple[str, ...]
-    retracted: bool = False
-    unreadable: list[str] = field(default_factory=list)
+    retracted: bool
     used: set[str] = field(default_factory=set)
+    unreadable: list[str] = field(default_factory=list)
 
+    def read(self, source: PathName) -> pl.DataFrame:
+        """Return the entries of a source, with the columns of `ENTRIES`."""
+        if not isinstance(source, str | PathLike):
+            raise ArgumentError(f"a source is a path, not {quoted(source)}")
+        parts = [pl.DataFrame(schema=ENTRIES)]
+        for path in _paths(fspath(source)):
+            # The folder that one is in has a name only from the root.
+            whole = path.absolute()
+            retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
+            if retracted and not self.retracted:
+                warn(f"{path} was retracted, and is left out", stacklevel=3)
+                continue
+            if (path / REGISTRY).is_file():
+                frame, used = self.campaign(path), "task"
+            elif (path / "data" / "about.json").is_file():
+                frame, used = self.release(path), "task"
+            elif path.is_dir():
+                raise InputError("is neither a campaign nor a release", source=str(path))
+            else:
+                frame, used = self.table(path), "columns"
+            self.used.add(used)
+            frame = frame.with_columns(source=pl.lit(str(path)))
+            parts.append(frame.select(pl.col(name).cast(kind) for name, kind in ENTRIES.items()))
+        return pl.concat(parts)
 
-def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
-    """Return the entries of a source: a row an entry, with the columns of `KINDS`.
-
-    `falls` is whether lower scores are better, as far as a source says so: tables do not.
-    """
-    if not isinstance(source, str | PathLike):
-        raise ArgumentError(f"a source is a path, not {quoted(source)}")
-    parts = []
-    for path in _paths(fspath(source)):
-        # The folder that one is in has a name only from the root.
-        whole = path.absolute()
-        retracted = (whole.parent / f"{whole.name}.retracted.json").is_file()
-        if retracted and not asked.retracted:
-            said = f"{path} was retracted, and is left out"
-            warn(said, stacklevel=3)
-            continue
-        if (path / REGISTRY).is_file():
-            frame = _of_campaign(path, asked)
-            asked.used.add("task")
-        elif (path / "data" / "about.json").is_file():
-            frame = _of_release(path, asked)
-            asked.used.add("task")
-        elif path.is_dir():
-            raise InputError("is neither a campaign nor a release", source=str(path))
+    def campaign(self, folder: Path) -> pl.DataFrame:
+        opened = Opened(folder)
+        scoring = Scoring(opened, self.task, [self.measure])
+        if self.standardised:
+            [scores] = scoring.evaluation().values()
+            values = _standardised(scores)
         else:
-            frame = _of_table(path, asked)
-            asked.used.add("columns")
-        frame = frame.with_columns(source=pl.lit(str(path)))
-        parts.append(frame.select(pl.col(name).cast(kind) for name, kind in KINDS.items()))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=KINDS)
+            name = str(scoring.measures[0])
+            values = scoring.overall().select(entry="tag", score=name)
+        self.unreadable.extend(opened.unreadable.values())
+        known = {one.tag: one for one in scoring.submissions}
+        runs = [known[tag] for tag in values["entry"]]
+        version = scoring.judgments.version
+        return values.with_columns(
+            pl.Series("date", [_day(run.received) for run in runs], pl.Date),
+            pl.Series("team", [run.team for run in runs], pl.String),
+            own=False,
+            collection=pl.lit(f"{opened.rules.id}/{scoring.rules.name}, judgments {version}"),
+            falls=scoring.measures[0].info.lower_is_better,
+        )
+
+    def release(self, folder: Path) -> pl.DataFrame:
+        data = folder / "data"
+        about = read_json(data / "about.json")
+        task, has = about["task"], about["measures"]
+        if self.task is not None and task != self.task:
+            raise PolicyError(f"{folder} is of task {quoted(task)}, not {quoted(self.task)}")
+        measure = parse_measure(self.measure)
+        name = str(measure)
+        if name not in has:
+            raise PolicyError(f"{folder} has no scores by {name}; it has {', '.join(has)}")
+        if self.standardised:
+            path = data / "scores" / "scores.parquet"
+            frame = parquet_frame(path.read_bytes(), str(path))
+            wide = frame.pivot("system", index="topic", values=name)
+            topics, systems = tuple(wide["topic"]), tuple(wide.columns[1:])
+            table = wide.drop("topic").to_numpy()
+            values = _standardised(Scores(table, topics, systems, definition=measure))
+        else:
+            board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
+            values = board.select(entry="tag", score=pl.col(name).cast(pl.Float64))
+        runs = pl.read_csv(data / "runs.csv", infer_schema=False)
+        collection = f"{about['campaign']}/{task}, judgments {about['judgments']}"
+        return values.join(
+            runs.select("team", entry="tag", date=pl.col("received").map_elements(_day, pl.Date)),
+            on="entry",
+            maintain_order="left",
+        ).with_columns(own=False, collection=pl.lit(collection), falls=measure.info.lower_is_better)
+
+    def table(self, path: Path) -> pl.DataFrame:
+        """Read a board's table: a CSV file or another one with named columns."""
+        if self.standardised:
+            raise PolicyError(
+                f"{path} has no scores by topic, so they cannot be standardised: a table of"
+                " overall values is compared with scores of the same collection alone"
+            )
+        given = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
+        names = [str(name) for name in given.names]
+        called = {what: name for what, name in self.columns.items() if what != "score"}
+        wanted = {what: names[k] for what, k in _BOARD.places(names, str(path), called).items()}
+        wanted["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
+        if "mark" not in wanted and "" in names:
+            wanted["mark"] = ""
+        if "mark" in wanted:
+            self.used.add("own")
+        number = replace(NUMBER, missing=absent)
+        columns = tuple(
+            Column(name, number if name == wanted["score"] else TAG, None)
+            for name in dict.fromkeys(wanted.values())
+        )
+        schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
+        table = fitted(given.matched(schema), schema, given.source, given.lines)
+        read = {what: table.frame[name] for what, name in wanted.items()}
+        nothing = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = read.get("mark", nothing).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]
+        return pl.DataFrame(
+            {
+                "date": pl.Series(days, dtype=pl.Date),
+                "entry": read["entry"],
+                "team": read.get("team", nothing),
+                "score": read["score"],
+                "own": marks.is_in([one.strip(_BLANK).lower() for one in self.own]),
+            }
+        ).with_columns(collection=pl.lit(path.name), falls=False)
 
 
 def _paths(source: str) -> list[Path]:
@@ -141,109 +208,11 @@ def _paths(source: str) -> list[Path]:
     return chosen
 
 
-def _of_campaign(folder: Path, asked: Asked) -> pl.DataFrame:
-    opened = Opened(folder)
-    scoring = Scoring(opened, asked.task, [asked.measure])
-    if asked.standardised:
-        [scores] = scoring.evaluation().values()
-        values = _standardised(scores)
-    else:
-        overall = scoring.overall()
-        values = pl.DataFrame({"entry": overall["run"], "score": overall[overall.columns[-1]]})
-    asked.unreadable.extend(opened.unreadable.values())
-    known = {one.tag: one for one in scoring.submissions}
-    name = f"{opened.rules.id}/{scoring.rules.name}, judgments {scoring.judgments.version}"
-    return values.with_columns(
-        pl.Series("date", [_day(known[tag].received) for tag in values["entry"]], pl.Date),
-        pl.Series("team", [known[tag].team for tag in values["entry"]], pl.String),
-        own=pl.lit(value=False),
-        collection=pl.lit(name),
-        falls=pl.lit(scoring.measures[0].info.lower_is_better),
-    )
-
-
-def _of_release(folder: Path, asked: Asked) -> pl.DataFrame:
-    data = folder / "data"
-    about = read_json(data / "about.json")
-    if asked.task is not None and about["task"] != asked.task:
-        raise PolicyError(f"{folder} is of task {quoted(about['task'])}, not {quoted(asked.task)}")
-    measure = str(parse_measure(asked.measure))
-    if measure not in about["measures"]:
-        raise PolicyError(
-            f"{folder} has no scores by {measure}; it has {', '.join(about['measures'])}"
-        )
-    runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-    if asked.standardised:
-        path = data / "scores" / "scores.parquet"
-        frame = parquet_frame(path.read_bytes(), str(path))
-        wide = frame.pivot("system", index="topic", values=measure)
-        made = Scores(
-            wide.drop("topic").to_numpy(),
-            tuple(wide["topic"]),
-            tuple(wide.columns[1:]),
-            definition=parse_measure(measure),
-        )
-        values = _standardised(made)
-    else:
-        board = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
-        values = board.select(entry="tag", score=pl.col(measure).cast(pl.Float64))
-    found = values.join(runs, left_on="entry", right_on="tag", maintain_order="left")
-    name = f"{about['campaign']}/{about['task']}, judgments {about['judgments']}"
-    return found.select(
-        "entry",
-        "score",
-        "team",
-        pl.col("received").map_elements(_day, pl.Date).alias("date"),
-        pl.lit(value=False).alias("own"),
-        pl.lit(name).alias("collection"),
-        pl.lit(parse_measure(measure).info.lower_is_better).alias("falls"),
-    )
-
-
 def _standardised(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
     made = standardise(scores)
     return pl.DataFrame({"entry": made.systems, "score": made.mean()})
-
-
-def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
-    """Read a board's table: a CSV file or another one with named columns."""
-    if asked.standardised:
-        raise PolicyError(
-            f"{path} has no scores by topic, so they cannot be standardised: a table of overall"
-            " values is compared with scores of the same collection alone"
-        )
-    given = columns_of_file(Source(str(path)), replace(_BOARD, columns=()))
-    names = [str(name) for name in given.names]
-    called = {what: name for what, name in asked.columns.items() if what != "score"}
-    wanted = {what: names[k] for what, k in _BOARD.places(names, str(path), called).items()}
-    wanted["score"] = asked.columns.get("score") or _score_column(names, asked.measure, path)
-    if "mark" not in wanted and "" in names:
-        wanted["mark"] = ""
-    if "mark" in wanted:
-        asked.used.add("own")
-    number = replace(NUMBER, missing=absent)
-    columns = tuple(
-        Column(name, number if name == wanted["score"] else TAG, None)
-        for name in dict.fromkeys(wanted.values())
-    )
-    schema = replace(_BOARD, columns=columns, decisive=(), asked=True)
-    table = fitted(given.matched(schema), schema, given.source, given.lines)
-    read = {what: table.frame[name] for what, name in wanted.items()}
-    days = [_day_of(table, row, day) for row, day in enumerate(read["date"])]
-    nothing = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-    marks = read.get("mark", nothing).fill_null("").str.strip_chars(" \ufe0f").str.to_lowercase()
-    own = [one.strip(" \ufe0f").lower() for one in asked.own]
-    return pl.DataFrame(
-        {
-            "date": pl.Series(days, dtype=pl.Date),
-            "entry": read["entry"],
-            "team": read.get("team", nothing),
-            "score": read["score"],
-            "own": marks.is_in(own),
-        }
-    ).with_columns(collection=pl.lit(path.name), falls=pl.lit(value=False))
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
@@ -427,19 +396,18 @@ def history(
     (History(MRR: 3 entries, 1 record), ['a'])
     """
     check_several("own", own)
-    asked = Asked(measure, task, standardised, columns or {}, tuple(own), retracted)
-    unknown = [
-        one for one in asked.columns if one not in ("score", "date", "entry", "team", "mark")
-    ]
+    columns = columns or {}
+    unknown = [one for one in columns if one not in ("score", "date", "entry", "team", "mark")]
     if unknown:
         raise PolicyError(f"there is no column {quoted(unknown[0])} of a history")
     listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not listed:
         raise PolicyError("no source is given")
-    every = pl.concat(entries_of(one, asked) for one in listed)
+    reader = _Entries(measure, task, standardised, columns, tuple(own), retracted)
+    every = pl.concat(reader.read(one) for one in listed)
     given = {"task": task is not None, "columns": bool(columns), "own": tuple(own) != OWN}
     for name, is_given in given.items():
-        if is_given and name not in asked.used:
+        if is_given and name not in reader.used:
             sources_with = {"task": "campaigns and releases", "columns": "tables"}
             needs = sources_with.get(name, "tables with a column of marks")
             raise PolicyError(f"{name} is for {needs}, and no source is one")
@@ -461,7 +429,7 @@ def history(
     if falls:
         notes.append(f"lower scores of {measure} are better")
     frame = with_records(scored, falls)
-    return History(measure, standardised, frame, tuple(notes), tuple(asked.unreadable))
+    return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 
 
 def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:

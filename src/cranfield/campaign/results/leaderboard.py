@@ -335,12 +335,8 @@ def board(
         As for :func:`leaderboard`.
     """
     scoring = Scoring(opened, task, measures, judgments)
-    overall = scoring.overall()
-    covered = overall["coverage"].struct
-    share = covered.field("unjudged_10") / covered.field("retrieved_10").clip(1)
-    values = overall.rename({"run": "tag"}).drop("coverage")
-    values = values.with_columns(share.alias("unjudged@10"))
-    found = not_compared(overall.height, most) or _kept_separation(scoring, alpha)
+    values = scoring.overall()
+    found = not_compared(values.height, most) or _kept_separation(scoring, alpha)
     made = _board(values, scoring.submissions, scoring.measures, found)
     return replace(made, task=scoring.rules.title or scoring.rules.name)
 
@@ -357,9 +353,8 @@ def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
         return found.frame, words
 
     basis = digest("groups", scoring.basis(together=True), str(first), alpha)
-    task, judgments = scoring.rules.name, scoring.judgments.version
     try:
-        frame, about = kept_frame(scoring.opened, task, judgments, basis, make)
+        frame, about = kept_frame(scoring.opened, scoring.judgments, basis, make)
     except _NotComparedError as error:
         return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))
@@ -385,12 +380,12 @@ def feedback(opened: Opened, task: str, tags: Collection[str]) -> dict[str, str]
     names = [str(one) for one in scoring.measures]
     version = scoring.judgments.version
     return {
-        row["run"]: ", ".join(
+        row["tag"]: ", ".join(
             (
                 *(f"{name} {row[name]:.{places}f}" for name in names if row[name] is not None),
                 f"judgments {version}",
             )
         )
         for row in scoring.overall().iter_rows(named=True)
-        if row["run"] in tags
+        if row["tag"] in tags
     }

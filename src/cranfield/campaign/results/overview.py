@@ -15,11 +15,12 @@ import polars as pl
 from cranfield.base.arrays import best
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.files import whole_file
-from cranfield.base.text import capitalised, counted
+from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.pages import STYLES, section
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import scored
-from cranfield.campaign.results.sheet_files import STYLES, as_bytes, make_folder
+from cranfield.campaign.results.sheet_files import as_bytes, make_folder
 from cranfield.campaign.results.sheet_making import in_order, own_measures
 from cranfield.campaign.results.stored_inputs import version_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
@@ -28,9 +29,8 @@ from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.reporting.charts.theme import rendered
-from cranfield.reporting.page.html import Html, Parts, el, joined, label, named, page_of_parts
+from cranfield.reporting.page.html import Html, Parts, label, page_of_parts
 from cranfield.reporting.page.report_page import report
-from cranfield.reporting.page.sections import Rows, table
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.tabular import Cell, Table, number
@@ -102,74 +102,32 @@ def _bold(found: Overview) -> Mapping[str, Sequence[bool]]:
 
 def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[str]) -> str:
     """Write the page; `drawn` are charts as SVG by name, `forms` are what their files are."""
+    first = found.board.measures[0]
+    easiest_last = found.evaluation[first].lower_is_better
+    topics = found.topics.select("topic", "mean", "best", "median", "worst")
+    rows = topics.sort("median", descending=not easiest_last).rows()
+
+    def shown(name: str, *values: object) -> Html:
+        return section("overview.html", name, *values)
+
     parts: Parts = {
-        "board": ("The board", _board(found)),
-        "topics": ("Topics", _topics(found)),
+        "board": ("The board", shown("board", found.board, _bold(found))),
+        "topics": ("Topics", shown("topics", first, rows)),
         **{
-            f"chart-{name}": (head, _picture(name, said, drawn[name], forms))
+            f"chart-{name}": (
+                head,
+                shown("picture", name, said, base64.b64encode(drawn[name]).decode(), forms),
+            )
             for name, (head, said) in PICTURES.items()
             if name in drawn
         },
-        "files": ("Files", _files()),
+        "files": ("Files", shown("files")),
     }
     counts = (
         f"{counted(found.board.rows.height, 'run')}, {counted(found.topics.height, 'topic')},"
         f" judgments {label(found.judgments)}"
     )
     return page_of_parts(label(found.title), counts, parts, styles=STYLES, skip="Skip to the board")
-
-
-def _board(found: Overview) -> Html:
-    board = found.board
-    bold = _bold(found)
-    first, *others = board.measures
-    heads = map(label, (first, "groups", *others))
-    head = ["run", "place", *heads, "unjudged@10", "team", "type"]
-    rows: Rows = []
-    for k, row in enumerate(board.rows.rows(named=True)):
-        score, *more = (
-            el("strong", number(row[name])) if bold[name][k] else number(row[name])
-            for name in board.measures
-        )
-        tag = joined(named(row["tag"]), " (late)" if row["late"] else None)
-        start = [tag, f"{row['place']:,}", score, shortened(row["groups"] or "")]
-        about = [named(row["team"]), label(row["type"]) if row["type"] else ""]
-        rows.append([*start, *more, f"{row['unjudged@10']:.1%}", *about])
-    left = (0, 3, 5 + len(others), 6 + len(others))
-    caption = f"Runs by {label(first)}; the best of each measure in bold"
-    notes = [el("p", f"{capitalised(label(one))}.", class_="small") for one in board.remarks]
-    return joined(table(caption, head, rows, left=left, name="topics tall"), *notes)
-
-
-def _topics(found: Overview) -> Html:
-    frame = found.topics
-    rows: Rows = [
-        [named(topic), *map(number, values)]
-        for topic, *values in frame.select("topic", "mean", "best", "median", "worst")
-        .sort("median", descending=not found.evaluation[found.board.measures[0]].lower_is_better)
-        .rows()
-    ]
-    head = ["topic", "mean", "best", "median", "worst"]
-    caption = f"{label(found.board.measures[0])} by topic, of all runs, the easiest first"
-    return table(caption, head, rows, name="topics tall narrow")
-
-
-def _picture(name: str, said: str, drawn: bytes, forms: Sequence[str]) -> Html:
-    source = f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
-    links = [el("li", el("a", f"{name}.{form}", href=f"charts/{name}.{form}")) for form in forms]
-    picture = el("div", el("img", src=source, alt=said), class_="box picture", tabindex=0,
-                 role="region", aria_label=said)  # fmt: skip
-    return joined(picture, el("ul", *links, class_="legend") if links else None)
-
-
-def _files() -> Html:
-    about = {
-        "report.html": "all measures: which runs differ, any two runs topic by topic",
-        "board.csv": "the board; also board.parquet and board.tex",
-        "topics.csv": "best, median, worst and mean of each topic",
-    }
-    lines = (el("li", el("a", name, href=name), f": {said}") for name, said in about.items())
-    return el("ul", *lines)
 
 
 FORMS = ("html", "svg", "pdf", "png")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import BytesIO
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -43,49 +42,43 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def kept_table(
-    opened: Opened, record: ScoreFile, columns: Sequence[str] | None = None
-) -> pl.DataFrame | None:
-    """Return the table in a file; None where it is not what was written, which is said.
+def kept_table(opened: Opened, record: ScoreFile, rows: int | None = None) -> pl.DataFrame | None:
+    """Return the table in a file, or its first rows; warn and return None if it was changed.
 
     The bytes are read once: another process may put files together, and remove them, meanwhile.
     """
     try:
-        data, what = (opened.folder / record.path).read_bytes(), "is damaged"
+        data, problem = (opened.folder / record.path).read_bytes(), "is damaged"
     except OSError:
-        data, what = b"", "is missing"
+        data, problem = b"", "is missing"
     if sha256(data).hexdigest() == record.sha256:
-        return pl.read_parquet(BytesIO(data), columns=None if columns is None else [*columns])
+        return pl.read_parquet(BytesIO(data), n_rows=rows)
     # Another process may just have put it together with others.
     if record in opened.registry.score_files(record.task):
-        said = f"{record.path} {what}: what it held is computed again"
-        warn(said, stacklevel=2)
+        warn(f"{record.path} {problem}: what it held is computed again", stacklevel=2)
     return None
 
 
-def written(
-    opened: Opened, frame: pl.DataFrame, task: str, judgments: str, **about: str
-) -> ScoreFile:
-    """Write a file, of which nobody knows yet; its key is the hash of what it is about."""
-    key = digest(task, judgments, about)
+def keep_table(
+    opened: Opened,
+    judgments: Judgments,
+    frame: pl.DataFrame,
+    about: dict[str, str],
+    replaces: Iterable[ScoreFile] = (),
+) -> None:
+    """Write a table to a file, and register it in the place of others, which are removed."""
+    task, version = judgments.task, judgments.version
+    key = digest(task, version, about)
     private_folder(opened.folder / SCORES)
     path = f"{SCORES}/{key[:32]}.parquet"
     with whole_file(opened.folder / path, private=True, synced=True) as out:
         frame.write_parquet(out, statistics=False)
-    return ScoreFile(key, task, judgments, path, file_sha256(opened.folder / path), about)
-
-
-def enter(
-    opened: Opened, new: Sequence[ScoreFile], old: Iterable[ScoreFile], details: Mapping[str, Any]
-) -> None:
-    """Register files in the place of others, in one change; the others are removed then."""
-    [task] = {one.task for one in new}
-    keys = {one.key for one in new}
+    record = ScoreFile(key, task, version, path, file_sha256(opened.folder / path), about)
+    details = {"judgments": version, **({"runs": int(about["runs"])} if "runs" in about else {})}
     with opened.registry.change("score", task, details) as change:
         known = {one.key: one for one in change.score_files(task)}
-        for one in new:
-            (change.update if one.key in known else change.insert)(one)
-        gone = [one for one in old if known.get(one.key) == one and one.key not in keys]
+        (change.update if key in known else change.insert)(record)
+        gone = [one for one in replaces if known.get(one.key) == one and one.key != key]
         for one in gone:
             change.remove(one)
     for one in gone:
@@ -94,248 +87,69 @@ def enter(
 
 def kept_frame(
     opened: Opened,
-    task: str,
-    judgments: str,
+    judgments: Judgments,
     basis: str,
     make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a table, and what is said of it, which takes long to make: once made, it is kept."""
+    """Return a table and facts about it, which take long to compute; once computed, they are kept.
+
+    `basis` is the SHA-256 of everything that they depend on.
+    """
     damaged = []
-    for one in opened.registry.score_files(task):
-        if one.about.get("basis") == basis:
-            if (kept := kept_table(opened, one)) is not None:
-                return kept, one.about
-            damaged.append(one)
-    frame, about = make()
-    record = written(opened, frame, task, judgments, basis=basis, **about)
-    enter(opened, [record], damaged, {"judgments": judgments})
-    return frame, about
+    for record in opened.registry.score_files(judgments.task):
+        if record.about.get("basis") == basis:
+            if (table := kept_table(opened, record)) is not None:
+                return table, record.about
+            damaged.append(record)
+    frame, facts = make()
+    keep_table(opened, judgments, frame, {"basis": basis, **facts}, damaged)
+    return frame, facts
 
 
-MOST_PARTS = 8
-"""Parts that are read side by side; more are put together."""
+MAX_FILES = 8
+"""Files of scores on one basis that are read side by side; more are put together."""
 
-OF_TOPICS, OF_RUNS = "topics", "runs"
-"""The two files of a part: scores by run and topic, and what is of a run as a whole."""
+FORM = "scores 2"
+"""Form of the files of scores, part of what they depend on.
 
+A row without a topic is a whole run's: its coverage as JSON, and its overall values. These come
+first, so that they can be read alone. The other rows are of a run and a topic. Null stands for what
+was not scored, NaN for no score.
+"""
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Runs that were scored together by some measures.
-
-    `runs` has a row a run: `run` (its tag), `object`, `coverage`, and the overall value by each
-    measure. Rows of the file of topics are in the order of these runs, and of the topics in each.
-    """
-
-    topics_file: ScoreFile
-    runs_file: ScoreFile
-    runs: pl.DataFrame
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        return tuple(self.runs.columns[3:])
-
-    @property
-    def files(self) -> tuple[ScoreFile, ScoreFile]:
-        return self.topics_file, self.runs_file
-
-    @property
-    def objects(self) -> list[str]:
-        return self.runs["object"].to_list()
+KEPT = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
 
 
-class KeptScores:
-    """The parts on one basis: the same judgments, policies and program.
-
-    Parameters
-    ----------
-    opened
-        The campaign.
-    task, judgments
-        Names of the task and of the version of its judgments.
-    basis
-        SHA-256 of all that scores depend on besides the run and the measure.
-    """
-
-    def __init__(self, opened: Opened, task: str, judgments: str, basis: str) -> None:
-        self.opened = opened
-        self.task, self.judgments, self.basis = task, judgments, basis
-        self.damaged: list[ScoreFile] = []
-        self.parts = self._read()
-
-    def _records(self) -> dict[str, dict[str, ScoreFile]]:
-        """Return the registered files of this basis by part, and by kind."""
-        found: dict[str, dict[str, ScoreFile]] = {}
-        for one in self.opened.registry.score_files(self.task):
-            if one.about.get("basis") == self.basis:
-                found.setdefault(one.about["part"], {})[one.about["kind"]] = one
-        return found
-
-    def _read(self) -> list[Part]:
-        parts = []
-        for files in self._records().values():
-            runs = kept_table(self.opened, files[OF_RUNS])
-            if runs is None:
-                self.damaged += files.values()
-            else:
-                parts.append(Part(files[OF_TOPICS], files[OF_RUNS], runs))
-        return parts
-
-    @property
-    def max_grade(self) -> int:
-        """The highest grade of the judgments."""
-        return int(self.parts[0].topics_file.about["max_grade"])
-
-    def of_runs(self, objects: Sequence[str], measures: Sequence[str]) -> pl.DataFrame:
-        """Return coverage and overall values: `object`, `coverage`, and a column a measure."""
-        found = pl.DataFrame({"object": pl.Series(objects, dtype=pl.String)})
-        shared = [[m for m in measures if m in part.measures] for part in self.parts]
-        covered = pl.concat(part.runs.select("object", "coverage") for part in self.parts)
-        found = found.join(covered.unique("object"), on="object", how="left", maintain_order="left")
-        for measure in measures:
-            here = [
-                part.runs.select("object", measure)
-                for part, some in zip(self.parts, shared, strict=True)
-                if measure in some
-            ]
-            known = pl.concat(here).unique("object")
-            found = found.join(known, on="object", how="left", maintain_order="left")
-        return found
-
-    def lacking(
-        self, objects: Iterable[str], measures: Sequence[str]
-    ) -> tuple[list[str], list[str]]:
-        """Return the runs that lack a score by some measure, and the measures that some lack."""
-        here: dict[str, set[str]] = {}
-        for part in self.parts:
-            for one in part.objects:
-                here.setdefault(one, set()).update(part.measures)
-        absent = {one: [m for m in measures if m not in here.get(one, ())] for one in objects}
-        by_all = {m for some in absent.values() for m in some}
-        return [one for one, some in absent.items() if some], [m for m in measures if m in by_all]
-
-    def values(
-        self, objects: Sequence[str], measures: Sequence[str]
-    ) -> tuple[list[str], dict[str, Floats]] | None:
-        """Return topics, and scores of shape (topics, runs) by measure.
-
-        None where a file turned out to be damaged, whose part is given up.
-        """
-        read: list[tuple[Part, str, list[str], Floats]] = []
-        wanted = set(objects)
-        for part in list(self.parts):
-            chosen = [one for one in measures if one in part.measures]
-            if not chosen or wanted.isdisjoint(part.objects):
-                continue
-            frame = kept_table(self.opened, part.topics_file, ["topic", *chosen])
-            if frame is None:
-                self.parts.remove(part)
-                self.damaged += part.files
-                return None
-            topics = frame["topic"].head(frame.height // part.runs.height).to_list()
-            shape = (part.runs.height, len(topics))
-            for one in chosen:
-                read.append((part, one, topics, frame[one].to_numpy().reshape(shape)))
-        labels = topic_order(list({topic for _, _, topics, _ in read for topic in topics}))
-        row = {topic: place for place, topic in enumerate(labels)}
-        place = {one: column for column, one in enumerate(objects)}
-        found = {one: np.full((len(labels), len(objects)), np.nan) for one in measures}
-        for part, measure, topics, table in read:
-            here = [k for k, one in enumerate(part.objects) if one in place]
-            columns = [place[part.objects[k]] for k in here]
-            found[measure][np.ix_([row[topic] for topic in topics], columns)] = table[here].T
-        # Topics of other runs alone, where each run has its own.
-        some = np.any([~np.isnan(table).all(axis=1) for table in found.values()], axis=0)
-        if some.all():
-            return labels, found
-        return list(compress(labels, some)), {one: table[some] for one, table in found.items()}
-
-    def add(self, evaluation: Evaluation, objects: Mapping[str, str]) -> None:
-        """Keep what was scored; `objects` has the SHA-256 of each system's bytes."""
-        order = sorted(evaluation.systems, key=objects.__getitem__)
-        coverage = {one.system: one for one in evaluation.coverage.systems}
-        overall = {
-            name: dict(zip(scores.systems, scores.overall().tolist(), strict=True))
-            for name, scores in evaluation.items()
+def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
+    """Return an evaluation in the form of files of scores; `objects` are SHA-256 by system."""
+    shas = pl.Series([objects[system] for system in evaluation.systems], dtype=pl.String)
+    topics = pl.Series(evaluation.topics, dtype=pl.String)
+    covered = {one.system: json.dumps(asdict(one)) for one in evaluation.coverage.systems}
+    whole = pl.DataFrame(
+        {
+            "object": shas,
+            "coverage": [covered[system] for system in evaluation.systems],
+            **{name: scores.overall() for name, scores in evaluation.items()},
         }
-        runs = pl.DataFrame(
-            {
-                "run": pl.Series(order, dtype=pl.String),
-                "object": pl.Series([objects[one] for one in order], dtype=pl.String),
-                "coverage": pl.Series([asdict(coverage[one]) for one in order], dtype=COVERAGE),
-                **{
-                    name: pl.Series([of[one] for one in order], dtype=pl.Float64)
-                    for name, of in overall.items()
-                },
-            }
-        )
-        place = [evaluation.systems.index(one) for one in order]
-        values = {name: scores.values[:, place] for name, scores in evaluation.items()}
-        grade = evaluation.judged.max_grade
-        self._enter(self._written(runs, evaluation.topics, values, grade), ())
-        self._put_together()
-
-    def _put_together(self) -> None:
-        """Make one part of those that hold the same measures, where there are too many."""
-        if len(self.parts) <= MOST_PARTS:
-            return
-        alike: dict[tuple[str, ...], list[Part]] = {}
-        for part in self.parts:
-            alike.setdefault(part.measures, []).append(part)
-        for measures, parts in alike.items():
-            runs = pl.concat(part.runs for part in parts).unique("object").sort("object")
-            read = self.values(runs["object"].to_list(), measures) if len(parts) > 1 else None
-            if read is not None:
-                self._enter(self._written(runs, *read, self.max_grade), parts)
-
-    def _written(
-        self,
-        runs: pl.DataFrame,
-        topics: Sequence[str],
-        values: Mapping[str, Floats],
-        max_grade: int,
-    ) -> Part:
-        """Write the two files of a part; nobody knows of them yet."""
-        names = pl.Series(topics, dtype=pl.String)
-        every = pl.DataFrame(
-            {
-                "run": runs["run"].gather(np.repeat(np.arange(runs.height), len(topics))),
-                "topic": names.gather(np.tile(np.arange(len(topics)), runs.height)),
-                **{name: pl.Series(table.T.ravel()) for name, table in values.items()},
-            }
-        )
-        part = digest(self.basis, runs["object"].to_list(), list(values))
-        records = [
-            written(
-                self.opened,
-                frame,
-                self.task,
-                self.judgments,
-                basis=self.basis,
-                part=part,
-                kind=kind,
-                runs=str(runs.height),
-                max_grade=str(max_grade),
-            )
-            for kind, frame in ((OF_TOPICS, every), (OF_RUNS, runs))
-        ]
-        return Part(records[0], records[1], runs)
-
-    def _enter(self, made: Part, gone: Sequence[Part]) -> None:
-        old = [*self.damaged, *(file for part in gone for file in part.files)]
-        details = {"judgments": self.judgments, "runs": made.runs.height}
-        enter(self.opened, made.files, old, details)
-        self.damaged = []
-        self.parts = [*(part for part in self.parts if part not in gone), made]
+    )
+    by_topic = pl.DataFrame(
+        {
+            "object": shas.gather(np.repeat(np.arange(len(shas)), len(topics))),
+            "topic": topics.gather(np.tile(np.arange(len(topics)), len(shas))),
+            **{name: scores.values.T.ravel() for name, scores in evaluation.items()},
+        }
+    )
+    grade = pl.lit(evaluation.judged.max_grade, pl.Int64).alias("max_grade")
+    return put_together(pl.concat([whole, by_topic], how="diagonal").with_columns(grade))
 
 
-COVERAGE = pl.Struct(
-    {
-        one.name: {"str": pl.String, "int": pl.Int64}.get(str(one.type), pl.List(pl.String))
-        for one in fields(SystemCoverage)
-    }
-)
-"""What the judgments cover of a run, as a column."""
+def put_together(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each run and topic, with the first value that is known of each column.
+
+    What was scored twice has equal values.
+    """
+    rows = table.group_by("object", "topic", maintain_order=True).agg(pl.all().drop_nulls().first())
+    return pl.concat([rows.filter(pl.col("topic").is_null()), rows.drop_nulls("topic")])
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,6 +232,7 @@ class Scoring:
         Of measures that look at several runs together, all runs are part of it.
         """
         return digest(
+            FORM,
             __version__,
             self.judgments.object,
             topic_ids(self.rules),
@@ -426,37 +241,70 @@ class Scoring:
             self.objects if together else {},
         )
 
-    def kept(self) -> list[tuple[KeptScores, list[str]]]:
-        """Score what was not scored before; return all that is kept, and of which measures.
+    def table(self, by_topic: bool = True) -> pl.DataFrame:
+        """Score what was not scored before; return all that is kept of the runs, as files have it.
 
         Runs that cannot be read are no longer among the submissions then.
-        """
-        before = len(self.objects)
-        found = []
-        for together in (False, True):
-            asked = [one for one in self.measures if one.info.others == together]
-            if asked:
-                names = [str(one) for one in asked]
-                basis = self.basis(together)
-                here = KeptScores(self.opened, self.rules.name, self.judgments.version, basis)
-                self._complete(here, names)
-                found.append((here, names))
-        # Measures of several runs together depend on which runs there are.
-        return found if len(self.objects) == before else self.kept()
 
-    def _complete(self, kept: KeptScores, names: Sequence[str]) -> None:
-        absent, by = kept.lacking(self.objects.values(), names)
-        if not absent:
-            return
-        lacking = set(absent)
-        runs = [one for one in self.submissions if one.object in lacking]
-        found = self._evaluated(runs, [one for one in self.measures if str(one) in by])
+        Parameters
+        ----------
+        by_topic
+            Whether rows of runs and topics are needed, or those of whole runs alone.
+        """
+        before = len(self.submissions)
+        kept = pl.concat(
+            [self._kept(together, by_topic) for together in (False, True)], how="diagonal"
+        )
+        if len(self.submissions) < before:
+            # Measures of several runs together depend on which runs there are.
+            return self.table(by_topic)
+        return put_together(kept.filter(pl.col("object").is_in(list(self.objects.values()))))
+
+    def _kept(self, together: bool, by_topic: bool) -> pl.DataFrame:
+        """Return what is kept by the measures that look at runs together, or at each alone."""
+        measures = [one for one in self.measures if one.info.others == together]
+        names = [str(one) for one in measures]
+        kept = pl.DataFrame(schema={**KEPT, **dict.fromkeys(names, pl.Float64)})
+        if not measures:
+            return kept
+        basis = self.basis(together)
+        every = self.opened.registry.score_files(self.rules.name)
+        files = [one for one in every if one.about.get("basis") == basis]
+        many = len(files) >= MAX_FILES
+        replaced = []
+        for record in files:
+            rows = None if by_topic or many else int(record.about["runs"])
+            table = kept_table(self.opened, record, rows)
+            if table is not None:
+                kept = pl.concat([kept, table], how="diagonal")
+            if table is None or many:
+                replaced.append(record)
+        objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
+        whole = put_together(kept.filter(pl.col("topic").is_null()))
+        known = objects.join(whole, on="object", how="left").select("object", *names)
+        lacking = known.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
+        if not lacking:
+            return kept
+        evaluation = self._evaluated(
+            [one for one in self.submissions if one.object in lacking],
+            [one for one in measures if known[str(one)].has_nulls()],
+        )
         unreadable = self.opened.unreadable
         self.submissions = tuple(one for one in self.submissions if one.id not in unreadable)
         if not self.submissions:
             raise none_readable(self.opened, self.rules.name)
-        if found is not None:
-            kept.add(found, self.objects)
+        if evaluation is not None:
+            new = table_of(evaluation, self.objects)
+            kept = pl.concat([kept, new], how="diagonal")
+            self.keep(put_together(kept) if many else new, basis, replaced)
+        return kept
+
+    def keep(self, table: pl.DataFrame, basis: str, replaces: Sequence[ScoreFile] = ()) -> None:
+        """Write what was scored to a file in the place of others."""
+        objects = table.filter(pl.col("topic").is_null())["object"].to_list()
+        part = digest(basis, objects, [name for name in table.columns if name not in KEPT])
+        about = {"basis": basis, "part": part, "runs": str(len(objects))}
+        keep_table(self.opened, self.judgments, table, about, replaces)
 
     def _evaluated(
         self, runs: Sequence[Submission], measures: Sequence[Measure]
@@ -483,26 +331,29 @@ class Scoring:
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""
-        values: dict[str, Floats] = {}
-        topics: list[str] = []
-        kept = self.kept()
-        wanted = list(dict.fromkeys(self.objects.values()))
+        table = self.table()
+        names = [str(one) for one in self.measures]
+        # Topics of other runs alone, where each run has its own, have no score here.
+        scored = pl.any_horizontal(pl.col(names).is_not_nan())
+        cells = table.filter(pl.col("topic").is_not_null() & scored)
+        topics = topic_order(cells["topic"].unique().to_list())
+        objects = list(dict.fromkeys(self.objects.values()))
         # Two tags of the same bytes have the same scores.
-        column = [wanted.index(one) for one in self.objects.values()]
-        for here, names in kept:
-            while (read := here.values(wanted, names)) is None:
-                self._complete(here, names)
-                if len(self.objects) < len(column):
-                    return self.evaluation()
-            topics, tables = read
-            values |= {name: table[:, column] for name, table in tables.items()}
-        first = kept[0][0]
+        columns = [objects.index(one) for one in self.objects.values()]
+        row = {topic: k for k, topic in enumerate(topics)}
+        place = {one: k for k, one in enumerate(objects)}
+        rows, places = [row[one] for one in cells["topic"]], [place[one] for one in cells["object"]]
+        values = {}
+        for name in names:
+            scores = np.full((len(topics), len(objects)), np.nan)
+            scores[rows, places] = cells[name].to_numpy()
+            values[name] = scores[:, columns]
         runs = KeptRuns(
             tuple(topics),
             tuple(self.objects),
             self.policies,
-            coverage_of(first.of_runs(list(self.objects.values()), []), self.objects),
-            first.max_grade,
+            Coverage(self._covered(table)),
+            table["max_grade"][0],
             values,
         )
         return score(runs, self.measures, compat=self.compat)
@@ -510,32 +361,26 @@ class Scoring:
     def overall(self) -> pl.DataFrame:
         """Return the overall value of each run by each measure, without looking at topics.
 
-        A row a run: `run`, `coverage` and a column a measure.
+        A row a run: `tag`, a column a measure, and `unjudged@10`.
         """
-        kept = self.kept()
-        wanted = list(self.objects.values())
-        parts = [one.of_runs(wanted, names) for one, names in kept]
-        tags = pl.Series("run", list(self.objects), dtype=pl.String)
-        values = [part.drop("object", "coverage") for part in parts]
-        whole = pl.concat([parts[0].select("coverage"), *values], how="horizontal")
-        return whole.select(tags, "coverage", *map(str, self.measures))
+        table = self.table(by_topic=False)
+        tags = pl.DataFrame({"tag": list(self.objects), "object": list(self.objects.values())})
+        whole = table.filter(pl.col("topic").is_null())
+        frame = tags.join(whole, on="object", how="left", maintain_order="left")
+        shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in self._covered(table)]
+        unjudged = pl.Series("unjudged@10", shares, pl.Float64)
+        return frame.select("tag", *map(str, self.measures), unjudged)
 
-
-def coverage_of(runs: pl.DataFrame, tags: Iterable[str]) -> Coverage:
-    """Make the coverage of runs from the column that is kept of it."""
-    return Coverage(
-        tuple(
-            SystemCoverage(
-                **{
-                    **kept,
-                    "system": tag,
-                    "missing": tuple(kept["missing"]),
-                    "extra": tuple(kept["extra"]),
-                }
-            )
-            for tag, kept in zip(tags, runs["coverage"], strict=True)
-        )
-    )
+    def _covered(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
+        """Return what the judgments cover of each run."""
+        whole = table.filter(pl.col("topic").is_null())
+        kept = dict(zip(whole["object"], map(json.loads, whole["coverage"]), strict=True))
+        covered = []
+        for tag, sha in self.objects.items():
+            missing, extra = tuple(kept[sha]["missing"]), tuple(kept[sha]["extra"])
+            about = {**kept[sha], "system": tag, "missing": missing, "extra": extra}
+            covered.append(SystemCoverage(**about))
+        return tuple(covered)
 
 
 def scored(

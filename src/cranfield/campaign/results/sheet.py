@@ -106,7 +106,7 @@ FORM = "cranfield sheet 1"
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """Scores of one run as its team receives them; :func:`sheets_of` makes those of a task.
+    """Scores of one run as its team receives them; :meth:`Campaign.sheets` writes those of a task.
 
     Attributes
     ----------

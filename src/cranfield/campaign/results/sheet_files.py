@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 import polars as pl
@@ -15,8 +14,9 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.files import whole_file
-from cranfield.base.text import counted, plain
+from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.pages import STYLES, filled_text, section
 from cranfield.campaign.results.sheet import (
     Sheet,
     compared,
@@ -29,30 +29,14 @@ from cranfield.campaign.results.sheet import (
     topic_rows,
 )
 from cranfield.campaign.results.sheet_making import (
-    Known,
     Making,
     making_of,
     own_measures,
-    sheets_of,
 )
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ACCEPTED
 from cranfield.reporting.page.drawn import drawn_bars, drawn_curves
-from cranfield.reporting.page.html import (
-    Html,
-    Parts,
-    el,
-    joined,
-    label,
-    named,
-    page_of_parts,
-    sections_of,
-)
-from cranfield.reporting.page.sections import Rows, table
-from cranfield.tabular import number
-
-STYLES = ("page.css", "drawn.css", "sheet.css")
-"""The styles of a page with a sheet on it, in order."""
+from cranfield.reporting.page.html import Html, Parts, label, page_of_parts, sections_of
 
 
 def sheet_page(sheet: Sheet) -> str:
@@ -73,122 +57,46 @@ def sheet_body(sheet: Sheet) -> Html:
 
 
 def sheet_parts(sheet: Sheet) -> Parts:
-    return {
-        "run": ("The run", _run(sheet)),
-        "overall": ("Over all topics", _overall(sheet)),
+    topic_table = (compared(sheet), [label(one) for one in topic_head(sheet)], topic_rows(sheet))
+    sections = {
+        "run": ("The run", (facts(sheet),)),
+        "overall": ("Over all topics", (_curves(sheet),)),
         "differences": ("Above and below the median", _differences(sheet)),
-        "by-topic": ("Topic by topic", _topics(sheet)),
-        "sure": ("What is sure", _sure(sheet)),
+        "topics": ("Topic by topic", topic_table),
+        "sure": ("What is sure", (sure_sentences(sheet),)),
     }
-
-
-def _run(sheet: Sheet) -> Html:
-    rows: Rows = [
-        [name, el("code", value) if name == "SHA-256" else label(value)]
-        for name, value in facts(sheet)
-    ]
-    made: list[object] = []
-    if sheet.warnings:
-        lines = el("ul", *(el("li", label(one)) for one in sheet.warnings))
-        made.append(el("div", el("h3", "The check warned"), lines, class_="warning"))
-    made.append(table("About the run", ["", ""], rows, left=(0, 1), name="about"))
-    if sheet.metadata:
-        text = "\n".join(label(line) if line else "" for line in sheet.metadata.splitlines())
-        made.append(
-            el("details", el("summary", "Metadata of the run"), el("pre", text, tabindex=0))
+    return {
+        "by-topic" if name == "topics" else name: (
+            heading,
+            None if values is None else section("sheet.html", name, sheet, *values),
         )
-    return joined(*made)
-
-
-def _overall(sheet: Sheet) -> Html:
-    numbers = {
-        "topics": sheet.topics,
-        "retrieved": sheet.retrieved,
-        "relevant": sheet.relevant,
-        "relevant retrieved": sheet.relevant_retrieved,
+        for name, (heading, values) in sections.items()
     }
-    counts = [el("div", el("dt", name), el("dd", f"{value:,}")) for name, value in numbers.items()]
-    means: Rows = [[label(name), number(value)] for name, value in sheet.measures.items()]
-    means.append(["average precision", number(sheet.average_precision)])
-    means.append(["R-precision", number(sheet.r_precision)])
-    for depth, share in sheet.unjudged.items():
-        shown = "" if share is None else f"{share:.1%}"
-        means.append([f"unjudged in the top {depth:,}", shown])
-    after: Rows = [[f"{k:,}", number(value)] for k, value in sheet.precision_at.items()]
-    return joined(
-        el("dl", *counts, class_="facts"),
-        el(
-            "div",
-            table("Over all topics", ["measure", "value"], means),
-            table("Precision after a number of documents", ["documents", "precision"], after),
-            class_="beside",
-        ),
-        _curve(sheet),
-    )
 
 
-def _curve(sheet: Sheet) -> Html:
+def _curves(sheet: Sheet) -> Html:
     levels = np.arange(len(sheet.precision_at_recall)) / 10
     curves = [("this run", _floats(sheet.precision_at_recall))]
-    head = ["recall", "this run"]
-    rows: Rows = [
-        [f"{level:.1f}", number(value)]
-        for level, value in zip(levels.tolist(), sheet.precision_at_recall, strict=True)
-    ]
     if sheet.median_precision:
         curves.append((f"median of {sheet.category}", _floats(sheet.median_precision)))
-        head.append("median")
-        for row, value in zip(rows, sheet.median_precision, strict=True):
-            row.append(number(value))
-    drawn = drawn_curves(
-        levels,
-        curves,
-        title="Interpolated precision by recall",
-        across="recall",
-        up="precision",
-    )
-    return joined(
-        el("h3", "Precision by recall"),
-        el("div", drawn, table("Interpolated precision at levels of recall", head, rows),
-           class_="beside"),
-    )  # fmt: skip
+    title = "Interpolated precision by recall"
+    return drawn_curves(levels, curves, title=title, across="recall", up="precision")
+
+
+def _differences(sheet: Sheet) -> tuple[int, int, Html] | None:
+    """Return on how many topics a run is better and worse than the median, and the bars."""
+    if sheet.category is None:
+        return None
+    values = _floats(tuple(map(difference, sheet.by_topic)))
+    sign = -1 if sheet.lower_is_better else 1
+    title = f"{label(sheet.measure)} less the median, by topic; the same numbers are in the table"
+    names = [one.topic for one in sheet.by_topic]
+    bars = drawn_bars(names, values, title=title, lower_is_better=sheet.lower_is_better)
+    return int((sign * values > 0).sum()), int((sign * values < 0).sum()), bars
 
 
 def _floats(values: tuple[float | None, ...]) -> Floats:
     return np.array([np.nan if one is None else one for one in values])
-
-
-def _differences(sheet: Sheet) -> Html | None:
-    if sheet.category is None:
-        return None
-    names = [one.topic for one in sheet.by_topic]
-    values = _floats(tuple(map(difference, sheet.by_topic)))
-    sign = -1 if sheet.lower_is_better else 1
-    above, below = int((sign * values > 0).sum()), int((sign * values < 0).sum())
-    said = (
-        f"{label(sheet.measure)} of this run less the median of {label(str(sheet.category))}, by"
-        f" topic: better on {above}, worse on {below}, equal on {len(names) - above - below}."
-    )
-    title = f"{label(sheet.measure)} less the median, by topic; the same numbers are in the table"
-    return joined(
-        el("p", said),
-        drawn_bars(names, values, title=title, lower_is_better=sheet.lower_is_better),
-    )
-
-
-def _topics(sheet: Sheet) -> Html:
-    rows: Rows = [[named(row[0]), *row[1:]] for row in topic_rows(sheet)]
-    head = [label(one) for one in topic_head(sheet)]
-    return table(f"{label(sheet.measure)} by topic; {compared(sheet)}", head, rows, name="topics")
-
-
-def _sure(sheet: Sheet) -> Html:
-    first, *more = [label(one) for one in sure_sentences(sheet)]
-    made = [el("p", first, class_="lead"), *(el("p", one) for one in more)]
-    if sheet.sure.names:
-        runs = el("ul", *(el("li", named(one)) for one in sheet.sure.names), class_="names")
-        made.append(el("details", el("summary", "Runs that are not separated from it"), runs))
-    return joined(*made)
 
 
 RUNS = "runs"
@@ -208,8 +116,11 @@ def write_sheets(
 
     Parameters
     ----------
-    opened, task, judgments, measure, others
-        As for :func:`~cranfield.campaign.results.sheet_making.sheets_of`.
+    opened, task, judgments, measure
+        As for :func:`~cranfield.campaign.results.sheet_making.making_of`.
+    others
+        `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run is
+        named.
     folder
         Where to; it is made where it is not there. Sheets of a former time are written over.
 
@@ -225,7 +136,7 @@ def write_sheets(
         campaign.
     """
     target = opened.outside(folder)
-    found = sheets_of(opened, task, judgments, measure=measure, others=others)
+    found = making_of(opened, task, judgments, measure=measure).sheets(others)
     return write_files(target, dict(index_and_sheets(found)))
 
 
@@ -285,29 +196,16 @@ def make_folder(folder: Path) -> None:
 
 def _index(sheets: Sequence[Sheet]) -> str:
     """Write a page with links to all sheets, in order of place."""
+    ordered = sorted(sheets, key=lambda one: (one.sure.place, one.tag))
+    measures = [*sheets[0].measures] if sheets else []
+    runs = section("sheets.html", "runs", ordered, measures)
     if not sheets:
-        part = el("p", "There are no accepted runs.")
-        return page_of_parts("Sheets", "", {"runs": ("Runs", part)}, styles=STYLES)
-    first = sheets[0]
-    measures = [*first.measures]
-    head = ["run", "place", "team", "type", *map(label, measures)]
-    rows: Rows = [
-        [
-            el("a", named(one.tag), href=f"{RUNS}/{quote(one.tag)}.html"),
-            f"{one.sure.place:,}",
-            named(one.team),
-            label(one.type) if one.type else "",
-            *(number(one.measures[name]) for name in measures),
-        ]
-        for one in sorted(sheets, key=lambda one: (one.sure.place, one.tag))
-    ]
-    title = label(first.task_title or first.task)
-    counts = f"{label(first.campaign_title or first.campaign)}. {counted(len(sheets), 'run')}."
-    caption = f"Runs by {label(first.measure)}"
-    part = table(caption, head, rows, left=(0, 2, 3), name="topics")
-    return page_of_parts(
-        title, counts, {"runs": ("Sheets", part)}, styles=STYLES, skip="Skip to the runs"
-    )
+        return page_of_parts("Sheets", "", {"runs": ("Runs", runs)}, styles=STYLES)
+    title = label(sheets[0].task_title or sheets[0].task)
+    campaign = label(sheets[0].campaign_title or sheets[0].campaign)
+    counts = f"{campaign}. {counted(len(sheets), 'run')}."
+    parts: Parts = {"runs": ("Sheets", runs)}
+    return page_of_parts(title, counts, parts, styles=STYLES, skip="Skip to the runs")
 
 
 WHEN = (1980, 1, 1, 0, 0, 0)
@@ -321,11 +219,6 @@ EMPTY = pl.DataFrame(
     }
 )
 """The table of statistics, without rows; no category is all runs."""
-
-MEANT = {
-    "better": "The median of an even number of runs is the better of the two middle scores.",
-    "average": "The median of an even number of runs is the mean of the two middle scores.",
-}
 
 
 def write_packet(
@@ -426,7 +319,9 @@ def _write(makings: Iterable[Making], team: str, target: Path) -> Path:
 def packet_files(making: Making, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of all that a team gets of one task."""
     sheets = making.sheets("hidden", team)
-    yield "README.txt", as_bytes(_readme(sheets, making.known))
+    about = {"sheets": sheets, "known": making.known, "team": team_of(sheets[0])}
+    readme = filled_text("packet.txt", **about)
+    yield "README.txt", as_bytes(readme)
     yield "statistics.csv", _statistics(making, team).write_csv().encode()
     yield from index_and_sheets(sheets)
 
@@ -436,34 +331,12 @@ def _statistics(making: Making, team: str) -> pl.DataFrame:
     groups = {one for one in making.groups(team).values() if one is not None}
     parts = [EMPTY]
     for name in own_measures(making.known.task):
-        others = making.against(making.scores_by(name))
         for key, value in sorted(groups):
-            frame = others.statistics((key, value)).drop("group").rename({"n": "runs"})
+            frame = making.group_scores(making.scores_by(name), (key, value)).frame
             about = [pl.lit(name).alias("measure"), pl.lit(key).alias("category")]
-            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.all()))
+            runs = pl.col("n").alias("runs")
+            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.exclude("n"), runs))
     return pl.concat(parts)
-
-
-def _readme(sheets: Sequence[Sheet], known: Known) -> str:
-    first = sheets[0]
-    team = team_of(first)
-    lines = [
-        f"{known.rules.title or known.rules.id}: task {known.task.title or known.task.name}",
-        f"Results of team {team}, {counted(len(sheets), 'run')}, judgments {known.judgments}",
-        "",
-        "index.html      the runs, with links to their sheets",
-        "runs/*.html     a sheet for each run; .txt and .json say the same",
-        "statistics.csv  best, median and worst score of groups of runs, by measure and topic",
-        "",
-        MEANT[known.task.median],
-        "A run without documents for a topic counts with 0 there.",
-        f"A group has runs of {counted(known.task.min_category, 'team')} or more; else all runs are"
-        " shown in its place, or none.",
-        "Runs of other teams are counted, and not named.",
-    ]
-    if any(one.category is None for one in sheets):
-        lines.append("Some runs are compared with none, as there are too few other teams.")
-    return "\n".join(map(plain, lines)) + "\n"
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

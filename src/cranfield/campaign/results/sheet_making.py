@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, places
+from cranfield.base.arrays import places
 from cranfield.base.errors import check_choice
 from cranfield.base.text import capitalised
 from cranfield.campaign.checks.metadata import public_metadata
@@ -21,7 +21,7 @@ from cranfield.campaign.results.leaderboard import compared_if_possible
 from cranfield.campaign.results.scoring import scored
 from cranfield.campaign.results.sheet import Category, Certainty, OfTopic, Sheet, finite
 from cranfield.campaign.results.stored_inputs import version_of
-from cranfield.campaign.results.topic_statistics import ALL, TopicStatistics, topic_statistics
+from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
@@ -107,76 +107,24 @@ def recall_measures(task: TaskRules) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-class AgainstOthers:
-    """Statistics of the groups that runs are compared with, each computed once."""
+@dataclass(frozen=True, eq=False)
+class GroupScores:
+    """Scores of the runs of a group.
 
-    def __init__(
-        self, evaluation: Evaluation, scores: Scores, runs: Sequence[Submission], task: TaskRules
-    ) -> None:
-        self.scores, self.runs, self.task = scores, runs, task
-        levels = [evaluation[name] for name in recall_measures(task)]
-        curves = np.stack([one.select(None, scores.systems).overall() for one in levels])
-        self.curves = Scores(curves, LEVELS, scores.systems, "IPrec")
-        self._made: dict[str, tuple[TopicStatistics, TopicStatistics]] = {}
-        self._ranked: dict[Group, Floats] = {}
+    Attributes
+    ----------
+    frame
+        By topic: `topic`, `best`, `median`, `worst`, `n`.
+    curve
+        The median precision at each level of recall.
+    ranks
+        By run: its place among the runs of the group, topic by topic.
+    """
 
-    def _of(self, group: Group) -> tuple[TopicStatistics, TopicStatistics, str]:
-        """Statistics of scores and of curves by one category, and what they call the group."""
-        key, value = group
-        if key not in self._made:
-            # Called so that no value is taken for all runs.
-            groups = (
-                {tag: f"={own}" for tag, own in groups_by(self.runs, key).items()} if key else None
-            )
-            self._made[key] = tuple(  # type: ignore[assignment]
-                topic_statistics(one, groups, median=self.task.median)
-                for one in (self.scores, self.curves)
-            )
-        return *self._made[key], f"={value}" if key else ALL
-
-    def statistics(self, group: Group) -> pl.DataFrame:
-        """Return best, median and worst of a group, by topic."""
-        statistics, _, name = self._of(group)
-        return statistics.of(name)
-
-    def category(self, group: Group | None) -> Category | None:
-        if group is None:
-            return None
-        statistics, _, name = self._of(group)
-        return Category(*group, int(statistics.of(name)["n"][0]))
-
-    def curve(self, group: Group | None) -> tuple[float | None, ...]:
-        if group is None:
-            return ()
-        _, curves, name = self._of(group)
-        return tuple(map(finite, curves.of(name)["median"].to_list()))
-
-    def topics(self, run: int, group: Group | None, relevant: Floats) -> tuple[OfTopic, ...]:
-        """Return the rows of one run, by its index in the scores; `relevant` by topic."""
-        scores = self.scores
-        columns: list[Iterable[Any]] = [
-            scores.topics,
-            [int(count) for count in relevant],
-            [finite(value) for value in scores.values[:, run].tolist()],
-        ]
-        if group is not None:
-            statistics, _, name = self._of(group)
-            frame = statistics.of(name)
-            columns += [map(finite, frame[one].to_list()) for one in ("best", "median", "worst")]
-            columns.append([int(place) for place in self._places(group)[:, run]])
-        return tuple(OfTopic(*row) for row in zip(*columns, strict=True))
-
-    def _places(self, group: Group) -> Floats:
-        """The place of each run of a group among them, topic by topic; NaN for other runs."""
-        if group not in self._ranked:
-            key, value = group
-            of = groups_by(self.runs, key)
-            chosen = [not key or of.get(tag) == value for tag in self.scores.systems]
-            values = self.scores.values[:, chosen]
-            found = np.full(self.scores.values.shape, np.nan)
-            found[:, chosen] = [places(row, self.scores.lower_is_better) for row in values]
-            self._ranked[group] = found
-        return self._ranked[group]
+    category: Category
+    frame: pl.DataFrame
+    curve: tuple[float | None, ...]
+    ranks: Mapping[str, Sequence[int]]
 
 
 NO_REASON = "the comparison is not possible"
@@ -267,16 +215,14 @@ def _depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
-def sheets_of(
+def making_of(
     opened: Opened,
     task: str | None = None,
     judgments: str | None = None,
     *,
     measure: str | None = None,
-    others: str = "named",
-    team: str | None = None,
-) -> tuple[Sheet, ...]:
-    """Make the sheets of a task's accepted runs.
+) -> Making:
+    """Gather all that the sheets of a task's accepted runs are made from.
 
     Parameters
     ----------
@@ -287,28 +233,7 @@ def sheets_of(
         default the last.
     measure
         What charts, topics and certainty are about; by default the first of the task.
-    others
-        `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run is
-        named.
-    team
-        For the sheets of one team only: the runs that its runs are compared with are chosen such
-        that they tell of no few other teams.
-
-    Returns
-    -------
-    tuple of Sheet
-        In order of tags.
     """
-    return making_of(opened, task, judgments, measure).sheets(others, team)
-
-
-def making_of(
-    opened: Opened,
-    task: str | None = None,
-    judgments: str | None = None,
-    measure: str | None = None,
-) -> Making:
-    """Gather all that the sheets of a task are made from; options as for :func:`sheets_of`."""
     rules = opened.rules.task(task)
     asked = [*measures_of(rules), *([] if measure is None else [measure])]
     evaluation = scored(opened, rules.name, measures=asked, judgments=judgments)
@@ -324,7 +249,7 @@ def making_of(
         version_of(opened, rules.name, judgments).version,
         {one.id: one.name for one in opened.registry.teams()},
         {run.tag: _warnings(opened, run) for run in runs},
-        {run.tag: _metadata(run) for run in runs if run.metadata},
+        {run.tag: public_part(run)[0] for run in runs if run.metadata},
     )
     return Making(evaluation, runs, known, measure)
 
@@ -335,10 +260,13 @@ def _warnings(opened: Opened, run: Submission) -> tuple[str, ...]:
     return tuple(one.message for one in faults if one.severity == "warning")
 
 
-def _metadata(run: Submission) -> str:
-    """Return the part of a run's metadata that is public."""
+def public_part(run: Submission) -> tuple[str, tuple[str, ...]]:
+    """Return the part of a run's metadata that is public, as YAML, and the keys that are not."""
     read = read_metadata((run.metadata or "").encode())
-    return "" if read is None else public_metadata(read)[0].decode()
+    if read is None:
+        return "", ()
+    text, dropped = public_metadata(read)
+    return text.decode(), dropped
 
 
 @dataclass(frozen=True)
@@ -391,51 +319,81 @@ class Making:
         """Return the group that each run, or each run of a team, is compared with."""
         return groups_shown(self.runs, self.known.task, team)
 
-    def against(self, scores: Scores) -> AgainstOthers:
-        """Return what compares scores with those of groups."""
-        return AgainstOthers(self.evaluation, scores, self.runs, self.known.task)
+    @cached_property
+    def curves(self) -> Scores:
+        """Precision of each run at the levels of recall."""
+        levels = [self.scores_by(name) for name in recall_measures(self.known.task)]
+        values = np.stack([one.overall() for one in levels])
+        return Scores(values, LEVELS, levels[0].systems, "IPrec")
+
+    def group_scores(self, scores: Scores, group: Group) -> GroupScores:
+        """Return what the runs of a group score."""
+        key, value = group
+        own = groups_by(self.runs, key)
+        tags = [tag for tag in scores.systems if not key or own.get(tag) == value]
+        chosen = scores.select(systems=tags)
+        statistics, curves = (
+            topic_statistics(one, median=self.known.task.median).of()
+            for one in (chosen, self.curves.select(systems=tags))
+        )
+        ranks = np.array([places(row, scores.lower_is_better) for row in chosen.values], int)
+        return GroupScores(
+            Category(*group, len(tags)),
+            statistics.drop("group"),
+            tuple(map(finite, curves["median"].to_list())),
+            dict(zip(tags, ranks.T.tolist(), strict=True)),
+        )
 
     def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
-        """Make the sheets; options as for :func:`sheets_of`."""
+        """Make the sheets, in order of tags.
+
+        Parameters
+        ----------
+        others
+            `named`: the sheets name runs that are not separated from theirs. `hidden`: no other run
+            is named.
+        team
+            For the sheets of one team only: the runs that its runs are compared with are chosen
+            such that they tell of no few other teams.
+        """
         check_choice("others", others, OTHERS)
         scores, task = self.scores, self.known.task
         run_of = {run.tag: run for run in self.runs}
         chosen = self.groups(team)
-        compared = self.against(scores)
+        groups = {
+            group: self.group_scores(scores, group)
+            for group in dict.fromkeys(chosen.values())
+            if group is not None
+        }
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
-        relevant = np.nanmax(counts, axis=1)
+        relevant = [int(count) for count in np.nanmax(counts, axis=1)]
         wanted = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
         names = dict.fromkeys([*measures_of(task), *wanted])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
         # Where no run is marked it is not known which were pooled.
         marked = any(run.pooled for run in run_of.values())
-        return tuple(
-            Sheet(
+        made = []
+        for k, tag in enumerate(scores.systems):
+            if tag not in chosen:
+                continue
+            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
+            group = chosen[tag]
+            of_group = None if group is None else groups[group]
+            if of_group is not None:
+                best = (of_group.frame[name].to_list() for name in ("best", "median", "worst"))
+                columns += [*(map(finite, values) for values in best), of_group.ranks[tag]]
+            sheet = Sheet(
                 **_head(run_of[tag], self.known, marked),
                 **_overall({name: values[k] for name, values in overall.items()}, wanted, task),
                 measure=scores.measure,
                 lower_is_better=scores.lower_is_better,
-                by_topic=compared.topics(k, chosen[tag], relevant),
-                category=compared.category(chosen[tag]),
-                median_precision=compared.curve(chosen[tag]),
+                by_topic=tuple(OfTopic(*row) for row in zip(*columns, strict=True)),
+                category=None if of_group is None else of_group.category,
+                median_precision=() if of_group is None else of_group.curve,
                 sure=self.sure[k] if others == "named" else nameless(self.sure[k]),
             )
-            for k, tag in enumerate(scores.systems)
-            if tag in chosen
-        )
-
-
-def make_sheets(
-    evaluation: Evaluation,
-    runs: Sequence[Submission],
-    known: Known,
-    *,
-    measure: str | None = None,
-    others: str = "named",
-    team: str | None = None,
-) -> tuple[Sheet, ...]:
-    """Make sheets from scores of all `runs` by all of :func:`measures_of`."""
-    return Making(evaluation, runs, known, measure).sheets(others, team)
+            made.append(sheet)
+        return tuple(made)
 
 
 def in_order(topics: Sequence[str]) -> list[str]:

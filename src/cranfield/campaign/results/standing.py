@@ -205,8 +205,7 @@ def lost_unpooled(scoring: Scoring) -> dict[str, float] | None:
 
     objects = sorted((one.tag, one.team, one.object) for one in pooled)
     basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    task, judgments = scoring.rules.name, scoring.judgments.version
-    frame, _ = kept_frame(scoring.opened, task, judgments, basis, make)
+    frame, _ = kept_frame(scoring.opened, scoring.judgments, basis, make)
     return {"runs": float(len(pooled)), **frame.row(0, named=True)}
 
 

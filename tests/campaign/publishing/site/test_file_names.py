@@ -8,7 +8,8 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.campaign.publishing.site.pages import file_names, link
+from cranfield.campaign.pages import link
+from cranfield.campaign.publishing.site.pages import file_names
 from cranfield.campaign.rules.task_rules import safe_name
 
 HOSTILE = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import Known, make_sheets, measures_of
+from cranfield.campaign.results.sheet_making import Known, Making, measures_of
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 
@@ -61,7 +61,7 @@ def submissions() -> tuple[Submission, ...]:
 
 @cache
 def sheets(**options: Any) -> tuple[Sheet, ...]:
-    return make_sheets(evaluation(), submissions(), known(), **options)
+    return Making(evaluation(), submissions(), known()).sheets(**options)
 
 
 def sheet_of(tag: str, some: Sequence[Sheet]) -> Sheet:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, sheets_of, value_of
+from cranfield.campaign.results.sheet_making import ALL_RUNS, groups_shown, making_of, value_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
 from tests.campaign.results.sheets import made
@@ -91,7 +91,7 @@ def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:
     sheet = json.loads(held["adhoc/runs/tag-northlab-1.json"])
     assert sheet["category"] == {"key": "type", "value": "automatic", "runs": 6}
     # To all, the four manual runs are enough.
-    [named] = (one for one in sheets_of(campaign) if one.tag == "tag-westlab-1")
+    [named] = (one for one in making_of(campaign).sheets() if one.tag == "tag-westlab-1")
     assert str(named.category) == "type manual"
 
 

@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import sheets_of
+from cranfield.campaign.results.sheet_making import making_of
 from tests.campaign.results.made import handed_in, judged
 from tests.campaign.results.sheets.conftest import Make
 from tests.reporting.page.reading import Page
@@ -69,12 +69,12 @@ def test_one_run_is_compared_with_none(small: Make, tmp_path: Path) -> None:
 
 
 def test_low_scores_that_are_good(small: Make) -> None:
-    from cranfield.campaign.results.sheet_making import sheets_of
+    from cranfield.campaign.results.sheet_making import making_of
 
     campaign = small()
     scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]
     means = scores.mean()
-    for sheet in sheets_of(campaign, measure="Unjudged@5"):
+    for sheet in making_of(campaign, measure="Unjudged@5").sheets():
         assert sheet.lower_is_better
         k = scores.systems.index(sheet.tag)
         assert sheet.sure.place == 1 + int((means < means[k]).sum())
@@ -131,4 +131,4 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
 
 
 def of(campaign: cf.campaign.Campaign) -> tuple[Sheet, ...]:
-    return sheets_of(Opened(campaign.folder))
+    return making_of(Opened(campaign.folder)).sheets()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +11,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError
 from cranfield.base.files import file_sha256
+from cranfield.campaign.pages import decimal, link
 from cranfield.campaign.publishing.site.pages import file_names
+from cranfield.campaign.results.history import History, history
 from cranfield.campaign.results.leaderboard import compared
 from cranfield.campaign.rules.task_rules import safe_name
 from cranfield.campaign.store.records import ReleaseRecord, read_json
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import Part, collect
 from cranfield.reporting.page.data import places
+from cranfield.reporting.page.sections import answer
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shortened
 from cranfield.sources.columns import parquet_frame
@@ -165,6 +167,9 @@ def _as_entered(found: Released, record: ReleaseRecord) -> Released:
 PAGES = ("index", "topics", "report")
 """Names of pages of a task, which no run's page has."""
 
+MOST_KINDS = 12
+"""Maximum number of values of a question that can be filtered by."""
+
 
 @dataclass(frozen=True)
 class Board:
@@ -180,9 +185,19 @@ class Board:
         return tuple({**runs.get(row["tag"], {}), **row} for row in board)
 
     @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The runs in the order of the board."""
+        return tuple(row["tag"] for row in self.rows)
+
+    @cached_property
     def pages(self) -> dict[str, str]:
         """The file of each run's page, without suffix."""
-        return file_names([row["tag"] for row in self.rows], PAGES)
+        return file_names(self.tags, PAGES)
+
+    def page(self, tag: str) -> str | None:
+        """Return the link to a run's page from a page of the same task; None if it has none."""
+        has_page = tag in self.pages and self.sheet(tag) is not None
+        return link(f"{self.pages[tag]}.html") if has_page else None
 
     @property
     def measure(self) -> str:
@@ -203,24 +218,61 @@ class Board:
         return collect(compared(scores), title=self.release.title, scales=False).parts[0]
 
     @cached_property
+    def answer(self) -> list[str]:
+        """What is found by the first measure, in sentences."""
+        return answer(self.part) if self.part else []
+
+    @cached_property
+    def records(self) -> History | None:
+        """The runs in order of days; None if the release does not say when each was submitted."""
+        if not all(row.get("received") for row in self.rows):
+            return None
+        # Which releases are shown was decided by the records of the campaign, if there are any.
+        return history([self.release.folder], self.measure, retracted=True)
+
+    @cached_property
+    def kinds(self) -> dict[str, list[str]]:
+        """The columns that runs can be filtered by, with their values."""
+        kinds = {}
+        for name in dict.fromkeys(["type", *map(str, self.release.about.get("categories", ()))]):
+            values = sorted({row[name] for row in self.rows if row.get(name)})
+            if 2 <= len(values) <= MOST_KINDS:
+                kinds[name] = values
+        return kinds
+
+    def kinds_of(self, row: Mapping[str, str]) -> str:
+        """Return the values of a row in these columns, as JSON."""
+        return json.dumps([row.get(name, "") for name in self.kinds])
+
+    def has(self, column: str, value: str) -> bool:
+        """Tell whether a row has a value in a column."""
+        return any(row.get(column) == value for row in self.rows)
+
+    @cached_property
     def letters(self) -> dict[str, str]:
         """Groups that are not separated, by run."""
         return {row["tag"]: shortened(row["groups"]) for row in self.rows if row.get("groups")}
 
     @cached_property
-    def limits(self) -> tuple[dict[str, tuple[float, float]], Floats | None]:
+    def limits(self) -> tuple[dict[str, tuple[float, float]], tuple[float, float] | None]:
         """Return the limits of each run, and those of the first, which run through all rows."""
-        by_run = {
-            row["tag"]: (float(row["low"]), float(row["high"]))
-            for row in self.rows
-            if row.get("low") and row.get("high")
-        }
-        return by_run, np.array(next(iter(by_run.values()))) if by_run else None
+        by_run = {}
+        for row in self.rows:
+            low, high = decimal(row.get("low")), decimal(row.get("high"))
+            if low is not None and high is not None:
+                by_run[row["tag"]] = (low, high)
+        return by_run, next(iter(by_run.values()), None)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest limit of all runs."""
+        bounds = [end for pair in self.limits[0].values() for end in pair]
+        return min(bounds, default=0.0), max(bounds, default=1.0)
 
     @cached_property
     def pooled(self) -> bool:
         """Whether any run is known to have been pooled; else nothing is said of the others."""
-        return any(row.get("pooled") == "true" for row in self.rows)
+        return self.has("pooled", "true")
 
     @property
     def places(self) -> int:

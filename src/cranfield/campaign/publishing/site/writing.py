@@ -7,15 +7,16 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from os import fspath
 from pathlib import Path
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.pages import link
 from cranfield.campaign.publishing.bag import validate
-from cranfield.campaign.publishing.site.pages import Links, Page, file_names, link
+from cranfield.campaign.publishing.site.pages import Links, file_names, page
 from cranfield.campaign.publishing.site.releases import (
     TABLES,
     Board,
@@ -24,145 +25,9 @@ from cranfield.campaign.publishing.site.releases import (
     newest,
     read_releases,
 )
-from cranfield.campaign.publishing.site.task_pages import (
-    board_page,
-    run_link,
-    run_pages,
-    topics_page,
-)
-from cranfield.campaign.results.history import History, history
+from cranfield.campaign.publishing.site.task_pages import task_pages
 from cranfield.campaign.store.records import RELEASES, ReleaseRecord
-from cranfield.reporting.page.html import Html, el, joined, label, named, text
-from cranfield.reporting.page.sections import Rows, table
-
-SAID = (
-    "A record beats every run of the task that was handed in on an earlier day; of a day the best"
-    " run counts, and an equal score is no record. Tasks have topics and judgments of their own:"
-    " scores of two of them are not compared."
-)
-
-
-def history_page(boards: Mapping[str, Board], links: Links) -> Page:
-    """Make the page of records, a section a task; `boards` are by the folder of their pages."""
-    parts = {
-        f"task-{k}": (label(board.release.title), _records(folder, board))
-        for k, (folder, board) in enumerate(boards.items(), 1)
-    }
-    return Page("history.html", "Records", el("p", SAID, class_="counts"), parts, links)
-
-
-def _records(folder: str, board: Board) -> Html:
-    if not all(row.get("received") for row in board.rows):
-        return el("p", "This release does not say when each run was handed in.")
-    # Which releases are shown was decided by the records of the campaign, where there are any.
-    found = history([board.release.folder], board.measure, retracted=True)
-    return joined(_table(found, folder, board), *(el("p", f"{one}.") for one in found.notes))
-
-
-def _table(found: History, folder: str, board: Board) -> Html:
-    rows: Rows = [
-        [
-            el("span", str(row["date"]), class_="date"),
-            run_link(board, row["entry"], start=link(folder, "")),
-            named(row["team"]) if row["team"] else "–",
-            f"{row['score']:.{board.places}f}",
-        ]
-        for row in found.records().iter_rows(named=True)
-    ]
-    number = f"{len(rows):,} of {found.frame.height:,} runs"
-    caption = f"{label(board.release.title)}: records by {label(board.measure)}, {number}"
-    head = ["handed in", "run", "team", label(board.measure)]
-    return table(caption, head, rows, left=(0, 1, 2), name="narrow")
-
-
-def front_page(
-    boards: Mapping[str, Board],
-    releases: Sequence[Released],
-    copies: Sequence[tuple[str, str]],
-    links: Links,
-) -> Page:
-    """Make the first page.
-
-    Parameters
-    ----------
-    boards
-        The board of each task, by the folder of its pages.
-    copies
-        Path and SHA-256 of each table that was copied.
-    """
-    about = (next(iter(boards.values())).release if boards else releases[0]).about
-    title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
-    standing = sum(one.retracted is None for one in releases)
-    lead = f"{counted(len(boards), 'task')}, {counted(standing, 'release')}"
-    parts = {
-        "tasks": ("Tasks", _tasks(boards)),
-        "releases": ("Releases", _releases(releases)),
-        "cite": ("How to cite", _cite(title, boards) if boards else None),
-        "data": ("Data", _data(copies) if copies else None),
-    }
-    return Page("index.html", title, el("p", lead, class_="counts"), parts, links)
-
-
-def _tasks(boards: Mapping[str, Board]) -> Html:
-    if not boards:
-        return el("p", "All releases were retracted.")
-    parts: list[Html] = []
-    for folder, board in boards.items():
-        first = board.not_separated[:1] or tuple(row["tag"] for row in board.rows[:1])
-        others = len(board.not_separated) - 1
-        said: list[object] = [counted(len(board.rows), "run"), f", by {label(board.measure)}. "]
-        if first:
-            said += ["First: ", named(first[0])]
-            said.append(f"; {counted(others, 'run')} not separated from it." if others > 0 else ".")
-        parts += [
-            el("h3", el("a", label(board.release.title), href=link(folder, "index.html"))),
-            el("p", *said),
-            el(
-                "p",
-                el("a", "Board", href=link(folder, "index.html")),
-                ", ",
-                el("a", "topics", href=link(folder, "topics.html")),
-            ),
-        ]
-    return joined(*parts)
-
-
-def _releases(releases: Sequence[Released]) -> Html:
-    rows: Rows = [
-        [
-            named(one.id),
-            _state(one),
-            label(one.title),
-            el("span", label(str(one.about.get("date") or "–")), class_="date"),
-            label(str(one.about.get("judgments") or "–")),
-            el("code", one.manifest or "–"),
-        ]
-        for one in releases
-    ]
-    head = ["release", "state", "task", "date", "judgments", "SHA-256 of tagmanifest-sha256.txt"]
-    made = table(
-        "Releases, the newest of each task first", head, rows, left=range(6), name="prose file"
-    )
-    note = (
-        "A release is a bag (BagIt 1.0). In its folder, sha256sum -c tagmanifest-sha256.txt"
-        " manifest-sha256.txt checks every file, and the checksum above the first of these lists."
-    )
-    return joined(made, el("p", note, class_="small"))
-
-
-def _state(release: Released) -> Html | str:
-    if release.retracted is None:
-        return "released"
-    note = label(str(release.retracted.get("reason") or "no reason given"))
-    date = str(release.retracted.get("retracted") or "")
-    said = f"retracted {date[:10]}: {note}"
-    return el("span", said, class_="retracted")
-
-
-def _cite(title: str, boards: Mapping[str, Board]) -> Html:
-    said = "Cite a release by its name and its checksum, which say exactly which data were meant."
-    releases = [board.release for board in boards.values()]
-    return joined(el("p", said), *(el("pre", el("code", _bibtex(title, one))) for one in releases))
+from cranfield.reporting.page.html import Html, label, text
 
 
 def _bibtex(title: str, release: Released) -> Html:
@@ -182,13 +47,11 @@ def _full(title: str, release: Released) -> str:
     return release.title if release.title.startswith(title) else f"{title}: {release.title}"
 
 
-def _data(copies: Sequence[tuple[str, str]]) -> Html:
-    rows: Rows = [
-        [el("a", path, href=link(*path.split("/"))), el("code", code)] for path, code in copies
-    ]
-    return table("Tables, as they are in the releases", ["file", "SHA-256"], rows, left=(0, 1),
-                 name="prose file")  # fmt: skip
-
+SAID = (
+    "A record beats every run of the task that was handed in on an earlier day; of a day the best"
+    " run counts, and an equal score is no record. Tasks have topics and judgments of their own:"
+    " scores of two of them are not compared."
+)
 
 MARK = ".cranfield-site"
 """A file with the paths of all others: a folder that has it is a site, and may be replaced."""
@@ -276,17 +139,21 @@ def site_files(
                 path = f"data/{release.id}-{name}.csv"
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
-    front = front_page(boards, releases, copies, _links("") if boards else ())
-    pages = [front]
+    about = (current or releases)[0].about
+    title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
+    standing = sum(one.retracted is None for one in releases)
+    yield page(
+        *("front.html", "index.html", title, _links("") if boards else ()),
+        lead=f"{counted(len(boards), 'task')}, {counted(standing, 'release')}",
+        boards=boards,
+        releases=releases,
+        copies=copies,
+        citations=[_bibtex(title, one) for one in current],
+    )
     if boards:
-        pages.append(history_page(boards, _links("")))
+        yield page("history.html", "history.html", "Records", _links(""), lead=SAID, boards=boards)
     for task, board in boards.items():
-        links = _links("../", task, board)
-        pages.append(board_page(board, f"{task}/index.html", links))
-        pages.append(topics_page(board, f"{task}/topics.html", links))
-        pages += run_pages(board, task, links)
-    for page in pages:
-        yield page.path, page.html().encode()
+        yield from task_pages(board, task, _links("../", task, board))
 
 
 def _links(start: str, task: str | None = None, board: Board | None = None) -> Links:

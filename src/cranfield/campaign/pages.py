@@ -1,0 +1,100 @@
+"""Templates of pages: what they are filled with stays text."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from cranfield.base.text import capitalised, counted, markdown, plain
+from cranfield.measures import parse_measure
+from cranfield.reporting.page.html import Html, label, named, text
+from cranfield.significance.comparison.compared_pairs import shortened
+from cranfield.tabular import number
+
+STYLES = ("page.css", "drawn.css", "sheet.css")
+"""The styles of a page with a sheet on it, in order."""
+
+
+def filled(template: str, **values: object) -> Html:
+    """Fill a template."""
+    return Html(environment().get_template(template).render(values))
+
+
+def filled_text(template: str, **values: object) -> str:
+    """Fill a template of plain text or Markdown, which itself says how a value is escaped."""
+    environment = Environment(
+        loader=PackageLoader("cranfield.campaign"),
+        trim_blocks=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
+    return environment.get_template(template).render(values)
+
+
+def section(template: str, name: str, *values: object) -> Html:
+    """Fill one of the macros of a template."""
+    return Html(getattr(environment().get_template(template).module, name)(*values))
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates: what they are given stays text."""
+    made = Environment(
+        loader=PackageLoader("cranfield.campaign"),
+        autoescape=True,
+        finalize=_escaped,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.globals |= {"link": link, "lower_is_better": lower_is_better, "newline": Markup("\n")}
+    made.globals |= {"capitalised": capitalised, "shortened": shortened}
+    made.filters |= {"at": at, "counted": counted, "decimal": decimal, "number": number}
+    made.filters |= {"label": lambda name: label(str(name)), "named": named}
+    return made
+
+
+def _escaped(value: object) -> Markup:
+    return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
+
+
+def link(*parts: str, start: str = "") -> str:
+    """Make a relative link, percent-encoded; `start` is the way up, such as `../`."""
+    return start + "/".join(quote(part, safe="") for part in parts)
+
+
+def decimal(text: str | None) -> float | None:
+    """Return the number in a cell of a table; None if there is none."""
+    try:
+        value = float(text or "nan")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def at(
+    value: float, ends: tuple[float, float], start: float | None = None, shift: float = 0
+) -> str:
+    """Return where a value is drawn, in percent of the way between both ends.
+
+    With a `start`, return how far it is from there.
+    """
+    least, most = ends
+
+    def place(one: float) -> float:
+        share = (one - least) / (most - least) if most > least else 0.5
+        return 100 * min(1.0, max(0.0, share))
+
+    return f"{place(value) + shift - (0 if start is None else place(start)):.2f}"
+
+
+def lower_is_better(name: str) -> bool:
+    """Tell whether low values of a measure are good; of an unknown one they are not."""
+    try:
+        return parse_measure(name).info.lower_is_better
+    except ValueError:
+        return False

@@ -503,7 +503,9 @@ def held_as(
                 ) from None
             walked = alone
     assert isinstance(walked, Stateful)
-    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
+    if limit is not None:
+        walked = AtMost(walked.length, walked.grades, walked, limit, rel)
+    walk = Walk.of(walked)
     wide = walk.kind.hasobject
     # Values of many digits can be listed, but not counted in windows.
     many_digits = wide and walk.number() > MOST_DIGITS

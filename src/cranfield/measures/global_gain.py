@@ -48,7 +48,7 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _Global(Wrapping):
+class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
 
     def check(self, inner: Measure) -> None:
@@ -193,8 +193,6 @@ def _once(
     summary="Version of a measure for several intents, by global gain and one ideal ranking.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
     source="Sakai and Song (2011)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
@@ -219,8 +217,6 @@ class GlobalGain(_Global):
     formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
     source="Sakai (2012)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )

@@ -33,8 +33,6 @@ exposure has a finite score.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -54,16 +52,15 @@ from cranfield.measures.gains import Gain, no_loss
 
 _INFINITY = float("inf")
 
-_ABOUT: dict[str, Any] = {
-    "range": (0.0, _INFINITY),
-    "family": "fairness",
-    "needs": "graded judgments (binary ones do); groups of documents for by='group'",
-    "scale_note": "not known to be interval",
-    "beyond_grades": "which documents they are",
-}
 
-
-class _ExpectedExposure(Exposing):
+class _ExpectedExposure(
+    Exposing,
+    family="fairness",
+    needs="graded judgments (binary ones do); groups of documents for by='group'",
+    scale_note="not known to be interval",
+    range=(0.0, _INFINITY),
+    beyond_grades="which documents they are",
+):
     """What the measures share."""
 
     browsing: str = parameter(
@@ -157,7 +154,6 @@ class _ExpectedExposure(Exposing):
     source="Diaz and others (2020)",
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
@@ -174,7 +170,6 @@ class ExpectedExposureLoss(_ExpectedExposure):
     source="Diaz and others (2020)",
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
@@ -193,7 +188,6 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     formula=r"\varepsilon^T \varepsilon^*",
     source="Diaz and others (2020), without the factor 2 as in expeval",
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureRelevance(_ExpectedExposure):
     """EE-R, the relevance."""
@@ -209,15 +203,14 @@ _PROTECTED_DOC = "group that is compared with all other documents that have a gr
 _SOURCE = "Singh and Joachims (2018)"
 _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
 
-_RATIOS: dict[str, Any] = {
-    "family": "fairness",
-    "inputs": ("groups",),
-    "needs": "groups of documents",
-    "scale_note": "not known to be interval: a ratio",
-}
 
-
-class _Ratio(Exposing):
+class _Ratio(
+    Exposing,
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    scale_note="not known to be interval: a ratio",
+):
     """What the measures share."""
 
     protected: str | None = parameter(
@@ -279,7 +272,7 @@ class _Ratio(Exposing):
         return np.where(known > 1, ratio(least, most), 0.0)
 
 
-class _LogRatio(_Ratio):
+class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     """What the logarithmic versions share."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
@@ -334,7 +327,6 @@ class _Realised(_Ratio):
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
-    **_RATIOS,
 )
 class DemographicParity(_Demographic):
     """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
@@ -347,7 +339,6 @@ class DemographicParity(_Demographic):
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
     elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
-    **_RATIOS,
 )
 class ExposedUtilityRatio(_Ratio):
     """Exposed utility ratio; 1 where groups are exposed in proportion to their relevance."""
@@ -359,7 +350,6 @@ class ExposedUtilityRatio(_Ratio):
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",
-    **_RATIOS,
 )
 class RealisedUtilityRatio(_Realised):
     """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
@@ -369,9 +359,6 @@ class RealisedUtilityRatio(_Realised):
     "logDP",
     summary="Logarithm of a protected group's exposure over that of others; 0 is parity.",
     formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogDemographicParity(_LogRatio, _Demographic):
     """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
@@ -381,9 +368,6 @@ class LogDemographicParity(_LogRatio, _Demographic):
     "logEUR",
     summary="Logarithm of a protected group's exposure by relevance over others'; 0 is parity.",
     formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogExposedUtilityRatio(_LogRatio):
     """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
@@ -393,9 +377,6 @@ class LogExposedUtilityRatio(_LogRatio):
     "logRUR",
     summary="Logarithm of a protected group's realised utility over others'; 0 is parity.",
     formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogRealisedUtilityRatio(_LogRatio, _Realised):
     """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""

@@ -22,7 +22,7 @@ INFAP_EPSILON = 1e-5
 """Smoothing of shares of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(OfRelevance):
+class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
     """Average precision; what the plain and the geometric version share."""
 
     denominator: str = parameter(
@@ -44,10 +44,8 @@ class _AveragePrecision(OfRelevance):
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Buckley and Voorhees (2005)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
-    family="average precision",
     scale_note=_AP_NOTE,
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
-    monotone=True,
 )
 class AveragePrecision(_AveragePrecision):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
@@ -59,11 +57,9 @@ class AveragePrecision(_AveragePrecision):
     formula=r"\exp \frac{1}{n} \sum_t \ln \max(AP_t, 10^{-5})",
     source="Voorhees (2004); Robertson (2006)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
-    family="average precision",
     aggregate="geometric",
     scale_note=_AP_NOTE + "; a geometric mean asks for a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
-    monotone=True,
 )
 class GeometricAveragePrecision(_AveragePrecision):
     """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
@@ -89,7 +85,12 @@ _ROUNDING = parameter(
 )
 
 
-class _Interpolated(Measure):
+class _Interpolated(
+    Measure,
+    family="average precision",
+    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
+    beyond_length="all judgments of the topic",
+):
     def _at(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
         needed = _needed(recall, judged.recall_base(rel), rounding)
@@ -111,12 +112,9 @@ class _Interpolated(Measure):
     "IPrec",
     summary="Interpolated precision: the best precision at this level of recall or beyond.",
     formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
-    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
-    family="average precision",
     at="recall",
     at_wanted="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
-    beyond_length="all judgments of the topic",
 )
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
@@ -133,10 +131,7 @@ class InterpolatedPrecision(_Interpolated):
     "AP11",
     summary="Mean of the interpolated precision at recall 0, 0.1, ..., 1.",
     formula=r"\frac{1}{11} \sum_{i \in \{0, 0.1, \dots, 1\}} iP(i)",
-    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
-    family="average precision",
     elsewhere={"trec_eval": "11pt_avg"},
-    beyond_length="all judgments of the topic",
 )
 class ElevenPointAveragePrecision(_Interpolated):
     """11-point average precision, the measure of the early TRECs."""

@@ -96,11 +96,6 @@ class Recall(OfCounts):
         return ratio(found, relevant)
 
 
-class _SumOfGains(OfGains):
-    def equal_weights(self) -> bool:
-        return True
-
-
 _GRADED_NOTE = (
     "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
     " Ferro and Pontarollo (2019), but for the shortest runs; on their own order interval for even"
@@ -108,18 +103,25 @@ _GRADED_NOTE = (
 )
 
 
+class _SumOfGains(
+    OfGains,
+    family="precision and recall",
+    needs="graded judgments (binary ones do)",
+    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
+    scale_note=_GRADED_NOTE,
+    at_wanted="required",
+    monotone=True,
+    counts=True,
+):
+    def equal_weights(self) -> bool:
+        return True
+
+
 @measure(
     "gP",
     summary="Graded precision: gain of the top k, over the most that k could gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
-    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    at_wanted="required",
-    needs="graded judgments (binary ones do)",
-    scale_note=_GRADED_NOTE,
-    monotone=True,
-    counts=True,
     linear=True,
-    **_ABOUT,
 )
 class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -137,13 +139,6 @@ class GeneralisedPrecision(_SumOfGains):
     "gR",
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
-    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    at_wanted="required",
-    needs="graded judgments (binary ones do)",
-    scale_note=_GRADED_NOTE,
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
 class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""

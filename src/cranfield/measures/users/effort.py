@@ -412,7 +412,9 @@ TRACE = 1e-9
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _Bejewelled(UserModel):
+class _Bejewelled(
+    UserModel, family=_FAMILY, scale_note="not interval: the steps between ranks are unequal"
+):
     T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
     K: float = parameter(
         10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
@@ -467,8 +469,6 @@ class _Bejewelled(UserModel):
     summary="Gain a document of a user who stops at a total gain of T, or a total cost of K.",
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
     source="Zhang and others (2017)",
-    family=_FAMILY,
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
 class BPM(_Bejewelled):
@@ -489,8 +489,6 @@ class BPM(_Bejewelled):
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad"
     r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
     source="Zhang and others (2017); Azzopardi and others (2019)",
-    family=_FAMILY,
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
 )
 class BPMDynamic(_Bejewelled):

@@ -158,7 +158,7 @@ def stopping_at(
     return found
 
 
-class _ERR(Measure):
+class _ERR(Measure, family="user models", needs="graded judgments (binary ones do)", monotone=True):
     gains: Gain = parameter(
         Gain("exponential"),
         no_loss,
@@ -188,15 +188,12 @@ class _ERR(Measure):
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009)",
-    family="user models",
-    needs="graded judgments (binary ones do)",
     scale_note="not interval (Ferrante et al. 2019)",
     elsewhere={
         "gdeval": "ERR@k with max_grade=4",
         "ir_measures": "ERR@k is max_grade=4",
         "NTCIREVAL": "ERR@k with gains='linear'",
     },
-    monotone=True,
 )
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
@@ -214,11 +211,8 @@ class ExpectedReciprocalRank(_ERR):
     summary="ERR over that of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    family="user models",
-    needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is ERR by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
-    monotone=True,
 )
 class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
@@ -309,7 +303,12 @@ class SatisfiedModel(UserModel):
         return plain(other * stretches + rows.total(rows.gains * seen), read)
 
 
-class _AtCutoff(SatisfiedModel):
+class _AtCutoff(
+    SatisfiedModel,
+    family="user models",
+    scale_note="not interval: the steps between ranks are unequal",
+    at_wanted="required",
+):
     @property
     def last(self) -> int | None:
         return self.cutoff
@@ -320,9 +319,7 @@ class _AtCutoff(SatisfiedModel):
     summary="Gain a document of a user who reads the top k until satisfied.",
     formula=_WEIGHTED + r"1 - g_i \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(8),
-    at_wanted="required",
     elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
-    **_ABOUT,
 )
 class NERR8(_AtCutoff):
     """The user of ERR, cut off."""
@@ -333,9 +330,7 @@ class NERR8(_AtCutoff):
     summary="Gain a document of a user who reads the top k until satisfied or tired.",
     formula=_WEIGHTED + r"\frac{i}{i + 1} (1 - g_i) \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(9),
-    at_wanted="required",
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
-    **_ABOUT,
 )
 class NERR9(_AtCutoff):
     """A user who is read to rank i by 1/i of all, were nobody satisfied: the discount of ERR."""

@@ -40,15 +40,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import (
-    TRUE_SHARE,
-    Shares,
-    choice,
-    number,
-    optional,
-    parameter,
-    shares,
-)
+from cranfield.base.spec import TRUE_SHARE, Shares, choice, number, optional, parameter, shares
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure

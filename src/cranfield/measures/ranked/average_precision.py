@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -14,7 +13,7 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain, gained, ideal, pairs
+from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gained, ideal
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
@@ -185,20 +184,15 @@ _DENOMINATOR = parameter(
 )
 
 
-def _thresholds(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if value in ("uniform", "linear"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        positive = any(weight > 0 for _, weight in checked)
-        if positive and all(grade >= 1 and weight >= 0 for grade, weight in checked):
-            return Gain(checked)
-    raise ValueError(
-        "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
-        " such as {1: 0.3, 2: 0.7}"
-    )
+_thresholds = gain_check(
+    "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
+    " such as {1: 0.3, 2: 0.7}",
+    *("uniform", "linear"),
+    fits=lambda checked: (
+        all(grade >= 1 and weight >= 0 for grade, weight in checked)
+        and any(weight for _, weight in checked)
+    ),
+)
 
 
 @measure(

@@ -16,14 +16,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.spec import (
-    POSITIVE_SHARE,
-    choice,
-    fraction_of,
-    number,
-    optional,
-    parameter,
-)
+from cranfield.base.spec import POSITIVE_SHARE, choice, fraction_of, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure

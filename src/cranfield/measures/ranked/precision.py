@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,7 @@ from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import (
-    MAX_GRADE,
-    Gain,
-    OfGains,
-    gained,
-    highest_of,
-    ideal,
-    pairs,
-)
+from cranfield.measures.gains import MAX_GRADE, Gain, OfGains, gain_check, gained, highest_of, ideal
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
@@ -250,14 +241,10 @@ class ReciprocalRank(OfRelevance):
         return hits.largest(self.worth(hits.rank))
 
 
-def _betas(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(grade >= 0 and beta > 1 for grade, beta in checked):
-            return Gain(checked)
-    raise ValueError("a mapping of grades to numbers above 1, such as {1: 3, 2: 2}")
+_betas = gain_check(
+    "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
+    fits=lambda checked: all(grade >= 0 and beta > 1 for grade, beta in checked),
+)
 
 
 @measure(

@@ -22,13 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import (
-    POSITIVE_SHARE,
-    integer,
-    number,
-    optional,
-    parameter,
-)
+from cranfield.base.spec import POSITIVE_SHARE, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MOST_RANKS, measure

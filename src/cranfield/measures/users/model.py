@@ -11,7 +11,7 @@ A model whose sums are known needs no page: it gives them itself, also where use
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,26 +32,19 @@ from cranfield.measures.gains import (
     MOST_GRADES,
     SCALE_END,
     Gain,
+    gain_check,
     grades_up_to,
-    pairs,
     top_gain,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, Reading, page_of, pages
 
-
-def _unit_gains(value: Any) -> Gain:
-    """Check gains of RBP and its like, which have to lie in [0, 1] for the score to do so."""
-    if isinstance(value, Gain):
-        return value
-    if value in ("binary", "graded"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(0 <= worth <= 1 for _, worth in checked):
-            return Gain(checked)
-    raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
-
+_unit_gains = gain_check(
+    "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
+    *("binary", "graded"),
+    fits=lambda checked: all(0 <= worth <= 1 for _, worth in checked),
+)
+"""Gains of RBP and its like have to lie in [0, 1] for the score to do so."""
 
 _WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
 """Gains that are a proportion of the highest one."""

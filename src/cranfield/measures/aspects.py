@@ -49,7 +49,7 @@ from cranfield.base.spec import (
     shares,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -266,11 +266,8 @@ def first_ranks(rows: Rows) -> Ints:
 def matched(rows: Rows, other: Rows) -> Ints:
     """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    wanted, given = (one.cell << 32 | first_ranks(one) for one in (rows, other))
-    if not given.size:
-        return np.full(wanted.size, -1)
-    at = np.minimum(np.searchsorted(given, wanted), given.size - 1)
-    return np.where(given[at] == wanted, at, -1)
+    at, there = places_in(*(one.cell << 32 | first_ranks(one) for one in (other, rows)))
+    return np.where(there, at, -1)
 
 
 class _AspectRBP(
@@ -299,9 +296,7 @@ class _AspectRBP(
 
     def score(self, judged: JudgedRuns) -> Floats:
         # Aspects are looked up in the whole list: their own condensed lists end elsewhere.
-        view = judged.condensed() if self.judged_only else judged
-        if self.cutoff is not None:
-            view = view.top(self.cutoff)
+        view = self.cut_off(judged)
         rows = view.judged()
         worth = self.worth(view, rows)
         for aspect in self._names(judged):

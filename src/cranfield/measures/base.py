@@ -177,10 +177,12 @@ class Measure(Spec):
         """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
         self.require_complete()
         self.require_readable(judged)
+        return self.values(self.cut_off(judged))
+
+    def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
+        """Condense rankings and cut them off, as the measure has it."""
         view = judged.condensed() if self.judged_only else judged
-        if self.cutoff is not None:
-            view = view.top(self.cutoff)
-        return self.values(view)
+        return view if self.cutoff is None else view.top(self.cutoff)
 
     def values(self, judged: Any) -> Floats:
         """Compute the scores of rankings that are condensed and cut off already."""

@@ -244,23 +244,20 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # The gain of these is above 0 from grade 1 on, and 0 below.
         return relevant(judged, 1, gains)
-    key = ("gained", gains)
-    found: Rows | None = judged.views.get(key)
-    if found is None:
+
+    def made() -> Rows:
         rows = judged.judged()
         worth = gains.of(rows.grade)
-        found = judged.views[key] = replace(rows, gains=worth).where(worth != 0)
-    return found
+        return replace(rows, gains=worth).where(worth != 0)
+
+    return judged.view(("gained", gains), made)
 
 
 def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
-    found: Rows | None = judged.views.get(key)
-    if found is None:
-        rows = judged.relevant(rel)
-        found = judged.views[key] = rows.with_gains(gains.of(rows.grade))
-    return found
+    rows = judged.relevant(rel)
+    return judged.view(key, lambda: rows.with_gains(gains.of(rows.grade)))
 
 
 def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:

@@ -45,47 +45,34 @@ class Statistic:
     aliases: tuple[str, ...]
 
 
+_BY_SCALE = {
+    # They count equal values.
+    Scale.NOMINAL: "mode frequency=count=counts",
+    # They compare values, in pairs or by their ranks.
+    Scale.ORDINAL: """
+        median percentile=percentiles quantile=quantiles=quartile=quartiles minimum=min maximum=max
+        rank-correlation=kendall=kendall-tau=tau=spearman=spearman-rho=tau-ap
+    """,
+    # They add and subtract values, or are made of means and standard deviations.
+    Scale.INTERVAL: """
+        difference=differences mean=average=arithmetic-mean=map=mrr standard-deviation=sd=std=stdev
+        variance=var confidence-interval=ci=confidence-interval-of-the-mean
+        effect-size=cohen-d=cohens-d=hedges-g=glass-delta
+        standardisation=standardization=z-score=zscore
+        pearson=pearson-correlation=product-moment-correlation=correlation
+    """,
+    # They multiply or divide values.
+    Scale.RATIO: """
+        geometric-mean=gmean=gmap harmonic-mean=hmean coefficient-of-variation=cv
+        ratio=ratios=percent-change=relative-improvement=relative-difference
+    """,
+}
+"""Statistics, each with its other names."""
+
 STATISTICS: dict[str, Statistic] = {
-    name: Statistic(name, scale, aliases)
-    for scale, names in {
-        # They count equal values.
-        Scale.NOMINAL: {"mode": (), "frequency": ("count", "counts")},
-        # They compare values, in pairs or by their ranks.
-        Scale.ORDINAL: {
-            "median": (),
-            "percentile": ("percentiles",),
-            "quantile": ("quantiles", "quartile", "quartiles"),
-            "minimum": ("min",),
-            "maximum": ("max",),
-            "rank-correlation": (
-                "kendall",
-                "kendall-tau",
-                "tau",
-                "spearman",
-                "spearman-rho",
-                "tau-ap",
-            ),
-        },
-        # They add and subtract values, or are made of means and standard deviations.
-        Scale.INTERVAL: {
-            "difference": ("differences",),
-            "mean": ("average", "arithmetic-mean", "map", "mrr"),
-            "standard-deviation": ("sd", "std", "stdev"),
-            "variance": ("var",),
-            "confidence-interval": ("ci", "confidence-interval-of-the-mean"),
-            "effect-size": ("cohen-d", "cohens-d", "hedges-g", "glass-delta"),
-            "standardisation": ("standardization", "z-score", "zscore"),
-            "pearson": ("pearson-correlation", "product-moment-correlation", "correlation"),
-        },
-        # They multiply or divide values.
-        Scale.RATIO: {
-            "geometric-mean": ("gmean", "gmap"),
-            "harmonic-mean": ("hmean",),
-            "coefficient-of-variation": ("cv",),
-            "ratio": ("ratios", "percent-change", "relative-improvement", "relative-difference"),
-        },
-    }.items()
-    for name, aliases in names.items()
+    name: Statistic(name, scale, tuple(aliases))
+    for scale, listed in _BY_SCALE.items()
+    for name, *aliases in (word.split("=") for word in listed.split())
 }
 """Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4. The last
 sentence of each says which operations a scale allows; statistics that are not named there

@@ -38,7 +38,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import choice, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, places_in, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
@@ -78,47 +78,36 @@ class _ExpectedExposure(
         " authors' program, or so many documents do that none has any ('open')",
     )
 
-    def _disparity(self, judged: JudgedRuns) -> Floats:
-        if self.by == "document":
-            return self.total(judged, 2)
-        rows, exposed = self._grouped(judged)
-        return rows.total(exposed**2)
+    def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+        """Products of exposure with itself, of exposure and target, of the target with itself.
 
-    def _relevance(self, judged: JudgedRuns) -> Floats:
-        if self.by == "document":
-            key = ("expected exposure", *self._about)
-            found: Floats | None = judged.views.get(key)
-            if found is None:
-                rows = judged.judged()
-                exposed = self.exposure(judged, rows) * self._targets(judged)[rows.judgment]
-                found = judged.views[key] = rows.total(exposed)
-            return found.copy()
-        groups = judged.groups(str(self))
-        rows, exposed = self._grouped(judged)
-        target = of_judged(judged, groups, self._targets(judged))
-        return rows.total(exposed * target[rows.topic, rows.grade])
-
-    def _whole(self, judged: JudgedRuns) -> Floats:
-        """Squared length of the target; shape (topics, 1)."""
-        target = self._targets(judged)
+        The first two have the shape (topics, systems), the last (topics, 1).
+        """
+        judgments, target = judged.judgments, self._targets(judged.judgments)
         if self.by == "group":
-            groups = judged.groups(str(self))
-            squares = (of_judged(judged, groups, target) ** 2).sum(axis=1)
-        else:
-            judgments = judged.judgments
-            squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
-        return np.asarray(squares[:, None])
+            rows, exposed = self.by_group(judged)
+            target = of_judged(judged, judged.groups(str(self)), target)
+            relevance = rows.total(exposed * target[rows.topic, rows.grade])
+            return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
+        rows = judged.judged()
+        relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
+        whole = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
+        return self.total(judged, 2), relevance, whole[:, None]
 
-    def _grouped(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        groups = judged.groups(str(self))
-        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
-        return gathered(groups.rows, exposure, len(groups.names))
+    def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+        key = (
+            "expected exposure",
+            self.rel,
+            self.browsing,
+            self.p,
+            self.stop,
+            self.by,
+            self.corpus,
+        )
+        return judged.view(key, lambda: self._products(judged))
 
-    def _targets(self, judged: JudgedRuns) -> Floats:
-        judgments = judged.judgments
-        found: Floats | None = judgments.kept.get(("target", *self._about))
-        if found is not None:
-            return found
+    def _targets(self, judgments: Judgments) -> Floats:
+        """Exposure that each judged document should have."""
         counts = judgments.grade >= judgments.judged_from
         # All grades that are not relevant are one level.
         level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
@@ -138,13 +127,7 @@ class _ExpectedExposure(
                 first = (going_on * self.p) ** better
             shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
             out[same] = shared[judgments.topic[same]]
-        judgments.kept["target", *self._about] = out
         return out
-
-    @property
-    def _about(self) -> tuple[object, ...]:
-        """All that the exposure of documents goes by."""
-        return self.rel, self.browsing, self.p, self.stop, self.corpus
 
 
 @measure(
@@ -159,8 +142,8 @@ class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        loss = self._disparity(judged) - 2 * self._relevance(judged) + self._whole(judged)
-        return np.maximum(loss, 0.0)
+        disparity, relevance, whole = self.products(judged)
+        return np.maximum(disparity - 2 * relevance + whole, 0.0)
 
 
 @measure(
@@ -179,7 +162,7 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._disparity(judged)
+        return self.products(judged)[0].copy()
 
 
 @measure(
@@ -193,7 +176,7 @@ class ExpectedExposureRelevance(_ExpectedExposure):
     """EE-R, the relevance."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._relevance(judged)
+        return self.products(judged)[1].copy()
 
 
 TRACE = 1e-6
@@ -311,12 +294,9 @@ class _Realised(_Ratio):
 
     def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, known = groups.rows, judged.judged()
-        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-        wanted, given = (one.cell << 32 | one.rank for one in (rows, known))
-        at = np.minimum(np.searchsorted(given, wanted), max(given.size - 1, 0))
-        if not given.size:
-            return np.zeros(wanted.size)
-        utility = np.where(given[at] == wanted, self._utility(known.grade)[at], 0.0)
+        at, there = places_in(*(one.cell << 32 | one.rank for one in (known, rows)))
+        utility = np.zeros(there.size)
+        utility[there] = self._utility(known.grade)[at[there]]
         return super()._exposed(judged, groups) * utility
 
 

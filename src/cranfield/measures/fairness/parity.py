@@ -31,7 +31,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import TRUE_SHARE, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index
 from cranfield.measures.ranked.precision import OfRelevance
@@ -79,7 +79,7 @@ class PairwiseParity(OfRelevance):
         good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _above(_both(side, good), _both(other, bad), shape)
+            above, number = _above(_among(side, good), _among(other, bad), shape)
             shares.append(ratio(above, number))
             defined &= number > 0
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
@@ -99,12 +99,9 @@ def _sides(keys: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return keys[first[protected]], keys[first[~protected]]
 
 
-def _both(first: Ints, second: Ints) -> Ints:
-    """Keys of the first that the second has too; both are in order."""
-    if not second.size:
-        return second
-    at = np.minimum(np.searchsorted(second, first), second.size - 1)
-    return np.asarray(first[second[at] == first])
+def _among(keys: Ints, others: Ints) -> Ints:
+    """Those of the keys that the others have too; both are in order."""
+    return keys[places_in(others, keys)[1]]
 
 
 def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:

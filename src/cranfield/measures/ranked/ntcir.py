@@ -64,13 +64,13 @@ class _Blended(
         return ideal(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        key = ("blended", self.rel, self.beta, self.gains)
-        found: Floats | None = judged.views.get(key)
-        if found is None:
+        def made() -> Floats:
             best = self._ideal(judged)
             most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
-            found = judged.views[key] = self.blended(hits.seen, hits.cumulated, hits.rank, most)
-        return found
+            out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, most)
+            return out
+
+        return judged.view(("blended", self.rel, self.beta, self.gains), made)
 
     def _first_best(self, hits: Rows) -> Ints:
         """Rank r_p of the first document of the highest grade that the cell has; for each row."""

@@ -46,21 +46,27 @@ class OfCounts(OfRelevance):
         return np.asarray(self.share(found, judged.retrieved, relevant), dtype=np.float64)
 
 
+class _AtCutoff(
+    OfCounts,
+    family="precision and recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    monotone=True,
+    counts=True,
+):
+    pass
+
+
 @measure(
     "P",
     summary="Share of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
-    monotone=True,
-    counts=True,
     linear=True,
-    **_ABOUT,
 )
-class Precision(OfCounts):
+class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -72,15 +78,10 @@ class Precision(OfCounts):
     summary="Share of the relevant documents that is found in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
-class Recall(OfCounts):
+class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -145,15 +146,10 @@ class GeneralisedRecall(_SumOfGains):
     summary="Precision at k, relative to the best that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
-class RelativePrecision(OfCounts):
+class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:

@@ -14,7 +14,6 @@ Bejeweled players stop when they have enough gain, or have spent enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -28,7 +27,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
 from cranfield.measures.users.page import ByLength, Page, filled
 
 _CHANCE = number(0, 1)
@@ -255,10 +254,18 @@ class INST(UserModel):
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         """Between two gains chances have a closed form."""
         rows = self.unlike_others(judged, best=best, end=end)
-        how = read(rows, rows.gains, self.T, unjudged=float(best), end=end)
+        unjudged = float(best)
+        left = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
+        to = rows.rank.astype(np.float64)
+        rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * self.T)
+        seen = rows.running_product(_going(rank, a, to, unjudged))
+        depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
+        stop = np.full(rows.shape, np.inf if end is None else float(end))
+        rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * self.T), stop, unjudged)
+        depth = depth + rows.lasts(seen, 1.0) * rest
         if best:
-            return plain(how.depth - rows.total((1.0 - rows.gains) * how.seen), how.depth)
-        return plain(rows.total(rows.gains * how.seen), how.depth)
+            return Expected(depth - rows.total((1.0 - rows.gains) * seen), depth, depth)
+        return Expected(rows.total(rows.gains * seen), depth, depth)
 
 
 @measure(
@@ -348,34 +355,6 @@ def trigamma(x: ArrayLike) -> Floats:
     out = np.asarray(far * (1.0 + far / 2 + series))
     out[near] += sums
     return out
-
-
-@dataclass(frozen=True)
-class Chances:
-    """Chance that each row's rank is read, and ranks read until users stop: (topics, systems)."""
-
-    seen: Floats
-    depth: Floats
-
-
-def read(
-    rows: Rows, gains: Floats, aim: float, *, unjudged: float = 0.0, end: int | None = None
-) -> Chances:
-    """Read rankings as a user of INST, who wants a gain of at least 1/2.
-
-    Rows are documents up to rank `end`, if there is a last one: all whose gain is not that of every
-    other rank, at least. `unjudged` is the gain of these, 0 or 1.
-    """
-    others = rows.rank - rows.seen
-    left = 2.0 * aim - rows.running(gains) - unjudged * others
-    to = rows.rank.astype(np.float64)
-    rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * aim)
-    seen = rows.running_product(_going(rank, a, to, unjudged))
-    depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
-
-    stop = np.full(rows.shape, np.inf if end is None else float(end))
-    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * aim), stop, unjudged)
-    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
 
 
 def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:

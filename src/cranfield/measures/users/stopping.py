@@ -42,7 +42,6 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
     going_on,
-    plain,
     upto,
 )
 from cranfield.measures.users.page import Page
@@ -150,12 +149,11 @@ def stopping_at(
     judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
 ) -> Floats:
     """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
-    key = ("stopping", rows, gains, max_grade)
-    found: Floats | None = judged.views.get(key)
-    if found is None:
-        top = top_gain(judged, gains, max_grade, rows, name)
-        found = judged.views[key] = stopping(rows, top)
-    return found
+
+    def made() -> Floats:
+        return stopping(rows, top_gain(judged, gains, max_grade, rows, name))
+
+    return judged.view(("stopping", rows, gains, max_grade), made)
 
 
 class _ERR(Measure, family="user models", needs="graded judgments (binary ones do)", monotone=True):
@@ -300,7 +298,7 @@ class SatisfiedModel(UserModel):
         first = rows.firsts(rows.rank, end + 1)
         stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
         read = stretches + rows.total(seen)
-        return plain(other * stretches + rows.total(rows.gains * seen), read)
+        return Expected(other * stretches + rows.total(rows.gains * seen), read, read)
 
 
 class _AtCutoff(

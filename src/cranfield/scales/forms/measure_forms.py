@@ -24,14 +24,8 @@ import numpy as np
 from cranfield.base.errors import PolicyError
 from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
-from cranfield.measures.ranked import dcg, ntcir, precision, sets
-from cranfield.measures.ranked.average_precision import (
-    AveragePrecision,
-    GeometricAveragePrecision,
-    GradedAveragePrecision,
-    KishidaAveragePrecision,
-)
 from cranfield.measures.ranked.dcg import nDCG
 from cranfield.measures.ranked.ntcir import (
     ExpectedBlendedRatio,
@@ -49,7 +43,6 @@ from cranfield.measures.ranked.precision import (
     WeightedReciprocalRank,
     summed_over,
 )
-from cranfield.measures.users import browsing, clicks, effort, stopping
 from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
@@ -545,48 +538,30 @@ def chained(measure: Chain, setting: Setting) -> Form:
 
 Maker = Callable[[Any, Setting], Form | None]
 
-_MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
-    of_counts: (
-        *(precision.Precision, precision.Recall, precision.RelativePrecision),
-        *(sets.NumRelevantRetrieved, sets.SetPrecision, sets.SetRecall),
-        *(sets.SetRelativePrecision, sets.SetAveragePrecision, sets.FMeasure, sets.EMeasure),
-        sets.Utility,
-    ),
-    r_precision: (precision.RPrecision,),
-    of_gains: (precision.GeneralisedPrecision, precision.GeneralisedRecall),
-    rank_biased_form: (stopping.RankBiasedPrecision,),
-    discounted: (dcg.DCG, dcg.nDCG),
-    first_found: (
-        *(precision.ReciprocalRank, precision.Success, precision.WeightedReciprocalRank),
-    ),
-    average_precision: (AveragePrecision, GeometricAveragePrecision),
-    mean_gains: (KishidaAveragePrecision,),
-    shared_grades: (GradedAveragePrecision,),
-    cascade: (
-        stopping.ExpectedReciprocalRank,
-        NormalisedExpectedReciprocalRank,
-        IntentwiseRankBiasedUtility,
-    ),
-    chained: (
-        *(clicks.ClickUtility, clicks.ClickEffort, browsing.ExpectedBrowsingUtility),
-        *(browsing.DependentUtility, browsing.DependentEffort),
-        *(browsing.ChainUtility, browsing.ChainEffort),
-    ),
-    q_measure: (ntcir.QMeasure,),
-    cumulative_utility: (ntcir.NormalisedCumulativeUtility,),
-    expected_ratio: (ntcir.ExpectedBlendedRatio,),
-    r_measure: (ntcir.RMeasure,),
-    o_measure: (ntcir.OMeasure,),
-    p_measure: (ntcir.PMeasure, ntcir.PPlusMeasure),
-    of_model: (
-        *(INSQ, ScaledDCG, effort.BPM, effort.BPMDynamic),
-        *(stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11),
-    ),
-    of_expectation: (EU, ETU),
+_MAKERS: dict[Maker, str] = {
+    of_counts: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
+    r_precision: "Rprec",
+    of_gains: "gP gR",
+    rank_biased_form: "RBP",
+    discounted: "DCG nDCG",
+    first_found: "RR Success WRR",
+    average_precision: "AP GMAP",
+    mean_gains: "gAP",
+    shared_grades: "GAP",
+    cascade: "ERR nERR iRBU",
+    chained: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
+    q_measure: "Q",
+    cumulative_utility: "NCU",
+    expected_ratio: "EBR",
+    r_measure: "RMeasure",
+    o_measure: "OMeasure",
+    p_measure: "PMeasure PPlus",
+    of_model: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11",
+    of_expectation: "EU ETU",
 }
 
 FORMS: dict[type[Measure], Maker] = {
-    measure: maker for maker, measures in _MAKERS.items() for measure in measures
+    REGISTRY[name]: maker for maker, names in _MAKERS.items() for name in names.split()
 }
 """How the form of each class of measures is made."""
 

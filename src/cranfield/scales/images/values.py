@@ -39,7 +39,6 @@ from cranfield.scales.images.representation import (
     Enumerated,
     Gaps,
     Listed,
-    Representation,
     Table,
 )
 from cranfield.scales.images.sums import Sums
@@ -53,6 +52,9 @@ from cranfield.scales.runs import (
     more_than,
     pool,
 )
+
+Representation = Listed | Sums | Windows
+"""A table of values, or what counts them; the methods of a table are those of all."""
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44

@@ -34,6 +34,7 @@ from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expect
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain
+from cranfield.measures.grammar import innermost
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
@@ -215,16 +216,10 @@ class Sharp(Wrapping):
             raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        recall = SubtopicRecall(
-            rel=_lowest(self.inner), cutoff=self.cutoff, judged_only=self.judged_only
-        ).score(judged)
+        rel = getattr(innermost(self.inner), "rel", 1)
+        same = {"cutoff": self.cutoff, "judged_only": self.judged_only}
+        recall = SubtopicRecall(rel=rel, **same).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
-
-
-def _lowest(measure: Measure) -> int:
-    while isinstance(inner := getattr(measure, "inner", None), Measure):
-        measure = inner
-    return int(getattr(measure, "rel", 1))
 
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"

@@ -92,7 +92,7 @@ class _ExpectedExposure(
         rows = judged.judged()
         relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
         whole = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
-        return self.total(judged, 2), relevance, whole[:, None]
+        return self.total(judged, 2), relevance, whole[:, None].astype(np.float64)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         key = (

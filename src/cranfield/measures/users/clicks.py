@@ -222,7 +222,8 @@ class Effort(Clicks):
         counted = shown.code > 0
         if chances is not None and chances.unjudged is not None:
             counted |= shown.page.listed
-        return counted * (self.satisfying(shown.of, shown.page.rank) / shown.page.rank)
+        satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
+        return np.asarray(counted * satisfied)
 
 
 class _Satisfied(Chain, linear=True):

@@ -81,9 +81,7 @@ class TimeBiasedGain(UserModel):
         None, optional(LENGTH), "length to take for documents without a known one"
     )
 
-    @property
-    def reads_lengths(self) -> bool:
-        return True
+    reads_lengths = True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.click * self.save * super().worth(judged, rows)
@@ -158,9 +156,7 @@ class UMeasure(UserModel):
         None, optional(LENGTH), "length to take for documents without a known one"
     )
 
-    @property
-    def reads_lengths(self) -> bool:
-        return True
+    reads_lengths = True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)

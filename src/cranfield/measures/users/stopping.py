@@ -82,9 +82,7 @@ class RankBiasedPrecision(StaticModel):
             gains, self.cutoff, 1 / fraction_of(self.p)
         )
 
-    @property
-    def last(self) -> int | None:
-        return None
+    last = None
 
     def seen(self, rank: Any) -> Any:
         return self.p ** (rank - 1)

@@ -198,7 +198,7 @@ def _of_program(text: str, compat: str | None) -> list[Measure]:
         forms = program_names(compat, name)
         if forms == [name]:
             forms = [in_any_case(compat, name)]
-        return [one for form in forms for one in _parsed(with_gains(form, gains), compat)]
+        return [with_gains(one, gains) for form in forms for one in _parsed(form, compat)]
     names = program_names(compat, text)
     meant = in_any_case(compat, text)
     exact = text.partition("@")[0]

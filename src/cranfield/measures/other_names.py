@@ -241,31 +241,17 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
     return found["name"], gains
 
 
-def with_gains(form: str, gains: tuple[float, ...]) -> str:
-    """Add the gains of grades 1, 2, ... and the highest grade to a text form of NTCIREVAL.
-
-    Examples
-    --------
-    >>> with_gains("ERR(gains='linear')@10", (1.0, 2.0))
-    "ERR(gains='linear', max_grade=2)@10"
-    >>> with_gains("RBP(gains='graded', p=0.95)", (1.0, 4.0))
-    'RBP(p=0.95, gains={1: 0.25, 2: 1})'
-    """
-    found = re.fullmatch(r"(?P<name>\w+)(?:\((?P<given>.*)\))?(?P<at>@\d+)?", form)
-    name = {one.lower(): one for one in _GAINED}.get(found["name"].lower()) if found else None
-    if not found or name is None:
-        return form
-    parameters = [found["given"]] if found["given"] else []
+def with_gains(one: Measure, gains: tuple[float, ...]) -> Measure:
+    """Give a measure of NTCIREVAL the gains of grades 1, 2, ... and the highest grade."""
+    if one.name not in _GAINED:
+        return one
     linear = gains == tuple(range(1, len(gains) + 1))
     if not linear:
-        whole = max(gains) if name == "RBP" else 1.0
-        pairs = (f"{grade}: {short(gain / whole)}" for grade, gain in enumerate(gains, 1))
-        rest = re.sub(r"gains='\w+'(, )?", "", found["given"] or "")
-        parameters = [*([rest] if rest else []), f"gains={{{', '.join(pairs)}}}"]
-    if name in _TO_TOP and (linear or name != "RBP"):
-        parameters.append(f"max_grade={len(gains)}")
-    inside = f"({', '.join(parameters)})" if parameters else ""
-    return f"{name}{inside}{found['at'] or ''}"
+        whole = max(gains) if one.name == "RBP" else 1.0
+        one = one(gains={grade: gain / whole for grade, gain in enumerate(gains, 1)})
+    if one.name in _TO_TOP and (linear or one.name != "RBP"):
+        one = one(max_grade=len(gains))
+    return one
 
 
 def in_any_case(program: str | None, text: str) -> str:

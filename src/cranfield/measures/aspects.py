@@ -31,8 +31,6 @@ have it. The judgments on aspects are given to :func:`cranfield.evaluate` by nam
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -246,11 +244,6 @@ _ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
 
-def _unit(value: Any) -> Gain:
-    checked: Gain = UnitGains.parameters["gains"].check(value)
-    return checked
-
-
 def first_ranks(rows: Rows) -> Ints:
     """Return the rank of each row before unjudged documents were removed.
 
@@ -285,7 +278,7 @@ class _AspectRBP(
     )
     aspect_gains: Gain = parameter(
         Gain("binary"),
-        _unit,
+        UnitGains.parameters["gains"].check,
         "how far a document of a grade has the aspect: 'binary', 'graded' (grade / highest grade),"
         " or a mapping of grades to numbers in [0, 1]",
     )

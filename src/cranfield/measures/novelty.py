@@ -336,17 +336,9 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
 def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
     packed = np.packbits(hits, axis=1)
-    words = np.zeros((len(hits), -(-packed.shape[1] // 8)), dtype=np.uint64)
-    words.view(np.uint8)[:, : packed.shape[1]] = packed
-    order = np.lexsort(words.T)
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
-    # Sorting keeps the order of rows that are alike, so that the first of them stands first.
-    first = order[new]
+    _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
-    kind = np.empty(order.size, dtype=np.int64)
-    kind[order] = rank[np.cumsum(new) - 1]
-    return np.sort(first), kind
+    return np.sort(first), rank[kind.ravel()]
 
 
 class _Over(_Novelty, at_wanted="required"):

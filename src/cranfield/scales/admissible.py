@@ -94,11 +94,6 @@ NEEDED: Registry[Statistic | TestInfo] = Registry(
 """Statistics and tests by name."""
 
 
-def find_needed(what: str) -> Statistic | TestInfo:
-    """Find a statistic or a significance test by any of its names."""
-    return NEEDED.named(str(what).replace("'", ""))
-
-
 def needed_for(what: str) -> Scale:
     """Return the scale that a statistic or a significance test needs at least.
 
@@ -115,7 +110,7 @@ def needed_for(what: str) -> Scale:
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
-    return find_needed(what).scale
+    return NEEDED.named(str(what).replace("'", "")).scale
 
 
 def allows(scale: Scale | str, what: str) -> bool:

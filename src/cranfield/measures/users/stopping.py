@@ -170,13 +170,6 @@ class _ERR(Measure, family="user models", needs="graded judgments (binary ones d
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(self.worth(stop, rows.rank))
 
-    def _ideal_err(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
-        if self.cutoff is not None:
-            best = best.where(best.rank <= self.cutoff)
-        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
-        return best.total(self.worth(stopping(best, top), best.rank))
-
 
 @measure(
     "ERR",
@@ -214,7 +207,12 @@ class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self._err(judged), self._ideal_err(judged))
+        best = ideal(judged, self.gains)
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
+        most = best.total(self.worth(stopping(best, top), best.rank))
+        return ratio(self._err(judged), most)
 
 
 @measure(

@@ -367,8 +367,8 @@ MOST_DIGITS_AT = 200
 """Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
 
 
-class Told(NamedTuple):
-    """What of a user model is told.
+class WantedUtility(NamedTuple):
+    """What of a user model is wanted.
 
     `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
     read, where that is not the model's own; `deepest` the last whose gains count.
@@ -388,9 +388,11 @@ def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
     return lambda rank: (ONE, exact.seen(Fraction(rank)))
 
 
-def _user_divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Terms, float]:
+def _user_divisor(
+    model: StaticModel, end: int | None, wanted: WantedUtility
+) -> tuple[Terms, float]:
     """What sum V g is divided by, and a factor of what cannot be said in fractions."""
-    if told.total:
+    if wanted.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
         return rational(exactly(model).endless()), 1.0
@@ -402,21 +404,21 @@ def _user_divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Term
     return terms(sums), 1.0
 
 
-def _static(model: StaticModel, setting: Setting, told: Told) -> Form:
-    end = model.ranks(told.depth)
-    deepest = told.deepest if end is None else min(told.deepest, end)
+def _static(model: StaticModel, setting: Setting, wanted: WantedUtility) -> Form:
+    end = model.ranks(wanted.depth)
+    deepest = wanted.deepest if end is None else min(wanted.deepest, end)
     weights = list(map(_viewed(model), range(1, deepest + 1)))
     shape = Additive.weighed(setting.unit_gains(model), weights, setting.length)
-    below, factor = _user_divisor(model, end, told)
+    below, factor = _user_divisor(model, end, wanted)
     return Form(shape, below, factor=factor)
 
 
-def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | None:
-    end = min(setting.length, model.ranks(told.depth) or LAST)
+def _satisfied(model: SatisfiedModel, setting: Setting, wanted: WantedUtility) -> Form | None:
+    end = min(setting.length, model.ranks(wanted.depth) or LAST)
     seen = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stops(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
-    deepest = min(end, told.deepest)
-    if told.total:
+    deepest = min(end, wanted.deepest)
+    if wanted.total:
         patience = [after / here for here, after in pairwise(seen)]
         return Form(_stopping(gains, [ONE] * deepest, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
@@ -437,7 +439,7 @@ class Player(Stateful):
     """A Bejeweled player; the state is what was found, or None after the stop.
 
     The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
-    down to a depth, and reading ends at `end`. `total` is as for :class:`Told`.
+    down to a depth, and reading ends at `end`. `total` is as for :class:`WantedUtility`.
     """
 
     model: Any
@@ -475,7 +477,7 @@ class Player(Stateful):
 _LIMITS = ("T", "K", "hb", "hc", "median")
 
 
-def _player(model: Any, setting: Setting, told: Told) -> Form | None:
+def _player(model: Any, setting: Setting, wanted: WantedUtility) -> Form | None:
     """The form of a player whose numbers floats hold.
 
     A player stops by comparing sums; with gains such as 1/3 floats compare others.
@@ -486,12 +488,12 @@ def _player(model: Any, setting: Setting, told: Told) -> Form | None:
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end = model.ranks(told.depth) or LAST
+    end = model.ranks(wanted.depth) or LAST
     size = setting.length, setting.grades
-    return Form(Player(*size, exact, gains, told.deepest, end, told.total))
+    return Form(Player(*size, exact, gains, wanted.deepest, end, wanted.total))
 
 
-_MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
+_MODELS: dict[type[Measure], Callable[[Any, Setting, WantedUtility], Form | None]] = {
     **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static),
     **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
     **dict.fromkeys((BPM, BPMDynamic), _player),
@@ -501,7 +503,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
 
 def of_model(model: UserModel, setting: Setting) -> Form | None:
     """EU, of a model that is a measure itself."""
-    return _MODELS[type(model)](model, setting, Told(False, None, setting.depth(model)))
+    return _MODELS[type(model)](model, setting, WantedUtility(False, None, setting.depth(model)))
 
 
 def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
@@ -510,8 +512,8 @@ def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
     if maker is None or not isinstance(measure, (EU, ETU)):
         return None
     # The cutoff is the measure's; its user model may not know of it.
-    told = Told(isinstance(measure, ETU), measure.depth, setting.depth(measure))
-    return maker(measure.model, setting, told)
+    wanted = WantedUtility(isinstance(measure, ETU), measure.depth, setting.depth(measure))
+    return maker(measure.model, setting, wanted)
 
 
 def chained(measure: Chain, setting: Setting) -> Form:

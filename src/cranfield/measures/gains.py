@@ -245,12 +245,12 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
         # The gain of these is above 0 from grade 1 on, and 0 below.
         return relevant(judged, 1, gains)
 
-    def made() -> Rows:
+    def compute() -> Rows:
         rows = judged.judged()
         worth = gains.of(rows.grade)
         return replace(rows, gains=worth).where(worth != 0)
 
-    return judged.view(("gained", gains), made)
+    return judged.view(("gained", gains), compute)
 
 
 def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:

@@ -75,8 +75,8 @@ class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         # Of binary gains, equation (27) is the chance that the document is relevant.
         local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
-        made = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
-        runs, levels = judged.view(key, made)
+        compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
+        runs, levels = judged.view(key, compute)
         chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
         if binary or isinstance(getattr(self.inner, "max_grade", None), int):
             chosen |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}

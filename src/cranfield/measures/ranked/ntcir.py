@@ -64,13 +64,13 @@ class _Blended(
         return ideal(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        def made() -> Floats:
+        def compute() -> Floats:
             best = self._ideal(judged)
             most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
             out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, most)
             return out
 
-        return judged.view(("blended", self.rel, self.beta, self.gains), made)
+        return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
     def _first_best(self, hits: Rows) -> Ints:
         """Rank r_p of the first document of the highest grade that the cell has; for each row."""

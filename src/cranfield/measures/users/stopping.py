@@ -148,10 +148,10 @@ def stopping_at(
 ) -> Floats:
     """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
 
-    def made() -> Floats:
+    def compute() -> Floats:
         return stopping(rows, top_gain(judged, gains, max_grade, rows, name))
 
-    return judged.view(("stopping", rows, gains, max_grade), made)
+    return judged.view(("stopping", rows, gains, max_grade), compute)
 
 
 class _ERR(Measure, family="user models", needs="graded judgments (binary ones do)", monotone=True):

@@ -149,9 +149,9 @@ def first_found(measure: Any, setting: Setting) -> Form:
     return Form(_of_first(rows, relevant, setting))
 
 
-def _of_first(worth: Sequence[Row], found: Sequence[Any], setting: Setting) -> Cascade:
-    """What the first document adds of a grade that counts as found, by rank."""
-    counts = [Fraction(bool(yes)) for yes in found]
+def _of_first(worth: Sequence[Row], relevant: Sequence[Any], setting: Setting) -> Cascade:
+    """What the first relevant document adds, by rank and grade."""
+    counts = [Fraction(bool(yes)) for yes in relevant]
     rows = tuple(tuple(map(mul, row, counts)) for row in worth)
     going_on = tuple(1 - one for one in counts)
     return Cascade(setting.length, setting.grades, rows, (going_on,) * len(rows))
@@ -367,8 +367,8 @@ MOST_DIGITS_AT = 200
 """Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
 
 
-class WantedUtility(NamedTuple):
-    """What of a user model is wanted.
+class UtilityRequest(NamedTuple):
+    """Which utility of a user model a measure is.
 
     `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
     read, where that is not the model's own; `deepest` the last whose gains count.
@@ -389,10 +389,10 @@ def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
 
 
 def _user_divisor(
-    model: StaticModel, end: int | None, wanted: WantedUtility
+    model: StaticModel, end: int | None, request: UtilityRequest
 ) -> tuple[Terms, float]:
     """What sum V g is divided by, and a factor of what cannot be said in fractions."""
-    if wanted.total:
+    if request.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
         return rational(exactly(model).endless()), 1.0
@@ -404,21 +404,21 @@ def _user_divisor(
     return terms(sums), 1.0
 
 
-def _static(model: StaticModel, setting: Setting, wanted: WantedUtility) -> Form:
-    end = model.ranks(wanted.depth)
-    deepest = wanted.deepest if end is None else min(wanted.deepest, end)
+def _static(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
+    end = model.ranks(request.depth)
+    deepest = request.deepest if end is None else min(request.deepest, end)
     weights = list(map(_viewed(model), range(1, deepest + 1)))
     shape = Additive.weighed(setting.unit_gains(model), weights, setting.length)
-    below, factor = _user_divisor(model, end, wanted)
+    below, factor = _user_divisor(model, end, request)
     return Form(shape, below, factor=factor)
 
 
-def _satisfied(model: SatisfiedModel, setting: Setting, wanted: WantedUtility) -> Form | None:
-    end = min(setting.length, model.ranks(wanted.depth) or LAST)
+def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest) -> Form | None:
+    end = min(setting.length, model.ranks(request.depth) or LAST)
     seen = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stops(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
-    deepest = min(end, wanted.deepest)
-    if wanted.total:
+    deepest = min(end, request.deepest)
+    if request.total:
         patience = [after / here for here, after in pairwise(seen)]
         return Form(_stopping(gains, [ONE] * deepest, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
@@ -439,7 +439,7 @@ class Player(Stateful):
     """A Bejeweled player; the state is what was found, or None after the stop.
 
     The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
-    down to a depth, and reading ends at `end`. `total` is as for :class:`WantedUtility`.
+    down to a depth, and reading ends at `end`. `total` is as for :class:`UtilityRequest`.
     """
 
     model: Any
@@ -477,7 +477,7 @@ class Player(Stateful):
 _LIMITS = ("T", "K", "hb", "hc", "median")
 
 
-def _player(model: Any, setting: Setting, wanted: WantedUtility) -> Form | None:
+def _player(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
     """The form of a player whose numbers floats hold.
 
     A player stops by comparing sums; with gains such as 1/3 floats compare others.
@@ -488,12 +488,12 @@ def _player(model: Any, setting: Setting, wanted: WantedUtility) -> Form | None:
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end = model.ranks(wanted.depth) or LAST
+    end = model.ranks(request.depth) or LAST
     size = setting.length, setting.grades
-    return Form(Player(*size, exact, gains, wanted.deepest, end, wanted.total))
+    return Form(Player(*size, exact, gains, request.deepest, end, request.total))
 
 
-_MODELS: dict[type[Measure], Callable[[Any, Setting, WantedUtility], Form | None]] = {
+_MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
     **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static),
     **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
     **dict.fromkeys((BPM, BPMDynamic), _player),
@@ -503,7 +503,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, WantedUtility], Form | None
 
 def of_model(model: UserModel, setting: Setting) -> Form | None:
     """EU, of a model that is a measure itself."""
-    return _MODELS[type(model)](model, setting, WantedUtility(False, None, setting.depth(model)))
+    return _MODELS[type(model)](model, setting, UtilityRequest(False, None, setting.depth(model)))
 
 
 def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
@@ -512,8 +512,8 @@ def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
     if maker is None or not isinstance(measure, (EU, ETU)):
         return None
     # The cutoff is the measure's; its user model may not know of it.
-    wanted = WantedUtility(isinstance(measure, ETU), measure.depth, setting.depth(measure))
-    return maker(measure.model, setting, wanted)
+    request = UtilityRequest(isinstance(measure, ETU), measure.depth, setting.depth(measure))
+    return maker(measure.model, setting, request)
 
 
 def chained(measure: Chain, setting: Setting) -> Form:

@@ -19,7 +19,6 @@ Where the sources differ:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,7 +29,6 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
-from cranfield.scores import Scores
 from cranfield.significance.declaration import TestInfo
 from cranfield.significance.pairwise.catalogue import TESTS
 from cranfield.significance.prepare import as_scores
@@ -223,13 +221,6 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     >>> found.holds.tolist(), found.threshold.tolist()
     ([True, False], [nan, 0.0])
     """
-    if not isinstance(scores, (Scores, Mapping, np.ndarray)) and not hasattr(
-        type(scores), "columns"
-    ):
-        raise PolicyError(
-            "dominance takes Scores, scores by system, a data frame or an array, not"
-            f" {type(scores).__name__}"
-        )
     given = as_scores(scores)
     size = len(given.systems)
     first, second = indices(first, "first", size), indices(second, "second", size)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.form import ONE, Additive, Step, approximate, root, scaled
+from cranfield.scales.forms.form import ONE, Additive, Cascade, Step, approximate, root, scaled
 from cranfield.scales.forms.measure_forms import FORMS, form
-from cranfield.scales.forms.stateful import Cascade, Walk, split
+from cranfield.scales.forms.stateful import Walk, split
 from cranfield.scales.images.representation import count_pairs
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import image
@@ -123,8 +123,10 @@ def test_precise_inverse_logarithms() -> None:
 
 
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
-    stops = (Fraction(0), Fraction(1, 4), Fraction(3, 4))
-    shape = Cascade(3, 2, stops, tuple(Fraction(1, rank) for rank in (1, 2, 3)))
+    found = form(parse_measure("ERR@3"), 5, 2)
+    assert found is not None
+    shape = found.shape
+    assert isinstance(shape, Cascade)
     assert shape.step(2, Fraction(1, 4), 2) == Step(Fraction(3, 32), Fraction(1, 16))
     # All are alike where nothing counts any more.
     assert shape.step(4, Fraction(1, 4), 2) == Step(Fraction(0), Fraction(1))

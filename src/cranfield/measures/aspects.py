@@ -31,8 +31,6 @@ have it. The judgments on aspects are given to :func:`cranfield.evaluate` by nam
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -49,7 +47,7 @@ from cranfield.base.spec import (
     shares,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -60,7 +58,9 @@ _FAMILY = "preferences"
 _NOTE = "not known to be interval: ranks count by depth"
 
 
-class _Compatibility(Measure):
+class _Compatibility(
+    Measure, family=_FAMILY, scale_note=_NOTE, beyond_grades="which documents they are"
+):
     rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
     p: float = parameter(0.95, TRUE_SHARE, "persistence: how deep the overlap is looked at")
     normalised: bool = parameter(
@@ -118,14 +118,11 @@ def _above(rows: Rows) -> Ints:
     formula=r"\sum_{i=1}^{D} p^{i-1} \frac{A_i}{i} \,\Big/\,"
     r" \sum_{i=1}^{D} p^{i-1} \frac{\min(i, RB)}{i}",
     source="Clarke, Vtyurina and Smucker (2021)",
-    family=_FAMILY,
     needs="graded judgments (binary ones do)",
-    scale_note=_NOTE,
     elsewhere={
         "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
         "compatibility.py": "Compat@1000",
     },
-    beyond_grades="which documents they are",
 )
 class Compatibility(_Compatibility):
     """Compatibility; 0 for a topic without relevant documents."""
@@ -140,10 +137,7 @@ class Compatibility(_Compatibility):
     formula=r"Compat_{help} - Compat_{harm}",
     source="Clarke, Vtyurina and Smucker (2021); Clarke and others (2020)",
     range=(-1.0, 1.0),
-    family=_FAMILY,
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
-    scale_note=_NOTE,
-    beyond_grades="which documents they are",
 )
 class CompatibilityDifference(_Compatibility):
     """Help less harm.
@@ -174,7 +168,7 @@ _ASPECTS = "several aspects"
 _NEEDS = "judgments on other aspects besides those of relevance"
 
 
-class OverAspects(Wrapping):
+class OverAspects(Wrapping, family=_ASPECTS, inputs=("aspects",), needs=_NEEDS):
     """A measure over several aspects, relevance among them.
 
     Weights may have any sum; an aspect that they do not name does not count. Without weights all
@@ -214,9 +208,6 @@ class OverAspects(Wrapping):
     summary="Convex aggregation: the weighted mean of a measure over aspects of relevance.",
     formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
     source="Lioma, Simonsen and Larsen (2017)",
-    family=_ASPECTS,
-    inputs=("aspects",),
-    needs=_NEEDS,
 )
 class ConvexAggregation(OverAspects):
     """The weighted arithmetic mean over aspects."""
@@ -231,9 +222,6 @@ class ConvexAggregation(OverAspects):
     summary="Multidimensional measure: the harmonic mean of a measure over aspects of relevance.",
     formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
-    family=_ASPECTS,
-    inputs=("aspects",),
-    needs=_NEEDS,
 )
 class MultidimensionalMeasure(OverAspects):
     """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
@@ -255,17 +243,6 @@ _NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
 _ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
-_ABOUT: dict[str, Any] = {
-    "family": "several aspects",
-    "inputs": ("aspects",),
-    "scale_note": "not known to be interval: a product of aspects, discounted by rank",
-}
-
-
-def _unit(value: Any) -> Gain:
-    checked: Gain = UnitGains.parameters["gains"].check(value)
-    return checked
-
 
 def first_ranks(rows: Rows) -> Ints:
     """Return the rank of each row before unjudged documents were removed.
@@ -282,14 +259,18 @@ def first_ranks(rows: Rows) -> Ints:
 def matched(rows: Rows, other: Rows) -> Ints:
     """Find the row of the same document in the same runs judged on another aspect; -1 for none."""
     # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-    wanted, given = (one.cell << 32 | first_ranks(one) for one in (rows, other))
-    if not given.size:
-        return np.full(wanted.size, -1)
-    at = np.minimum(np.searchsorted(given, wanted), given.size - 1)
-    return np.where(given[at] == wanted, at, -1)
+    at, there = places_in(*(one.cell << 32 | first_ranks(one) for one in (other, rows)))
+    return np.where(there, at, -1)
 
 
-class _AspectRBP(UnitGains):
+class _AspectRBP(
+    UnitGains,
+    family="several aspects",
+    inputs=("aspects",),
+    needs=_NEEDS_OF_RBP,
+    scale_note="not known to be interval: a product of aspects, discounted by rank",
+    linear=True,
+):
     """What the measures share; gains of relevance are those of RBP."""
 
     p: float = parameter(
@@ -297,7 +278,7 @@ class _AspectRBP(UnitGains):
     )
     aspect_gains: Gain = parameter(
         Gain("binary"),
-        _unit,
+        UnitGains.parameters["gains"].check,
         "how far a document of a grade has the aspect: 'binary', 'graded' (grade / highest grade),"
         " or a mapping of grades to numbers in [0, 1]",
     )
@@ -308,9 +289,7 @@ class _AspectRBP(UnitGains):
 
     def score(self, judged: JudgedRuns) -> Floats:
         # Aspects are looked up in the whole list: their own condensed lists end elsewhere.
-        view = judged.condensed() if self.judged_only else judged
-        if self.cutoff is not None:
-            view = view.top(self.cutoff)
+        view = self.cut_off(judged)
         rows = view.judged()
         worth = self.worth(view, rows)
         for aspect in self._names(judged):
@@ -342,10 +321,7 @@ class _AspectRBP(UnitGains):
     summary="RBP in which only documents that the user understands are of use.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
     source=_SOURCE,
-    needs=_NEEDS_OF_RBP,
     elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
-    linear=True,
-    **_ABOUT,
 )
 class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
@@ -364,9 +340,6 @@ class UnderstandabilityRBP(_AspectRBP):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(C \mid r)",
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
-    needs=_NEEDS_OF_RBP,
-    linear=True,
-    **_ABOUT,
 )
 class CredibilityRBP(_AspectRBP):
     """Credibility-biased RBP."""
@@ -380,8 +353,6 @@ class CredibilityRBP(_AspectRBP):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
     needs="judgments on aspects besides those of relevance",
-    linear=True,
-    **_ABOUT,
 )
 class AspectRBP(_AspectRBP):
     """RBP biased by several aspects, all those that judgments are given for unless some are named.

@@ -152,8 +152,17 @@ class Measure(Spec):
     """Who declared the scale: `measure`, or `user` for one passed to :func:`cranfield.define`."""
     inside: ClassVar[str] = ""
     """Of a measure of a measure, an example of what stands inside."""
+    shared: ClassVar[dict[str, Any]] = {}
+    """What a class declares, by keywords, of all measures that derive from it."""
     passes: ClassVar[bool] = True
     """Whether it sees rankings condensed and cut off already; these may be those of one intent."""
+
+    def __init_subclass__(cls, **shared: Any) -> None:
+        super().__init_subclass__()
+        cls.shared = {}
+        for base in reversed(cls.__bases__):
+            cls.shared |= getattr(base, "shared", {})
+        cls.shared |= shared
 
     def __init__(self, /, **given: Any) -> None:
         super().__init__(**given)
@@ -168,10 +177,12 @@ class Measure(Spec):
         """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
         self.require_complete()
         self.require_readable(judged)
+        return self.values(self.cut_off(judged))
+
+    def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
+        """Condense rankings and cut them off, as the measure has it."""
         view = judged.condensed() if self.judged_only else judged
-        if self.cutoff is not None:
-            view = view.top(self.cutoff)
-        return self.values(view)
+        return view if self.cutoff is None else view.top(self.cutoff)
 
     def values(self, judged: Any) -> Floats:
         """Compute the scores of rankings that are condensed and cut off already."""
@@ -354,7 +365,7 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
         Its name in text. Those of cranfield's own measures, and their aliases, stand in the list of
         :mod:`cranfield.measures.families`.
     about
-        The other attributes of :class:`Info`.
+        The other attributes of :class:`Info`; those that its base classes share come first.
     """
 
     aliases: tuple[str, ...] = about.pop("aliases", ())
@@ -367,7 +378,8 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
             about["at_wanted"] = "none"
-        cls.info = Info(name=name, aliases=tuple(REGISTRY.other_names(name)), **about)
+        others = tuple(REGISTRY.other_names(name))
+        cls.info = Info(name=name, aliases=others, **{**cls.shared, **about})
         REGISTRY[name] = cls
         return cls
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite, log
@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import (
-    fraction_of,
-    integer,
-    number_text,
-    optional,
-    parameter,
-    short,
-)
+from cranfield.base.spec import fraction_of, integer, number_text, optional, parameter, short
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
@@ -91,19 +84,30 @@ class Gain:
 LINEAR = Gain("linear")
 
 
-def gain(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if value in ("linear", "exponential"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        return Gain(pairs(value))
-    raise ValueError(
-        "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}"
-    )
+Pairs = tuple[tuple[int, float], ...]
+"""Grades, ascending, each with its gain."""
 
 
-def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
+def gain_check(
+    wanted: str, *words: str, fits: Callable[[Pairs], bool] = bool
+) -> Callable[[Any], Gain]:
+    """Return a check of gains, which are one of some words, or a mapping that fits."""
+
+    def check(value: Any) -> Gain:
+        if isinstance(value, Gain):
+            return value
+        if value in words:
+            return Gain(value)
+        if isinstance(value, Mapping) and value:
+            checked = pairs(value)
+            if fits(checked):
+                return Gain(checked)
+        raise ValueError(wanted)
+
+    return check
+
+
+def pairs(value: Mapping[Any, Any]) -> Pairs:
     for grade, worth in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
@@ -183,8 +187,19 @@ def _log(values: NDArray[Any], base: float) -> Floats:
 
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
+gain = gain_check(
+    "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}",
+    *("linear", "exponential"),
+)
+no_loss = gain_check(
+    "'linear', 'exponential' or a mapping of grades to gains of at least 0, such as {1: 1, 2: 3}",
+    *("linear", "exponential"),
+    fits=lambda checked: all(worth >= 0 for _, worth in checked),
+)
+"""What has a share of a gain cannot have a loss."""
 
 GAINS = parameter(LINEAR, gain, GAINS_DOC)
+POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
 
 
 class OfGains(Measure):
@@ -229,23 +244,20 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # The gain of these is above 0 from grade 1 on, and 0 below.
         return relevant(judged, 1, gains)
-    key = ("gained", gains)
-    found: Rows | None = judged.views.get(key)
-    if found is None:
+
+    def compute() -> Rows:
         rows = judged.judged()
         worth = gains.of(rows.grade)
-        found = judged.views[key] = replace(rows, gains=worth).where(worth != 0)
-    return found
+        return replace(rows, gains=worth).where(worth != 0)
+
+    return judged.view(("gained", gains), compute)
 
 
 def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
-    found: Rows | None = judged.views.get(key)
-    if found is None:
-        rows = judged.relevant(rel)
-        found = judged.views[key] = rows.with_gains(gains.of(rows.grade))
-    return found
+    rows = judged.relevant(rel)
+    return judged.view(key, lambda: rows.with_gains(gains.of(rows.grade)))
 
 
 def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
@@ -272,17 +284,6 @@ def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, 
     # A topic without an ideal ranking has no value; row 0 stands in and is never used.
     rows = np.where(at > 0, first[topic] + at - 1, 0)
     return np.where(at > 0, running[rows] if running.size else 0.0, 0.0), at
-
-
-def no_loss(value: Any) -> Gain:
-    """Check a gain parameter whose gains must not be negative, for what is a share of a gain."""
-    checked = gain(value)
-    if isinstance(checked.kind, tuple) and any(worth < 0 for _, worth in checked.kind):
-        raise ValueError("a mapping with gains of at least 0")
-    return checked
-
-
-POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
 
 
 MAX_GRADE = parameter(

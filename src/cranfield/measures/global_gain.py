@@ -48,7 +48,7 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _Global(Wrapping):
+class _Global(Wrapping, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
 
     def check(self, inner: Measure) -> None:
@@ -73,14 +73,10 @@ class _Global(Wrapping):
         scaled = getattr(self.inner, "gain_of", None)
         top = None if scaled else self._top(judged, gains)
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
-        view = judged.views.get(key)
-        if view is None:
-            # Of binary gains, equation (27) is the chance that the document is relevant.
-            local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
-            view = judged.views[key] = globally(
-                judged, local, rel, self.navigational_once, str(self), top
-            )
-        runs, levels = view
+        # Of binary gains, equation (27) is the chance that the document is relevant.
+        local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
+        compute = partial(globally, judged, local, rel, self.navigational_once, str(self), top)
+        runs, levels = judged.view(key, compute)
         chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
         if binary or isinstance(getattr(self.inner, "max_grade", None), int):
             chosen |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
@@ -193,8 +189,6 @@ def _once(
     summary="Version of a measure for several intents, by global gain and one ideal ranking.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
     source="Sakai and Song (2011)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
@@ -219,8 +213,6 @@ class GlobalGain(_Global):
     formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
     source="Sakai (2012)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )

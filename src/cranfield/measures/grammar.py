@@ -143,14 +143,15 @@ def parse_measures(
 
 def _with_rel(measure: Measure, rel: int | None) -> Measure:
     """Set the lowest relevant grade of a measure that has one, unless it was given explicitly."""
-    inner = _innermost(measure)
+    inner = innermost(measure)
     if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
         return measure
     # A measure of a measure hands it on to the one inside.
     return measure(rel=rel)
 
 
-def _innermost(measure: Measure) -> Measure:
+def innermost(measure: Measure) -> Measure:
+    """Return what stands inside all measures of a measure."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure
@@ -197,7 +198,7 @@ def _of_program(text: str, compat: str | None) -> list[Measure]:
         forms = program_names(compat, name)
         if forms == [name]:
             forms = [in_any_case(compat, name)]
-        return [one for form in forms for one in _parsed(with_gains(form, gains), compat)]
+        return [with_gains(one, gains) for form in forms for one in _parsed(form, compat)]
     names = program_names(compat, text)
     meant = in_any_case(compat, text)
     exact = text.partition("@")[0]
@@ -285,14 +286,7 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise _no_measure(text)
-    made = _made(tree.id, arguments, parameters, text)
-    return made if at is None else made @ at
-
-
-def _made(
-    name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
-) -> Measure:
-    made: Measure
+    name = tree.id
     kind, more = _kind(name)
     if not kind.inside:
         if arguments:
@@ -300,24 +294,18 @@ def _made(
         for one in parameters:
             if one in more:
                 raise MeasureError(f"{quoted(text)}: {name} says {one}={more[one]!r} already")
-            _check_outer(kind, name, one)
-        made = kind()(**more, **parameters)
-        return made
-    if not arguments:
+        if "depth" in parameters and "depth" not in kind.parameters:
+            raise MeasureError(
+                f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
+                f" EU({name}, depth=1000)"
+            )
+    elif not arguments:
         raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
-    if len(arguments) > 1:
+    elif len(arguments) > 1:
         raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
-    made = kind(_built(arguments[0], text), **parameters)
-    return made
-
-
-def _check_outer(kind: Any, name: str, parameter: str) -> None:
-    """Refuse a parameter that belongs to a measure around this one, and say where it stands."""
-    if parameter == "depth" and "depth" not in kind.parameters:
-        raise MeasureError(
-            f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
-            f" EU({name}, depth=1000)"
-        )
+    inside = [_built(argument, text) for argument in arguments]
+    built: Measure = kind(*inside, **more, **parameters)
+    return built if at is None else built @ at
 
 
 def _kind(name: str) -> tuple[Any, Mapping[str, str]]:

@@ -34,6 +34,7 @@ from cranfield.collection.judged.judged_runs import ByIntent, JudgedRuns, expect
 from cranfield.collection.judged.rows import Rows, places, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain
+from cranfield.measures.grammar import innermost
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
@@ -42,10 +43,8 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 
-_OF_EACH_INTENT: dict[str, Any] = {"family": _FAMILY, "inputs": ("intents",)}
 
-
-class OfIntents(Measure):
+class OfIntents(Measure, family=_FAMILY, inputs=("intents",), needs=_NEEDS):
     """Measures to which a lowest grade that is relevant to an intent matters."""
 
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
@@ -67,7 +66,8 @@ def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
     source="Agrawal and others (2009)",
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
-    **_OF_EACH_INTENT,
+    family=_FAMILY,
+    inputs=("intents",),
 )
 class IntentAware(Wrapping):
     """The intent-aware version of any measure.
@@ -100,9 +100,7 @@ class IntentAware(Wrapping):
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
-    needs=_NEEDS,
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
-    **_OF_EACH_INTENT,
 )
 class AveragePrecisionIA(OfIntents):
     """IA(AP)."""
@@ -117,9 +115,7 @@ class AveragePrecisionIA(OfIntents):
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
     at_wanted="required",
-    needs=_NEEDS,
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
-    **_OF_EACH_INTENT,
 )
 class PrecisionIA(OfIntents):
     """IA(P@k)."""
@@ -133,13 +129,11 @@ class PrecisionIA(OfIntents):
     summary="Share of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
-    needs=_NEEDS,
     elsewhere={
         "ndeval": "strec@k",
         "ir_measures": "StRecall@k",
         "NTCIREVAL": "I-rec@k; I-rec@n is upto='intents'",
     },
-    **_OF_EACH_INTENT,
 )
 class SubtopicRecall(OfIntents):
     """Subtopic recall; all intents with a relevant document count the same."""
@@ -170,7 +164,6 @@ class SubtopicRecall(OfIntents):
     source="Sakai (2012)",
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
-    **_OF_EACH_INTENT,
 )
 class PPlusQ(OfIntents):
     """P+Q, sensitive to the types of intents; without types all are informational."""
@@ -209,7 +202,8 @@ class PPlusQ(OfIntents):
         "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"
         " P+Q# is Sharp(PQ@k)"
     },
-    **_OF_EACH_INTENT,
+    family=_FAMILY,
+    inputs=("intents",),
 )
 class Sharp(Wrapping):
     """D#-measures and the like: overall relevance and pure diversity in one number."""
@@ -222,16 +216,10 @@ class Sharp(Wrapping):
             raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        recall = SubtopicRecall(
-            rel=_lowest(self.inner), cutoff=self.cutoff, judged_only=self.judged_only
-        ).score(judged)
+        rel = getattr(innermost(self.inner), "rel", 1)
+        same = {"cutoff": self.cutoff, "judged_only": self.judged_only}
+        recall = SubtopicRecall(rel=rel, **same).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
-
-
-def _lowest(measure: Measure) -> int:
-    while isinstance(inner := getattr(measure, "inner", None), Measure):
-        measure = inner
-    return int(getattr(measure, "rel", 1))
 
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
@@ -244,12 +232,6 @@ _OVER_DOC = (
 )
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
-
-_ABOUT: dict[str, Any] = {
-    "family": "diversity",
-    "inputs": ("intents",),
-    "needs": "judgments by subtopic",
-}
 
 
 class _Novelty(OfIntents):
@@ -354,20 +336,12 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
 def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
     packed = np.packbits(hits, axis=1)
-    words = np.zeros((len(hits), -(-packed.shape[1] // 8)), dtype=np.uint64)
-    words.view(np.uint8)[:, : packed.shape[1]] = packed
-    order = np.lexsort(words.T)
-    new = np.ones(order.size, dtype=bool)
-    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
-    # Sorting keeps the order of rows that are alike, so that the first of them stands first.
-    first = order[new]
+    _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
-    kind = np.empty(order.size, dtype=np.int64)
-    kind[order] = rank[np.cumsum(new) - 1]
-    return np.sort(first), kind
+    return np.sort(first), rank[kind.ravel()]
 
 
-class _Over(_Novelty):
+class _Over(_Novelty, at_wanted="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -375,7 +349,7 @@ class _Over(_Novelty):
         return found if self.over == "none" else ratio(found, self.perfect(judged))
 
 
-class _AlphaDCG(_Novelty):
+class _AlphaDCG(_Novelty, source="Clarke and others (2008)"):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
 
@@ -390,11 +364,8 @@ class _ERRIA(_Novelty):
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
     rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
-    source="Clarke and others (2008)",
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
-    at_wanted="required",
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
-    **_ABOUT,
 )
 class AlphaDCG(_Over, _AlphaDCG):
     """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
@@ -404,9 +375,7 @@ class AlphaDCG(_Over, _AlphaDCG):
     "alpha_nDCG",
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
-    source="Clarke and others (2008)",
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
-    **_ABOUT,
 )
 class AlphaNDCG(_AlphaDCG):
     """Alpha-nDCG; the ideal ranking is built greedily."""
@@ -418,13 +387,11 @@ class AlphaNDCG(_AlphaDCG):
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
     rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
-    at_wanted="required",
     elsewhere={
         "ndeval": "ERR-IA@k (not divided at k = 1)",
         "ir_measures": "ERR_IA@k",
         "with grades": "IA(ERR@k)",
     },
-    **_ABOUT,
 )
 class ERRIA(_Over, _ERRIA):
     """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
@@ -440,13 +407,12 @@ class ERRIA(_Over, _ERRIA):
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
-    **_ABOUT,
 )
 class NormalisedERRIA(_ERRIA):
     """ERR-IA over that of the ideal ranking, which is built greedily."""
 
 
-class _NRBP(_Novelty):
+class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
     beta: float = parameter(0.5, TRUE_SHARE, "chance to go on to the next document")
 
     def discount(self, rank: Ints) -> Floats:
@@ -461,9 +427,7 @@ class _NRBP(_Novelty):
     summary="Novelty- and rank-biased precision.",
     formula=rf"\frac{{1 - (1 - \alpha)\beta}}{{\sum_i Pr(i|q)}} \sum_r \beta^{{r-1}} ng(r),"
     rf" \quad {_GAIN}",
-    source="Clarke, Kolla and Vechtomova (2009)",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
-    **_ABOUT,
 )
 class NoveltyRBP(_NRBP):
     """NRBP, divided by that of an endless list of documents that answer every intent."""
@@ -476,9 +440,7 @@ class NoveltyRBP(_NRBP):
     "nNRBP",
     summary="NRBP over that of the best ranking of the judged documents.",
     formula=r"\frac{NRBP}{iNRBP}",
-    source="Clarke, Kolla and Vechtomova (2009)",
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
-    **_ABOUT,
 )
 class NormalisedNRBP(_NRBP):
     """NRBP over that of the ideal ranking, which is built greedily."""

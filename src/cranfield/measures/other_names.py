@@ -54,24 +54,19 @@ _PAPERS: Forms = (
     (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
 )
 
+_ALIKE = {
+    "RR": "recip_rank reciprocal_rank mean_reciprocal_rank",
+    "AP": "average_precision mean_average_precision",
+    "Rprec": "r_precision",
+    "RelP": "r_cap recall_cap capped_recall",
+    "Success": "hit hit_rate hr hit_ratio hitratio",
+    "AP11": "11pt_avg",
+}
+
 TOOLS: dict[str, tuple[str, dict[str, str]]] = {
-    "recip_rank": ("RR", {}),
-    "reciprocal_rank": ("RR", {}),
-    "mean_reciprocal_rank": ("RR", {}),
-    "average_precision": ("AP", {}),
-    "mean_average_precision": ("AP", {}),
-    "r_precision": ("Rprec", {}),
+    **{name: (measure, {}) for measure, names in _ALIKE.items() for name in names.split()},
     "ndcg_burges": ("nDCG", {"gains": "exponential"}),
     "dcg_burges": ("DCG", {"gains": "exponential"}),
-    "r_cap": ("RelP", {}),
-    "recall_cap": ("RelP", {}),
-    "hit": ("Success", {}),
-    "hit_rate": ("Success", {}),
-    "hr": ("Success", {}),
-    "hit_ratio": ("Success", {}),
-    "hitratio": ("Success", {}),
-    "capped_recall": ("RelP", {}),
-    "11pt_avg": ("AP11", {}),
 }
 """Names of other programs in lower case that stand for one measure, whatever the cutoff."""
 
@@ -246,31 +241,17 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
     return found["name"], gains
 
 
-def with_gains(form: str, gains: tuple[float, ...]) -> str:
-    """Add the gains of grades 1, 2, ... and the highest grade to a text form of NTCIREVAL.
-
-    Examples
-    --------
-    >>> with_gains("ERR(gains='linear')@10", (1.0, 2.0))
-    "ERR(gains='linear', max_grade=2)@10"
-    >>> with_gains("RBP(gains='graded', p=0.95)", (1.0, 4.0))
-    'RBP(p=0.95, gains={1: 0.25, 2: 1})'
-    """
-    found = re.fullmatch(r"(?P<name>\w+)(?:\((?P<given>.*)\))?(?P<at>@\d+)?", form)
-    name = {one.lower(): one for one in _GAINED}.get(found["name"].lower()) if found else None
-    if not found or name is None:
-        return form
-    parameters = [found["given"]] if found["given"] else []
+def with_gains(one: Measure, gains: tuple[float, ...]) -> Measure:
+    """Give a measure of NTCIREVAL the gains of grades 1, 2, ... and the highest grade."""
+    if one.name not in _GAINED:
+        return one
     linear = gains == tuple(range(1, len(gains) + 1))
     if not linear:
-        whole = max(gains) if name == "RBP" else 1.0
-        pairs = (f"{grade}: {short(gain / whole)}" for grade, gain in enumerate(gains, 1))
-        rest = re.sub(r"gains='\w+'(, )?", "", found["given"] or "")
-        parameters = [*([rest] if rest else []), f"gains={{{', '.join(pairs)}}}"]
-    if name in _TO_TOP and (linear or name != "RBP"):
-        parameters.append(f"max_grade={len(gains)}")
-    inside = f"({', '.join(parameters)})" if parameters else ""
-    return f"{name}{inside}{found['at'] or ''}"
+        whole = max(gains) if one.name == "RBP" else 1.0
+        one = one(gains={grade: gain / whole for grade, gain in enumerate(gains, 1)})
+    if one.name in _TO_TOP and (linear or one.name != "RBP"):
+        one = one(max_grade=len(gains))
+    return one
 
 
 def in_any_case(program: str | None, text: str) -> str:
@@ -289,32 +270,15 @@ CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))
 _MULTIPLES = tuple(f"{i / 5:.2f}" for i in range(1, 11))
 
+_SINGLE = """
+    num_q=NumQ num_ret=NumRet num_rel=NumRel num_rel_ret=NumRelRet map=AP gm_map=GMAP Rprec=Rprec
+    bpref=Bpref recip_rank=RR infAP=infAP gm_bpref=GMBpref utility=Utility 11pt_avg=AP11 binG=binG
+    G=G ndcg=nDCG dcg=DCG ndcg_rel=nDCGrel Rndcg=RnDCG set_P=SetP set_relative_P=SetRelP
+    set_recall=SetR set_map=SetAP set_F=SetF num_nonrel_judged_ret=NumNonrelRet
+"""
+
 SINGLE: dict[str, str] = {
-    "num_q": "NumQ",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-    "map": "AP",
-    "gm_map": "GMAP",
-    "Rprec": "Rprec",
-    "bpref": "Bpref",
-    "recip_rank": "RR",
-    "infAP": "infAP",
-    "gm_bpref": "GMBpref",
-    "utility": "Utility",
-    "11pt_avg": "AP11",
-    "binG": "binG",
-    "G": "G",
-    "ndcg": "nDCG",
-    "dcg": "DCG",
-    "ndcg_rel": "nDCGrel",
-    "Rndcg": "RnDCG",
-    "set_P": "SetP",
-    "set_relative_P": "SetRelP",
-    "set_recall": "SetR",
-    "set_map": "SetAP",
-    "set_F": "SetF",
-    "num_nonrel_judged_ret": "NumNonrelRet",
+    **dict(pair.split("=") for pair in _SINGLE.split()),
     "rbp": "RBP(gains='graded', p=0.9)",
     "rbp_resid": "RBPResidual(p=0.9)",
 }

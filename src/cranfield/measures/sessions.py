@@ -233,7 +233,13 @@ def first_of_each(rows: Rows) -> NDArray[np.bool_]:
     return out
 
 
-class SessionDiscounted(OfGains):
+class SessionDiscounted(
+    OfGains,
+    family="sessions",
+    inputs=("queries",),
+    needs="sessions of queries; graded judgments (binary ones do)",
+    source="Järvelin and others (2008)",
+):
     """Sums of gains discounted by rank and query: what sDCG and nsDCG share."""
 
     b: float = parameter(2.0, _BASE, "base of the logarithm of ranks: the patience to read on")
@@ -274,15 +280,11 @@ class SessionDiscounted(OfGains):
     summary="Gains of a session's result lists, discounted by rank and by the number of queries.",
     formula=r"\sum_r \frac{g_r}{\log_{b_q}(q_r + b_q - 1) \, \log_b(r + b - 1)},"
     r" \quad b_q = 4, \; b = 2",
-    source="Järvelin and others (2008)",
     parameter_sources={
         "variant='kanoulas'": "Kanoulas and others (2011)",
         "variant='jiang'": "Jiang and Allan (2016)",
     },
     range=(0.0, float("inf")),
-    family="sessions",
-    inputs=("queries",),
-    needs="sessions of queries; graded judgments (binary ones do)",
     scale_note="not interval: a DCG whose discounts grow with the queries too",
     linear=True,
 )
@@ -317,15 +319,11 @@ class SessionDCG(SessionDiscounted):
     "nsDCG",
     summary="Session DCG over that of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
-    source="Järvelin and others (2008)",
     parameter_sources={
         "variant='kanoulas'": "Kanoulas and others (2011)",
         "variant='jiang'": "Jiang and Allan (2016)",
         "ideal='single'": "Kanoulas and others (2011)",
     },
-    family="sessions",
-    inputs=("queries",),
-    needs="sessions of queries; graded judgments (binary ones do)",
     scale_note="not interval; within a session's topic it is sDCG by a constant",
 )
 class NormalisedSessionDCG(SessionDiscounted):

@@ -173,7 +173,13 @@ def standard_error(differences: Floats) -> Floats:
     return np.asarray(np.where(same, 0.0, np.sqrt(square / np.maximum(count, 1))))
 
 
-class _Risk(Wrapping):
+class _Risk(
+    Wrapping,
+    family=_FAMILY,
+    range=_INFINITE,
+    beyond_grades="the scores of another system",
+    others=True,
+):
     baseline: str = parameter("", _label, "the system that the others are compared with")
     alpha: float = _ALPHA
 
@@ -211,11 +217,7 @@ class _Risk(Wrapping):
     formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
     r" \quad \Delta = M(s) - M(b)",
     source="Wang, Bennett and Collins-Thompson (2012)",
-    family=_FAMILY,
-    range=_INFINITE,
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
-    beyond_grades="the scores of another system",
-    others=True,
 )
 class RiskReward(_Risk):
     """U_risk: its mean over topics is that of the papers.
@@ -239,11 +241,7 @@ class RiskReward(_Risk):
     summary="U_risk in units of its standard error: how sure the risk or the reward is.",
     formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
     source="Dinçer, Macdonald and Ounis (2014)",
-    family=_FAMILY,
-    range=_INFINITE,
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
-    beyond_grades="the scores of another system",
-    others=True,
 )
 class StandardisedRisk(_Risk):
     """T_risk: each topic's share, whose mean over the topics is the statistic.

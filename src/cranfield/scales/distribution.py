@@ -72,7 +72,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -447,12 +447,6 @@ ROUNDING = 5e-15
 """Relative uncertainty of a sum: 1e-15 of each component's own, the rest for adding and for x."""
 
 
-class _Way(Protocol):
-    """One way to enclose F: lower limits, shares and upper limits at ascending x."""
-
-    def limits(self, x: Floats) -> tuple[Floats, Floats, Floats]: ...
-
-
 @dataclass(frozen=True)
 class SumDistribution:
     """The distribution function of a sum of independent components, with proved limits."""
@@ -464,7 +458,7 @@ class SumDistribution:
     sum of all, is taken to be that sum."""
     lowest: float
     highest: float
-    way: _Way
+    way: _Listed | Inverted
 
     def share(self, x: ArrayLike) -> Floats:
         """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
@@ -554,7 +548,7 @@ def distribution_of_sums(
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)
     listed = _listed(sets, min(MOST_SUMS, memory // 64), rounding)
-    ways: list[tuple[float, _Way]] = [(listed.error, listed)]
+    ways: list[tuple[float, _Listed | Inverted]] = [(listed.error, listed)]
     if not (listed.complete or listed.error <= wanted) and affordable(sets):
         inversion, error = inverted(sets, wanted, memory, jobs or processors(), rounding)
         ways.append((error, inversion))

@@ -139,15 +139,6 @@ class Interval(Wrapping):
         " over topics are surrogates for every measure.",
     )
 
-    def _set(self, name: str, value: Any) -> None:
-        if name == "ties" and value not in TIES:
-            raise MeasureError(
-                f"interval: unknown ties {value!r}; expected one of: {', '.join(TIES)}"
-            )
-        if name != "ties" and not isinstance(value, bool):
-            raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
-        super()._set(name, value)
-
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
         super().__init__(as_measure(inner) if isinstance(inner, str) else inner, **options)
 

@@ -220,7 +220,8 @@ class Meaning:
             )
         them = "it" if one.count() == 1 else "them"
         start = f"whether the test finds {them} then is another matter"
-        if one.options["resamples"] * len(one) > SOON and _draws(one):
+        random = one.info.random or CORRECTIONS[one.correction].random
+        if random and one.options["resamples"] * len(one) > SOON:
             return f"{start}; with so many random samples it is left to decisions_kept()"
         if one.count() == 1:
             yes, no = (
@@ -363,10 +364,6 @@ def order_kept(
         kept = f"{holds:,} keep" if holds > 1 else f"{holds or 'none'} keeps"
         said = f"of {found:,} {more}, {kept}"
     return f"{said} the order of means under every increasing transformation of the scores"
-
-
-def _draws(one: PairwiseComparison) -> bool:
-    return one.info.random or CORRECTIONS[one.correction].random
 
 
 def measure_of(name: str) -> Measure | None:

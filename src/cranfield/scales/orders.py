@@ -561,7 +561,10 @@ def covers(length: int, grades: int = 1) -> Ints:
     >>> [(int(a), int(b)) for a, b in covers(2)]  # 00 - 01 - 10 - 11
     [(0, 1), (1, 2), (2, 3)]
     """
-    return np.argwhere(_directly(_strictly(length, grades)))
+    strictly = _strictly(length, grades)
+    # Products of 0 and 1 in float32 are counts, exactly: of the runs between two.
+    numbers = strictly.astype(np.float32)
+    return np.argwhere(strictly & ((numbers @ numbers) == 0))
 
 
 def levels(length: int, grades: int = 1) -> Ints:
@@ -611,9 +614,3 @@ def _strictly(length: int, grades: int) -> Bools:
     below = order_matrix(all_runs(length, grades), grades)
     np.fill_diagonal(below, False)
     return below
-
-
-def _directly(strictly: Bools) -> Bools:
-    """Pairs with nothing between them; products of 0 and 1 in float32 are counts, exactly."""
-    numbers = strictly.astype(np.float32)
-    return np.asarray(strictly & ((numbers @ numbers) == 0))

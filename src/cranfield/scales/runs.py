@@ -20,13 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import (
-    CranfieldError,
-    MeasureError,
-    PolicyError,
-    as_array,
-    check_whole,
-)
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_whole
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns, of_grades
 from cranfield.collection.judged.judging import judge

@@ -40,15 +40,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import (
-    TRUE_SHARE,
-    Shares,
-    choice,
-    number,
-    optional,
-    parameter,
-    shares,
-)
+from cranfield.base.spec import TRUE_SHARE, Shares, choice, number, optional, parameter, shares
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
@@ -107,6 +99,12 @@ class Exposing(OfRelevance):
         fall = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
         out: Floats = whole - hits.total(fall * (hits.at(whole) - upto[hits.rank]))
         return out
+
+    def by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+        """Exposure of the groups that each ranking has documents of; rows as of `gathered`."""
+        groups = judged.groups(str(self))
+        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
+        return gathered(groups.rows, exposure, len(groups.names))
 
 
 def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
@@ -179,6 +177,8 @@ class InequityOfAttention(Exposing):
     def values(self, judged: JudgedRuns) -> Floats:
         if self.by == "group":
             rows, got, deserved = self.of_groups(judged)
+            given = rows.total(got) > 0
+            owed = self._owed(judged).sum(axis=1)[:, None] > 0
         else:
             judgments = judged.judgments
             worth = self._worth(judged)
@@ -187,23 +187,16 @@ class InequityOfAttention(Exposing):
             rows = rows.where(worth[rows.judgment] > 0)
             got = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
             deserved = ratio(worth[rows.judgment], whole[rows.topic, 0])
-        # What is not in these rows has either attention or relevance, and nothing to set it off.
-        some = np.ones(judged.shape)
-        if self.by == "group":
-            given = rows.total(got) > 0
-            owed = self._owed(judged).sum(axis=1)[:, None] > 0
-        else:
             given, owed = judged.retrieved > 0, whole > 0
-        attention = np.where(given, some - rows.total(got), 0.0)
-        relevance = some - rows.total(deserved)
+        # What is not in these rows has either attention or relevance, and nothing to set it off.
+        attention = np.where(given, 1.0 - rows.total(got), 0.0)
+        relevance = 1.0 - rows.total(deserved)
         apart = rows.total(np.abs(got - deserved)) + attention + relevance
         return np.where(owed, np.clip(apart, 0.0, 2.0), 0.0)
 
     def of_groups(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Attention and relevance of the groups that each ranking has, each as a share."""
-        groups = judged.groups(str(self))
-        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
-        rows, exposed = gathered(groups.rows, exposure, len(groups.names))
+        rows, exposed = self.by_group(judged)
         got = ratio(exposed, rows.at(rows.total(exposed)))
         return rows, got, self._owed(judged)[rows.topic, rows.grade]
 
@@ -231,8 +224,7 @@ def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
     nothing on either side.
     """
     measure = InequityOfAttention(**{**parameters, "by": "group"})
-    view = judged.condensed() if measure.judged_only else judged
-    view = view if measure.cutoff is None else view.top(measure.cutoff)
+    view = measure.cut_off(judged)
     rows, got, _ = measure.of_groups(view)
     owed = measure._owed(view)
     systems = view.shape[1]
@@ -294,8 +286,7 @@ class AttentionWeightedRankFairness(Exposing):
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
         target = self._shares(judged, groups)
-        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
-        pairs, exposed = gathered(groups.rows, exposure, len(groups.names))
+        pairs, exposed = self.by_group(judged)
         seen = exposed > 0
         pairs, exposed = pairs.where(seen), exposed[seen]
         whole = pairs.total(exposed)

@@ -33,14 +33,12 @@ exposure has a finite score.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import choice, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, places_in, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
@@ -54,16 +52,15 @@ from cranfield.measures.gains import Gain, no_loss
 
 _INFINITY = float("inf")
 
-_ABOUT: dict[str, Any] = {
-    "range": (0.0, _INFINITY),
-    "family": "fairness",
-    "needs": "graded judgments (binary ones do); groups of documents for by='group'",
-    "scale_note": "not known to be interval",
-    "beyond_grades": "which documents they are",
-}
 
-
-class _ExpectedExposure(Exposing):
+class _ExpectedExposure(
+    Exposing,
+    family="fairness",
+    needs="graded judgments (binary ones do); groups of documents for by='group'",
+    scale_note="not known to be interval",
+    range=(0.0, _INFINITY),
+    beyond_grades="which documents they are",
+):
     """What the measures share."""
 
     browsing: str = parameter(
@@ -81,47 +78,36 @@ class _ExpectedExposure(Exposing):
         " authors' program, or so many documents do that none has any ('open')",
     )
 
-    def _disparity(self, judged: JudgedRuns) -> Floats:
-        if self.by == "document":
-            return self.total(judged, 2)
-        rows, exposed = self._grouped(judged)
-        return rows.total(exposed**2)
+    def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+        """Products of exposure with itself, of exposure and target, of the target with itself.
 
-    def _relevance(self, judged: JudgedRuns) -> Floats:
-        if self.by == "document":
-            key = ("expected exposure", *self._about)
-            found: Floats | None = judged.views.get(key)
-            if found is None:
-                rows = judged.judged()
-                exposed = self.exposure(judged, rows) * self._targets(judged)[rows.judgment]
-                found = judged.views[key] = rows.total(exposed)
-            return found.copy()
-        groups = judged.groups(str(self))
-        rows, exposed = self._grouped(judged)
-        target = of_judged(judged, groups, self._targets(judged))
-        return rows.total(exposed * target[rows.topic, rows.grade])
-
-    def _whole(self, judged: JudgedRuns) -> Floats:
-        """Squared length of the target; shape (topics, 1)."""
-        target = self._targets(judged)
+        The first two have the shape (topics, systems), the last (topics, 1).
+        """
+        judgments, target = judged.judgments, self._targets(judged.judgments)
         if self.by == "group":
-            groups = judged.groups(str(self))
-            squares = (of_judged(judged, groups, target) ** 2).sum(axis=1)
-        else:
-            judgments = judged.judgments
-            squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
-        return np.asarray(squares[:, None])
+            rows, exposed = self.by_group(judged)
+            target = of_judged(judged, judged.groups(str(self)), target)
+            relevance = rows.total(exposed * target[rows.topic, rows.grade])
+            return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
+        rows = judged.judged()
+        relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
+        whole = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
+        return self.total(judged, 2), relevance, whole[:, None].astype(np.float64)
 
-    def _grouped(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        groups = judged.groups(str(self))
-        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
-        return gathered(groups.rows, exposure, len(groups.names))
+    def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+        key = (
+            "expected exposure",
+            self.rel,
+            self.browsing,
+            self.p,
+            self.stop,
+            self.by,
+            self.corpus,
+        )
+        return judged.view(key, lambda: self._products(judged))
 
-    def _targets(self, judged: JudgedRuns) -> Floats:
-        judgments = judged.judgments
-        found: Floats | None = judgments.kept.get(("target", *self._about))
-        if found is not None:
-            return found
+    def _targets(self, judgments: Judgments) -> Floats:
+        """Exposure that each judged document should have."""
         counts = judgments.grade >= judgments.judged_from
         # All grades that are not relevant are one level.
         level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
@@ -141,13 +127,7 @@ class _ExpectedExposure(Exposing):
                 first = (going_on * self.p) ** better
             shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
             out[same] = shared[judgments.topic[same]]
-        judgments.kept["target", *self._about] = out
         return out
-
-    @property
-    def _about(self) -> tuple[object, ...]:
-        """All that the exposure of documents goes by."""
-        return self.rel, self.browsing, self.p, self.stop, self.corpus
 
 
 @measure(
@@ -157,14 +137,13 @@ class _ExpectedExposure(Exposing):
     source="Diaz and others (2020)",
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        loss = self._disparity(judged) - 2 * self._relevance(judged) + self._whole(judged)
-        return np.maximum(loss, 0.0)
+        disparity, relevance, whole = self.products(judged)
+        return np.maximum(disparity - 2 * relevance + whole, 0.0)
 
 
 @measure(
@@ -174,7 +153,6 @@ class ExpectedExposureLoss(_ExpectedExposure):
     source="Diaz and others (2020)",
     lower_is_better=True,
     elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
@@ -184,7 +162,7 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._disparity(judged)
+        return self.products(judged)[0].copy()
 
 
 @measure(
@@ -193,13 +171,12 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     formula=r"\varepsilon^T \varepsilon^*",
     source="Diaz and others (2020), without the factor 2 as in expeval",
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
-    **_ABOUT,
 )
 class ExpectedExposureRelevance(_ExpectedExposure):
     """EE-R, the relevance."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._relevance(judged)
+        return self.products(judged)[1].copy()
 
 
 TRACE = 1e-6
@@ -209,15 +186,14 @@ _PROTECTED_DOC = "group that is compared with all other documents that have a gr
 _SOURCE = "Singh and Joachims (2018)"
 _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
 
-_RATIOS: dict[str, Any] = {
-    "family": "fairness",
-    "inputs": ("groups",),
-    "needs": "groups of documents",
-    "scale_note": "not known to be interval: a ratio",
-}
 
-
-class _Ratio(Exposing):
+class _Ratio(
+    Exposing,
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    scale_note="not known to be interval: a ratio",
+):
     """What the measures share."""
 
     protected: str | None = parameter(
@@ -279,7 +255,7 @@ class _Ratio(Exposing):
         return np.where(known > 1, ratio(least, most), 0.0)
 
 
-class _LogRatio(_Ratio):
+class _LogRatio(_Ratio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
     """What the logarithmic versions share."""
 
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
@@ -318,12 +294,9 @@ class _Realised(_Ratio):
 
     def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, known = groups.rows, judged.judged()
-        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
-        wanted, given = (one.cell << 32 | one.rank for one in (rows, known))
-        at = np.minimum(np.searchsorted(given, wanted), max(given.size - 1, 0))
-        if not given.size:
-            return np.zeros(wanted.size)
-        utility = np.where(given[at] == wanted, self._utility(known.grade)[at], 0.0)
+        at, there = places_in(*(one.cell << 32 | one.rank for one in (known, rows)))
+        utility = np.zeros(there.size)
+        utility[there] = self._utility(known.grade)[at[there]]
         return super()._exposed(judged, groups) * utility
 
 
@@ -334,7 +307,6 @@ class _Realised(_Ratio):
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
-    **_RATIOS,
 )
 class DemographicParity(_Demographic):
     """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
@@ -347,7 +319,6 @@ class DemographicParity(_Demographic):
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
     elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
-    **_RATIOS,
 )
 class ExposedUtilityRatio(_Ratio):
     """Exposed utility ratio; 1 where groups are exposed in proportion to their relevance."""
@@ -359,7 +330,6 @@ class ExposedUtilityRatio(_Ratio):
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",
-    **_RATIOS,
 )
 class RealisedUtilityRatio(_Realised):
     """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
@@ -369,9 +339,6 @@ class RealisedUtilityRatio(_Realised):
     "logDP",
     summary="Logarithm of a protected group's exposure over that of others; 0 is parity.",
     formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogDemographicParity(_LogRatio, _Demographic):
     """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
@@ -381,9 +348,6 @@ class LogDemographicParity(_LogRatio, _Demographic):
     "logEUR",
     summary="Logarithm of a protected group's exposure by relevance over others'; 0 is parity.",
     formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogExposedUtilityRatio(_LogRatio):
     """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
@@ -393,9 +357,6 @@ class LogExposedUtilityRatio(_LogRatio):
     "logRUR",
     summary="Logarithm of a protected group's realised utility over others'; 0 is parity.",
     formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
-    source=_LOG_SOURCE,
-    range=(-_INFINITY, _INFINITY),
-    **_RATIOS,
 )
 class LogRealisedUtilityRatio(_LogRatio, _Realised):
     """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""

@@ -22,7 +22,6 @@ The whole ranking counts for N and S, also with a cutoff, which only ends the cu
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import TRUE_SHARE, choice, flag, integer, name, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, places_in, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import group_index
 from cranfield.measures.ranked.precision import OfRelevance
@@ -80,7 +79,7 @@ class PairwiseParity(OfRelevance):
         good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _above(_both(side, good), _both(other, bad), shape)
+            above, number = _above(_among(side, good), _among(other, bad), shape)
             shares.append(ratio(above, number))
             defined &= number > 0
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
@@ -100,12 +99,9 @@ def _sides(keys: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return keys[first[protected]], keys[first[~protected]]
 
 
-def _both(first: Ints, second: Ints) -> Ints:
-    """Keys of the first that the second has too; both are in order."""
-    if not second.size:
-        return second
-    at = np.minimum(np.searchsorted(second, first), second.size - 1)
-    return np.asarray(first[second[at] == first])
+def _among(keys: Ints, others: Ints) -> Ints:
+    """Those of the keys that the others have too; both are in order."""
+    return keys[places_in(others, keys)[1]]
 
 
 def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -122,16 +118,6 @@ def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, F
     return table(cell, below), table(cell) * table(second >> 32)
 
 
-_ABOUT: dict[str, Any] = {
-    "source": "Yang and Stoyanovich (2017)",
-    "lower_is_better": True,
-    "family": "fairness",
-    "inputs": ("groups",),
-    "needs": "groups of documents",
-    "scale_note": "not known to be interval",
-}
-
-
 def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
     """Return the retrieved documents of a group, whatever their weight in it."""
     groups = judged.groups(measure)
@@ -139,7 +125,15 @@ def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> R
     return groups.rows.where(chosen & (groups.rows.gains > 0))
 
 
-class _Prefixes(Measure):
+class _Prefixes(
+    Measure,
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    source="Yang and Stoyanovich (2017)",
+    scale_note="not known to be interval",
+    lower_is_better=True,
+):
     """What the measures share."""
 
     protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
@@ -193,7 +187,6 @@ class _Prefixes(Measure):
     summary="How far the share of a protected group in the tops is from its share in the ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
-    **_ABOUT,
 )
 class NormalisedDiscountedDifference(_Prefixes):
     """Normalised discounted difference."""
@@ -208,7 +201,6 @@ class NormalisedDiscountedDifference(_Prefixes):
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
     elsewhere={"FairRank": "rRD, which takes the smaller of both ratios for the first"},
-    **_ABOUT,
 )
 class NormalisedDiscountedRatio(_Prefixes):
     """Normalised discounted ratio; for a protected group that is the smaller one."""
@@ -223,7 +215,6 @@ class NormalisedDiscountedRatio(_Prefixes):
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
     elsewhere={"FairRank": "rKL, which takes 0.001 for shares of 0 and 1"},
-    **_ABOUT,
 )
 class NormalisedDiscountedDivergence(_Prefixes):
     """Normalised discounted Kullback-Leibler divergence, in bits."""

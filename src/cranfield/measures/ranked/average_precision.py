@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -14,7 +13,7 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain, gained, ideal, pairs
+from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gained, ideal
 from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
@@ -22,7 +21,7 @@ INFAP_EPSILON = 1e-5
 """Smoothing of shares of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(OfRelevance):
+class _AveragePrecision(OfRelevance, family="average precision", monotone=True):
     """Average precision; what the plain and the geometric version share."""
 
     denominator: str = parameter(
@@ -44,10 +43,8 @@ class _AveragePrecision(OfRelevance):
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Buckley and Voorhees (2005)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
-    family="average precision",
     scale_note=_AP_NOTE,
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
-    monotone=True,
 )
 class AveragePrecision(_AveragePrecision):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
@@ -59,11 +56,9 @@ class AveragePrecision(_AveragePrecision):
     formula=r"\exp \frac{1}{n} \sum_t \ln \max(AP_t, 10^{-5})",
     source="Voorhees (2004); Robertson (2006)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (10)"},
-    family="average precision",
     aggregate="geometric",
     scale_note=_AP_NOTE + "; a geometric mean asks for a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
-    monotone=True,
 )
 class GeometricAveragePrecision(_AveragePrecision):
     """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
@@ -89,7 +84,12 @@ _ROUNDING = parameter(
 )
 
 
-class _Interpolated(Measure):
+class _Interpolated(
+    Measure,
+    family="average precision",
+    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
+    beyond_length="all judgments of the topic",
+):
     def _at(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
         needed = _needed(recall, judged.recall_base(rel), rounding)
@@ -111,12 +111,9 @@ class _Interpolated(Measure):
     "IPrec",
     summary="Interpolated precision: the best precision at this level of recall or beyond.",
     formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
-    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
-    family="average precision",
     at="recall",
     at_wanted="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
-    beyond_length="all judgments of the topic",
 )
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
@@ -133,10 +130,7 @@ class InterpolatedPrecision(_Interpolated):
     "AP11",
     summary="Mean of the interpolated precision at recall 0, 0.1, ..., 1.",
     formula=r"\frac{1}{11} \sum_{i \in \{0, 0.1, \dots, 1\}} iP(i)",
-    source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
-    family="average precision",
     elsewhere={"trec_eval": "11pt_avg"},
-    beyond_length="all judgments of the topic",
 )
 class ElevenPointAveragePrecision(_Interpolated):
     """11-point average precision, the measure of the early TRECs."""
@@ -190,20 +184,15 @@ _DENOMINATOR = parameter(
 )
 
 
-def _thresholds(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if value in ("uniform", "linear"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        positive = any(weight > 0 for _, weight in checked)
-        if positive and all(grade >= 1 and weight >= 0 for grade, weight in checked):
-            return Gain(checked)
-    raise ValueError(
-        "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
-        " such as {1: 0.3, 2: 0.7}"
-    )
+_thresholds = gain_check(
+    "'uniform', 'linear' or a mapping of grades from 1 on to weights of at least 0, not all 0,"
+    " such as {1: 0.3, 2: 0.7}",
+    *("uniform", "linear"),
+    fits=lambda checked: (
+        all(grade >= 1 and weight >= 0 for grade, weight in checked)
+        and any(weight for _, weight in checked)
+    ),
+)
 
 
 @measure(

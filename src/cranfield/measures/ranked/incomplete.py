@@ -25,7 +25,9 @@ from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import OfRelevance
 
 
-class _Bpref(OfRelevance):
+class _Bpref(
+    OfRelevance, family="incomplete judgments", beyond_grades="which documents are judged"
+):
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),
@@ -60,14 +62,12 @@ class _Bpref(OfRelevance):
         "form='N'": "Sakai (2007a)",
         "form='relative'": "Sakai (2007a)",
     },
-    family="incomplete judgments",
     elsewhere={
         "trec_eval": "bpref",
         "ir_measures": "Bpref",
         "ranx": "bpref",
         "NTCIREVAL": "bpref, bpref_R, bpref_N, bpref_relative (option -j)",
     },
-    beyond_grades="which documents are judged",
 )
 class BinaryPreference(_Bpref):
     """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
@@ -82,10 +82,8 @@ class BinaryPreference(_Bpref):
     summary="Bpref, summed up over topics by the geometric mean.",
     formula=r"\exp \frac{1}{n} \sum_t \ln \max(\mathit{bpref}_t, 10^{-5})",
     source="trec_eval, measure gm_bpref",
-    family="incomplete judgments",
     aggregate="geometric",
     elsewhere={"trec_eval": "gm_bpref"},
-    beyond_grades="which documents are judged",
 )
 class GeometricBinaryPreference(_Bpref):
     """Per topic it is bpref, and the mean over topics is geometric with a floor of 1e-5."""

@@ -16,14 +16,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.spec import (
-    POSITIVE_SHARE,
-    choice,
-    fraction_of,
-    number,
-    optional,
-    parameter,
-)
+from cranfield.base.spec import POSITIVE_SHARE, choice, fraction_of, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
@@ -44,10 +37,10 @@ from cranfield.measures.users.stopping import stopping_at
 
 _NOTE = "not interval: the steps between ranks are unequal"
 
-_ABOUT: dict[str, Any] = {"family": "blended ratio", "needs": "graded judgments (binary ones do)"}
 
-
-class _Blended(OfRelevance):
+class _Blended(
+    OfRelevance, family="blended ratio", needs="graded judgments (binary ones do)", scale_note=_NOTE
+):
     """What the measures of the blended ratio share."""
 
     beta: float = parameter(
@@ -71,13 +64,13 @@ class _Blended(OfRelevance):
         return ideal(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        key = ("blended", self.rel, self.beta, self.gains)
-        found: Floats | None = judged.views.get(key)
-        if found is None:
+        def compute() -> Floats:
             best = self._ideal(judged)
             most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
-            found = judged.views[key] = self.blended(hits.seen, hits.cumulated, hits.rank, most)
-        return found
+            out: Floats = self.blended(hits.seen, hits.cumulated, hits.rank, most)
+            return out
+
+        return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
     def _first_best(self, hits: Rows) -> Ints:
         """Rank r_p of the first document of the highest grade that the cell has; for each row."""
@@ -92,9 +85,7 @@ class _Blended(OfRelevance):
     r" \quad BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)}",
     source="Sakai (2004); Sakai (2005)",
     parameter_sources={"denominator='min'": "Sakai (2013), equation (13)"},
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
-    **_ABOUT,
 )
 class QMeasure(_Blended):
     """Q-measure; AP with `denominator='min'` where beta is 0."""
@@ -118,7 +109,6 @@ class QMeasure(_Blended):
     scale_note="interval on one topic where 1 + beta * gain is in equal steps, as for binary"
     " relevance",
     beyond_length="how many relevant documents the topic has",
-    **_ABOUT,
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
@@ -146,9 +136,7 @@ class RMeasure(_Blended):
     summary="Blended ratio at the first relevant document: reciprocal rank for graded relevance.",
     formula=r"BR(r_1), \quad r_1 = \min\{r : g_r \ge \mathit{rel}\}",
     source="Sakai (2006b)",
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "O-measure"},
-    **_ABOUT,
 )
 class OMeasure(_Blended):
     """O-measure; 0 when no relevant document is retrieved (in the top k)."""
@@ -163,9 +151,7 @@ class OMeasure(_Blended):
     summary="Blended ratio at the first of the most relevant documents that are retrieved.",
     formula=r"BR(r_p), \quad r_p = \min\{r : g_r = \max_i g_i \ge \mathit{rel}\}",
     source="Sakai (2006b)",
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "P-measure"},
-    **_ABOUT,
 )
 class PMeasure(_Blended):
     """P-measure; most relevant is the highest grade that the list has (in the top k)."""
@@ -182,9 +168,7 @@ class PMeasure(_Blended):
     formula=r"\frac{1}{C(r_p)} \sum_{r \in \mathcal{R}, r \le r_p} BR(r),"
     r" \quad r_p = \min\{r : g_r = \max_i g_i\}",
     source="Sakai (2006b)",
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "P-plus"},
-    **_ABOUT,
 )
 class PPlusMeasure(_Blended):
     """P+, for a user who looks for one highly relevant document; k is the measurement depth."""
@@ -202,9 +186,7 @@ class PPlusMeasure(_Blended):
     formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
     r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
     source="Sakai and Robertson (2008)",
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "NCUgu,P; NCUgu,BR; NCUrb,P; NCUrb,BR"},
-    **_ABOUT,
 )
 class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
@@ -261,9 +243,7 @@ class NormalisedCumulativeUtility(_Blended):
     formula=r"\sum_{r \in \mathcal{R}} BR(r) \, R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2021)",
-    scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "EBR, EBR@k"},
-    **_ABOUT,
 )
 class ExpectedBlendedRatio(_Blended):
     """EBR: users stop as in ERR, and the blended ratio takes the place of the reciprocal rank.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,7 @@ from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import (
-    MAX_GRADE,
-    Gain,
-    OfGains,
-    gained,
-    highest_of,
-    ideal,
-    pairs,
-)
+from cranfield.measures.gains import MAX_GRADE, Gain, OfGains, gain_check, gained, highest_of, ideal
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
@@ -55,21 +46,27 @@ class OfCounts(OfRelevance):
         return np.asarray(self.share(found, judged.retrieved, relevant), dtype=np.float64)
 
 
+class _AtCutoff(
+    OfCounts,
+    family="precision and recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    monotone=True,
+    counts=True,
+):
+    pass
+
+
 @measure(
     "P",
     summary="Share of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
-    monotone=True,
-    counts=True,
     linear=True,
-    **_ABOUT,
 )
-class Precision(OfCounts):
+class Precision(_AtCutoff):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -81,24 +78,14 @@ class Precision(OfCounts):
     summary="Share of the relevant documents that is found in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Cleverdon (1967); van Rijsbergen (1979)",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
-class Recall(OfCounts):
+class Recall(_AtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         return ratio(found, relevant)
-
-
-class _SumOfGains(OfGains):
-    def equal_weights(self) -> bool:
-        return True
 
 
 _GRADED_NOTE = (
@@ -108,18 +95,25 @@ _GRADED_NOTE = (
 )
 
 
+class _SumOfGains(
+    OfGains,
+    family="precision and recall",
+    needs="graded judgments (binary ones do)",
+    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
+    scale_note=_GRADED_NOTE,
+    at_wanted="required",
+    monotone=True,
+    counts=True,
+):
+    def equal_weights(self) -> bool:
+        return True
+
+
 @measure(
     "gP",
     summary="Graded precision: gain of the top k, over the most that k could gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
-    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    at_wanted="required",
-    needs="graded judgments (binary ones do)",
-    scale_note=_GRADED_NOTE,
-    monotone=True,
-    counts=True,
     linear=True,
-    **_ABOUT,
 )
 class GeneralisedPrecision(_SumOfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -137,13 +131,6 @@ class GeneralisedPrecision(_SumOfGains):
     "gR",
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
-    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    at_wanted="required",
-    needs="graded judgments (binary ones do)",
-    scale_note=_GRADED_NOTE,
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
 class GeneralisedRecall(_SumOfGains):
     """Generalised recall; 0 for a topic without gain."""
@@ -159,15 +146,10 @@ class GeneralisedRecall(_SumOfGains):
     summary="Precision at k, relative to the best that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
-    at_wanted="required",
-    scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
-    monotone=True,
-    counts=True,
-    **_ABOUT,
 )
-class RelativePrecision(OfCounts):
+class RelativePrecision(_AtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -255,14 +237,10 @@ class ReciprocalRank(OfRelevance):
         return hits.largest(self.worth(hits.rank))
 
 
-def _betas(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(grade >= 0 and beta > 1 for grade, beta in checked):
-            return Gain(checked)
-    raise ValueError("a mapping of grades to numbers above 1, such as {1: 3, 2: 2}")
+_betas = gain_check(
+    "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
+    fits=lambda checked: all(grade >= 0 and beta > 1 for grade, beta in checked),
+)
 
 
 @measure(

@@ -14,9 +14,20 @@ from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.ranked.precision import OfCounts, OfRelevance
 
-_NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
-_ABOUT: dict[str, Any] = {"family": "sets", "counts": True}
+class _OfSets(
+    OfCounts,
+    family="sets",
+    scale=Scale.INTERVAL,
+    scale_note="interval for binary relevance and sets of one size (Ferrante et al. 2019)",
+    monotone=True,
+    counts=True,
+):
+    pass
+
+
+class _OfOneSize(_OfSets, beyond_length="how many documents are retrieved", one_size=True):
+    pass
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
@@ -34,15 +45,9 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     summary="Share of relevant documents among the retrieved.",
     formula=r"|A \cap B| / |B|",
     source="Kent and others (1955); Cleverdon (1967)",
-    scale=Scale.INTERVAL,
-    scale_note=_NOTE,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
-    beyond_length="how many documents are retrieved",
-    monotone=True,
-    one_size=True,
-    **_ABOUT,
 )
-class SetPrecision(OfCounts):
+class SetPrecision(_OfOneSize):
     """Precision of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -54,13 +59,9 @@ class SetPrecision(OfCounts):
     summary="Share of the relevant documents that is retrieved.",
     formula=r"|A \cap B| / |A|",
     source="Kent and others (1955); Cleverdon (1967)",
-    scale=Scale.INTERVAL,
-    scale_note=_NOTE,
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
-    monotone=True,
-    **_ABOUT,
 )
-class SetRecall(OfCounts):
+class SetRecall(_OfSets):
     """Recall of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -72,15 +73,9 @@ class SetRecall(OfCounts):
     summary="Set precision, relative to the best that the sizes of the sets allow.",
     formula=r"|A \cap B| / \min(|A|, |B|)",
     source="trec_eval, measure set_relative_P",
-    scale=Scale.INTERVAL,
-    scale_note=_NOTE,
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
-    beyond_length="how many documents are retrieved",
-    monotone=True,
-    one_size=True,
-    **_ABOUT,
 )
-class SetRelativePrecision(OfCounts):
+class SetRelativePrecision(_OfOneSize):
     """Relative precision of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
@@ -94,7 +89,8 @@ class SetRelativePrecision(OfCounts):
     source="trec_eval, measure set_map",
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
     beyond_length="how many documents are retrieved",
-    **_ABOUT,
+    family="sets",
+    counts=True,
 )
 class SetAveragePrecision(OfCounts):
     """Average precision if every relevant document had the precision of the set."""
@@ -108,19 +104,13 @@ class SetAveragePrecision(OfCounts):
     summary="F-measure: weighted harmonic mean of set precision and set recall.",
     formula=r"\frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="van Rijsbergen (1979); Chinchor (1992)",
-    scale=Scale.INTERVAL,
-    scale_note=_NOTE,
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
         "ir_measures": "SetF (for beta = 1)",
         "ranx": "f1",
     },
-    beyond_length="how many documents are retrieved",
-    monotone=True,
-    one_size=True,
-    **_ABOUT,
 )
-class FMeasure(OfCounts):
+class FMeasure(_OfOneSize):
     """F-measure; recall is `beta` times as important as precision."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
@@ -135,15 +125,8 @@ class FMeasure(OfCounts):
     formula=r"1 - \frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="van Rijsbergen (1974); van Rijsbergen (1979)",
     lower_is_better=True,
-    scale=Scale.INTERVAL,
-    scale_note=_NOTE,
-    elsewhere={},
-    beyond_length="how many documents are retrieved",
-    monotone=True,
-    one_size=True,
-    **_ABOUT,
 )
-class EMeasure(OfCounts):
+class EMeasure(_OfOneSize):
     """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
@@ -165,7 +148,8 @@ _COEFFICIENT = number(-1e15, 1e15)
     scale_note="a linear function of counts",
     elsewhere={"trec_eval": "utility_a,b,c,d"},
     beyond_length="how many documents are retrieved",
-    **_ABOUT,
+    family="sets",
+    counts=True,
 )
 class Utility(OfCounts):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""

@@ -36,7 +36,7 @@ _NONE = "no answer has a citation"
 _ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
 
 
-class _Weighted(OfTexts):
+class _Weighted(OfTexts, family=_CITATIONS, needs="support of citations, all sentences"):
     """What the measures of degrees of support share."""
 
     reads = JudgedCitations
@@ -65,7 +65,6 @@ class _Weighted(OfTexts):
     summary="Mean support that citations give to their sentences.",
     formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
     source=_SUPPORT,
-    family=_CITATIONS,
     needs="support of citations",
     elsewhere={"TREC RAG": "weighted precision"},
 )
@@ -81,8 +80,6 @@ class CitationPrecision(_Weighted):
     summary="Mean support that sentences get from their citations.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} \max_{c \in C_j} s(c)",
     source=_SUPPORT,
-    family=_CITATIONS,
-    needs="support of citations, all sentences",
     elsewhere={"TREC RAG": "weighted recall"},
 )
 class CitationRecall(_Weighted):
@@ -100,8 +97,6 @@ class CitationRecall(_Weighted):
     summary="F-measure of citation precision and citation recall.",
     formula=r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
     source=_SUPPORT + " for precision and recall",
-    family=_CITATIONS,
-    needs="support of citations, all sentences",
 )
 class CitationF(_Weighted):
     """F-measure of weighted precision and recall."""
@@ -113,7 +108,7 @@ class CitationF(_Weighted):
         return scores
 
 
-class _Alce(OfTexts):
+class _Alce(OfTexts, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE):
     """What the measures of ALCE share."""
 
     reads = JudgedCitations
@@ -137,9 +132,6 @@ class _Alce(OfTexts):
     "ALCERecall",
     summary="Share of the sentences that their citations support together.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} [C_j \models j]",
-    source=_ALCE,
-    family=_CITATIONS,
-    needs=_ALCE_NEEDS,
     elsewhere={"ALCE": "citation_rec"},
 )
 class ALCERecall(_Alce):
@@ -154,9 +146,6 @@ class ALCERecall(_Alce):
     summary="Share of the citations that are of use to a sentence that is supported.",
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
     r" \left(1 - [c \not\models j] \, [C_j \setminus \{c\} \models j]\right)",
-    source=_ALCE,
-    family=_CITATIONS,
-    needs=_ALCE_NEEDS,
     elsewhere={"ALCE": "citation_prec"},
 )
 class ALCEPrecision(_Alce):
@@ -182,13 +171,10 @@ class ALCEPrecision(_Alce):
         return ratio(useful, count)
 
 
-_NUGGETS = "nuggets"
-
-
 _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nugget may use")
 
 
-class NuggetMeasure(OfTexts):
+class NuggetMeasure(OfTexts, family="nuggets"):
     """What measures of matched nuggets share; a nugget of partial support is not matched."""
 
     reads = JudgedAnswers
@@ -199,7 +185,6 @@ class NuggetMeasure(OfTexts):
     summary="Share of the gold nuggets that the answer has.",
     formula=r"\frac{|V|}{|V^*|}",
     source="Voorhees (2003)",
-    family=_NUGGETS,
     needs="gold nuggets",
     elsewhere={"NTCIREVAL": "Recall"},
 )
@@ -232,7 +217,6 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     summary="Share of the weight of the gold nuggets that the answer has.",
     formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
     source="Lin and Demner-Fushman (2006)",
-    family=_NUGGETS,
     needs="weights of nuggets, or labels vital and okay",
     elsewhere={"NTCIREVAL": "W-recall"},
 )
@@ -250,7 +234,6 @@ class WRecall(NuggetMeasure):
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
     r" \mathit{allow} = \mathit{allowance} \cdot |V|",
     source="Voorhees (2003)",
-    family=_NUGGETS,
     needs="lengths of answers",
 )
 class NuggetPrecision(NuggetMeasure):
@@ -269,7 +252,6 @@ class NuggetPrecision(NuggetMeasure):
     formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
     r"{\beta^2 \mathit{Prec}_{allow} + \mathit{WRec}}",
     source="Voorhees (2003); Lin and Demner-Fushman (2006)",
-    family=_NUGGETS,
     needs="weights of nuggets, or labels vital and okay; lengths of answers",
 )
 class NuggetF(NuggetMeasure):
@@ -290,7 +272,7 @@ _RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
 _RAG_NEEDS = "labels vital and okay of nuggets, support of each"
 
 
-class _Score(OfTexts):
+class _Score(OfTexts, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURCE):
     """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
 
     An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
@@ -312,8 +294,6 @@ class _Score(OfTexts):
     "AllScore",
     summary="Mean support of all gold nuggets.",
     formula=r"\frac{1}{|V^*|} \sum_{v \in V^*} s(v)",
-    source=_RAG_SOURCE,
-    family=_RAG,
     needs="support of each nugget",
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
@@ -328,9 +308,6 @@ class AllScore(_Score):
     "VitalScore",
     summary="Mean support of the vital nuggets.",
     formula=r"\frac{1}{|V^*_{vital}|} \sum_{v \in V^*_{vital}} s(v)",
-    source=_RAG_SOURCE,
-    family=_RAG,
-    needs=_RAG_NEEDS,
     elsewhere={
         "TREC RAG": "Vital, Vital Strict",
         "AutoNuggetizer": "vital_score, strict_vital_score",
@@ -352,9 +329,6 @@ class VitalScore(_Score):
     summary="Mean support of all gold nuggets, those that are okay with less weight.",
     formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
     r"{|V^*_{vital}| + w |V^*_{okay}|}",
-    source=_RAG_SOURCE,
-    family=_RAG,
-    needs=_RAG_NEEDS,
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
 )
 class WeightedScore(_Score):
@@ -370,7 +344,6 @@ class WeightedScore(_Score):
         return self._mean(judged, vital + self.okay * (1.0 - vital))
 
 
-_ONE_CLICK = "one click access"
 _S_NEEDS = "weights and vital string lengths of nuggets, positions in answers"
 _T_NEEDS = "vital string lengths of nuggets, lengths of answers"
 _S = (
@@ -415,17 +388,19 @@ def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
 
+class _OneClick(NuggetMeasure, family="one click access", needs=_S_NEEDS):
+    """What measures of one click access share."""
+
+
 @measure(
     "SMeasure",
     summary="Weighted nugget recall of a reader whose patience runs out along the text.",
     formula=_S,
     source="Sakai, Kato and Song (2011)",
     range=(0.0, float("inf")),
-    family=_ONE_CLICK,
-    needs=_S_NEEDS,
     elsewhere={"NTCIREVAL": "S-measure"},
 )
-class SMeasure(NuggetMeasure):
+class SMeasure(_OneClick):
     """S-measure; above 1 where an answer is better than the pseudo minimal output."""
 
     L: float = _PATIENCE
@@ -440,8 +415,6 @@ class SMeasure(NuggetMeasure):
     summary="S-measure, at most 1.",
     formula=rf"\min\left(1, {_S}\right)",
     source="Sakai and Kato (2012)",
-    family=_ONE_CLICK,
-    needs=_S_NEEDS,
     elsewhere={"NTCIREVAL": "S-flat"},
 )
 class SFlat(SMeasure):
@@ -457,11 +430,10 @@ class SFlat(SMeasure):
     formula=_T,
     source="Sakai and Kato (2012)",
     range=(0.0, float("inf")),
-    family=_ONE_CLICK,
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-measure"},
 )
-class TMeasure(NuggetMeasure):
+class TMeasure(_OneClick):
     """T-measure; above 1 where nuggets are said in less than their vital strings."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -474,7 +446,6 @@ class TMeasure(NuggetMeasure):
     summary="T-measure, at most 1.",
     formula=rf"\min\left(1, {_T}\right)",
     source="Sakai and Kato (2012)",
-    family=_ONE_CLICK,
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-flat"},
 )
@@ -490,11 +461,10 @@ class TFlat(TMeasure):
     summary="F-measure of S-flat and T-flat: important things first, and little else.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
     source="Sakai and Kato (2012)",
-    family=_ONE_CLICK,
     needs=f"{_S_NEEDS}, lengths of answers",
     elsewhere={"NTCIREVAL": "F-flat"},
 )
-class SSharp(NuggetMeasure):
+class SSharp(_OneClick):
     """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
 
     L: float = _PATIENCE

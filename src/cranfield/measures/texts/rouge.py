@@ -39,7 +39,7 @@ _OF_DOC = "what it is: 'recall', 'precision' or 'F'"
 _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
-class _Rouge(OfTexts):
+class _Rouge(OfTexts, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
     """What all ROUGE measures share."""
 
     reads = JudgedSummaries
@@ -81,9 +81,6 @@ def _words(text: Sentences) -> list[int]:
     summary="Overlap of n-grams: by default their recall.",
     formula=r"\frac{\sum_{e} \min(\mathit{Count}(e, s), \mathit{Count}(e, s^*))}"
     r"{\sum_{e} \mathit{Count}(e, s^*)}",
-    source="Lin (2004)",
-    family=_FAMILY,
-    needs=_NEEDS,
     elsewhere={"rouge-score": "rouge1, rouge2, ..."},
 )
 class RougeN(_Rouge):
@@ -113,9 +110,6 @@ class _Skip(_Rouge):
     "RougeS",
     summary="Overlap of skip bigrams, pairs of words in order: by default its F-measure.",
     formula=_F,
-    source="Lin (2004)",
-    family=_FAMILY,
-    needs=_NEEDS,
 )
 class RougeS(_Skip):
     """ROUGE-S; `gap=4` is ROUGE-S4, and `gap=0` counts bigrams."""
@@ -125,9 +119,6 @@ class RougeS(_Skip):
     "RougeSU",
     summary="Overlap of skip bigrams and of single words: by default its F-measure.",
     formula=_F,
-    source="Lin (2004)",
-    family=_FAMILY,
-    needs=_NEEDS,
 )
 class RougeSU(_Skip):
     """ROUGE-SU; `gap=4` is ROUGE-SU4."""
@@ -143,9 +134,6 @@ class RougeSU(_Skip):
     summary="Longest common subsequence of words: by default its F-measure.",
     formula=_F + r", \quad P = \frac{\mathit{LCS}(s, s^*)}{|s|},"
     r" \quad R = \frac{\mathit{LCS}(s, s^*)}{|s^*|}",
-    source="Lin (2004)",
-    family=_FAMILY,
-    needs=_NEEDS,
     elsewhere={"rouge-score": "rougeL"},
 )
 class RougeL(_Rouge):
@@ -161,8 +149,6 @@ class RougeL(_Rouge):
     summary="Longest common subsequences sentence by sentence, united: by default its F-measure.",
     formula=_F + r", \quad P = \frac{\sum_i |\mathit{LCS}_\cup(s, r_i)|}{|s|},"
     r" \quad R = \frac{\sum_i |\mathit{LCS}_\cup(s, r_i)|}{|s^*|}",
-    source="Lin (2004)",
-    family=_FAMILY,
     needs=_NEEDS + " with a sentence a line",
     elsewhere={"rouge-score": "rougeLsum"},
 )

@@ -25,8 +25,6 @@ from cranfield.base.arrays import Floats
 from cranfield.base.spec import number, number_text, optional, parameter
 from cranfield.measures.base import measure
 from cranfield.measures.users.clicks import (
-    FAMILY,
-    NEEDS,
     SOURCE,
     ByGrade,
     Chain,
@@ -39,8 +37,6 @@ from cranfield.measures.users.clicks import (
     chances,
 )
 
-_ABOUT: dict[str, Any] = {"family": FAMILY, "needs": NEEDS}
-_UNBOUNDED: dict[str, Any] = {**_ABOUT, "range": (0.0, float("inf"))}
 _SHARE = number(0, 1)
 _CLICKED = r"\sum_i P[C_i = 1] \, g_i"
 _SATISFIED = r"\sum_i \frac1i \, s_i \, P[C_i = 1]"
@@ -53,7 +49,6 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
     formula=_CLICKED + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
     source="Yilmaz and others (2010); Chuklin and others (2013)",
     linear=True,
-    **_UNBOUNDED,
 )
 class ExpectedBrowsingUtility(Chain, Utility):
     r"""Expected browsing utility.
@@ -89,7 +84,7 @@ class ExpectedBrowsingUtility(Chain, Utility):
         return click * (1 - of(self.leaves)) + (1 - click) * self.gamma
 
 
-class _DCM(Chain):
+class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Chances | None = parameter(
         None,
         optional(by_rank),
@@ -108,8 +103,6 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
     "uDCM",
     summary="Gain that a user clicks on, by the dependent click model.",
     formula=_CLICKED + _DCM_CHAIN,
-    source=SOURCE + "; Guo, Liu and Wang (2009)",
-    **_UNBOUNDED,
 )
 class DependentUtility(_DCM, Utility):
     """Utility by the dependent click model, in which users go on after a click by rank.
@@ -128,8 +121,6 @@ class DependentUtility(_DCM, Utility):
     "rrDCM",
     summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
     formula=_SATISFIED + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
-    source=SOURCE + "; Guo, Liu and Wang (2009)",
-    **_ABOUT,
 )
 class DependentEffort(_DCM, Effort):
     r"""Effort by the dependent click model: who does not go on after a click is satisfied.
@@ -150,7 +141,10 @@ class DependentEffort(_DCM, Effort):
         return 1 - at_rank(self.continues, rank)
 
 
-class _CCM(Chain):
+class _CCM(
+    Chain,
+    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
+):
     tau1: float | None = parameter(
         None, optional(_SHARE), "chance that a user who does not click goes on"
     )
@@ -175,8 +169,6 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
     "uCCM",
     summary="Gain that a user clicks on, by the click chain model.",
     formula=_CLICKED + _CCM_CHAIN,
-    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
-    **_UNBOUNDED,
 )
 class ChainUtility(_CCM, Utility):
     """Utility by the click chain model.
@@ -195,8 +187,7 @@ class ChainUtility(_CCM, Utility):
     "rrCCM",
     summary="Expected reciprocal rank at which a user is satisfied, by the click chain model.",
     formula=_SATISFIED + r", \quad s_i = c_i" + _CCM_CHAIN,
-    source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)",
-    **_UNBOUNDED,
+    range=(0.0, float("inf")),
 )
 class ChainEffort(_CCM, Effort):
     """Effort by the click chain model, in which what attracts satisfies as often.
@@ -256,7 +247,6 @@ def browsing(value: Any) -> Browsing:
     + r", \quad P[C_i = 1] = \sum_{j<i} P[\text{last click above } i \text{ at } j]"
     r" \, c_i \, x_{ij}",
     source=SOURCE + "; Dupret and Piwowarski (2008)",
-    **_UNBOUNDED,
 )
 class BrowsingUtility(Utility):
     """Utility by the user browsing model, whose users know where they clicked last.

@@ -18,17 +18,18 @@ dynamic Bayesian network, with :math:`C(i) = x_{i+1} / x_i` that of a position-b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import number, number_text, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.users.model import UnitGains, UserModel
@@ -98,7 +99,7 @@ class Shown:
     Attributes
     ----------
     page
-        Rankings, with the code of each document for a gain: the place of its grade among `grades`,
+        Rankings, with the code of each document for its grade: the place of that among `grades`,
         from 1, and 0 where there is no judgment or no document.
     grades
         The grades that there are, in order.
@@ -109,7 +110,7 @@ class Shown:
 
     @cached_property
     def code(self) -> Indices:
-        return self.page.gains.astype(np.intp)
+        return np.asarray(self.page.grades, dtype=np.intp)
 
     def of(self, chances: Chances | None) -> Floats:
         """Chance at each rank. Unless it is named, a document not judged is as one of grade 0."""
@@ -119,14 +120,8 @@ class Shown:
         first = chances.named(np.zeros(1)) if named is None else named
         return np.asarray(np.append(first, chances.named(self.grades))[self.code])
 
-    def counted(self, chances: Chances | None) -> Bools:
-        """Whether a document is judged, or the chance of those that are not is named."""
-        judged = self.code > 0
-        named = chances is not None and chances.unjudged is not None
-        return judged | self.page.listed if named else judged
 
-
-class Clicks(Measure):
+class Clicks(Measure, family=FAMILY, needs=NEEDS):
     """What measures of click models share."""
 
     clicks: Chances | None = parameter(
@@ -152,38 +147,36 @@ class Clicks(Measure):
         """P[C = 1]: the chance of a click at each rank."""
         raise NotImplementedError
 
-    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
-        """What users are shown, some rankings at a time, and what a click is worth there."""
-        raise NotImplementedError
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Gain of documents, where it is that which a click is worth."""
+        return np.zeros(rows.grade.size)
+
+    def of_click(self, shown: Shown) -> Floats:
+        """What a click is worth at each rank: the gain of the document."""
+        return shown.page.gains
 
     def values(self, judged: JudgedRuns) -> Floats:
-        parts = [
-            np.einsum("ij,ij->i", self.clicked(shown), worth)
-            for shown, worth in self.worth_of(judged)
-        ]
-        return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
-
-    def laid_out(self, judged: JudgedRuns) -> Iterator[Shown]:
         rows = judged.judged()
         grades = np.unique(rows.grade)
-        for page in _of_judged(judged, np.searchsorted(grades, rows.grade) + 1.0):
-            yield Shown(page, grades)
+        laid = pages(
+            judged,
+            replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
+            self.worth(judged, rows),
+            max(int(judged.retrieved.max(initial=0)), 1),
+            other=0.0,
+            relevant=judged.recall_base(),
+            lengths=None,
+            grade=0.0,
+        )
+        shown = (Shown(page, grades) for page in laid)
+        parts = [np.einsum("ij,ij->i", self.clicked(one), self.of_click(one)) for one in shown]
+        return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
 
-def _of_judged(judged: JudgedRuns, values: Any) -> Iterator[Page]:
-    """Lay out values of the judged documents; 0 elsewhere."""
-    depth = max(int(judged.retrieved.max(initial=0)), 1)
-    base = judged.recall_base()
-    return pages(judged, judged.judged(), values, depth, other=0.0, relevant=base, lengths=None)
-
-
-class Utility(Clicks, UnitGains):
+class Utility(Clicks, UnitGains, range=(0.0, float("inf"))):
     """The gain of a document is got by a click on it."""
 
-    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
-        gains = _of_judged(judged, self.worth(judged, judged.judged()))
-        for shown, gain in zip(self.laid_out(judged), gains, strict=True):
-            yield shown, gain.gains
+    worth = UnitGains.worth
 
 
 class Chain(Clicks):
@@ -224,13 +217,16 @@ class Effort(Clicks):
         counts = of(self.clicks) * self.satisfying(of, 1) > 0
         return "how many documents are retrieved" if counts else ""
 
-    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
-        for shown in self.laid_out(judged):
-            satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
-            yield shown, shown.counted(self.tells_satisfied()) * satisfied
+    def of_click(self, shown: Shown) -> Floats:
+        chances = self.tells_satisfied()
+        counted = shown.code > 0
+        if chances is not None and chances.unjudged is not None:
+            counted |= shown.page.listed
+        satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
+        return np.asarray(counted * satisfied)
 
 
-class _Satisfied(Chain):
+class _Satisfied(Chain, linear=True):
     satisfies: Chances | None = parameter(
         None, optional(chances), "chance that a clicked document satisfies, by grade, as for clicks"
     )
@@ -262,10 +258,6 @@ _CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     summary="Gain that a user clicks on, by a click model.",
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
-    range=(0.0, float("inf")),
-    family=FAMILY,
-    needs=NEEDS,
-    linear=True,
 )
 class ClickUtility(_Satisfied, Utility):
     """Utility by a click model: uDBN, or uSDBN with `gamma=1`; with `examined` alone uPBM.
@@ -285,9 +277,6 @@ class ClickUtility(_Satisfied, Utility):
     summary="Expected reciprocal rank at which a user is satisfied, by a click model.",
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CHANCE}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
-    family=FAMILY,
-    needs=NEEDS,
-    linear=True,
 )
 class ClickEffort(_Satisfied, Effort):
     """Effort by a click model: rrDBN, or rrSDBN with `gamma=1`, which is ERR with R = c s.

@@ -14,7 +14,6 @@ Bejeweled players stop when they have enough gain, or have spent enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -22,19 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.spec import (
-    POSITIVE_SHARE,
-    integer,
-    number,
-    optional,
-    parameter,
-)
+from cranfield.base.spec import POSITIVE_SHARE, integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
 from cranfield.measures.users.page import ByLength, Page, filled
 
 _CHANCE = number(0, 1)
@@ -88,9 +81,7 @@ class TimeBiasedGain(UserModel):
         None, optional(LENGTH), "length to take for documents without a known one"
     )
 
-    @property
-    def reads_lengths(self) -> bool:
-        return True
+    reads_lengths = True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.click * self.save * super().worth(judged, rows)
@@ -165,9 +156,7 @@ class UMeasure(UserModel):
         None, optional(LENGTH), "length to take for documents without a known one"
     )
 
-    @property
-    def reads_lengths(self) -> bool:
-        return True
+    reads_lengths = True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
@@ -261,10 +250,18 @@ class INST(UserModel):
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
         """Between two gains chances have a closed form."""
         rows = self.unlike_others(judged, best=best, end=end)
-        how = read(rows, rows.gains, self.T, unjudged=float(best), end=end)
+        unjudged = float(best)
+        left = 2.0 * self.T - rows.running(rows.gains) - unjudged * (rows.rank - rows.seen)
+        to = rows.rank.astype(np.float64)
+        rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * self.T)
+        seen = rows.running_product(_going(rank, a, to, unjudged))
+        depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
+        stop = np.full(rows.shape, np.inf if end is None else float(end))
+        rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * self.T), stop, unjudged)
+        depth = depth + rows.lasts(seen, 1.0) * rest
         if best:
-            return plain(how.depth - rows.total((1.0 - rows.gains) * how.seen), how.depth)
-        return plain(rows.total(rows.gains * how.seen), how.depth)
+            return Expected(depth - rows.total((1.0 - rows.gains) * seen), depth, depth)
+        return Expected(rows.total(rows.gains * seen), depth, depth)
 
 
 @measure(
@@ -356,34 +353,6 @@ def trigamma(x: ArrayLike) -> Floats:
     return out
 
 
-@dataclass(frozen=True)
-class Chances:
-    """Chance that each row's rank is read, and ranks read until users stop: (topics, systems)."""
-
-    seen: Floats
-    depth: Floats
-
-
-def read(
-    rows: Rows, gains: Floats, aim: float, *, unjudged: float = 0.0, end: int | None = None
-) -> Chances:
-    """Read rankings as a user of INST, who wants a gain of at least 1/2.
-
-    Rows are documents up to rank `end`, if there is a last one: all whose gain is not that of every
-    other rank, at least. `unjudged` is the gain of these, 0 or 1.
-    """
-    others = rows.rank - rows.seen
-    left = 2.0 * aim - rows.running(gains) - unjudged * others
-    to = rows.rank.astype(np.float64)
-    rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * aim)
-    seen = rows.running_product(_going(rank, a, to, unjudged))
-    depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
-
-    stop = np.full(rows.shape, np.inf if end is None else float(end))
-    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * aim), stop, unjudged)
-    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
-
-
 def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
     """Chance to come from a rank to a later one, with the same gains in between; 0 is the start."""
     start = rank == 0
@@ -412,7 +381,9 @@ TRACE = 1e-9
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _Bejewelled(UserModel):
+class _Bejewelled(
+    UserModel, family=_FAMILY, scale_note="not interval: the steps between ranks are unequal"
+):
     T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
     K: float = parameter(
         10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
@@ -467,8 +438,6 @@ class _Bejewelled(UserModel):
     summary="Gain a document of a user who stops at a total gain of T, or a total cost of K.",
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
     source="Zhang and others (2017)",
-    family=_FAMILY,
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
 class BPM(_Bejewelled):
@@ -489,8 +458,6 @@ class BPM(_Bejewelled):
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad"
     r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
     source="Zhang and others (2017); Azzopardi and others (2019)",
-    family=_FAMILY,
-    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
 )
 class BPMDynamic(_Bejewelled):

@@ -19,13 +19,11 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 
 _INFINITE = float("inf")
 _LENGTH = number(0, 1e15)
-_ABOUT = {
-    "source": "Moffat and others (2017); Azzopardi and others (2019)",
-    "family": "user models",
-}
 
 
-class Expectation(Wrapping):
+class Expectation(
+    Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
+):
     """What the user of a measure can expect."""
 
     depth: int | None = parameter(
@@ -83,7 +81,7 @@ class Expectation(Wrapping):
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
 
-class _Cost(Expectation):
+class _Cost(Expectation, range=(0.0, _INFINITE), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(_LENGTH),
@@ -103,7 +101,6 @@ class _Cost(Expectation):
     "EU",
     summary="Gain a rank that is read: the expected utility of a measure's user model.",
     formula=r"\sum_r W(r) \, g_r",
-    **_ABOUT,
 )
 class EU(Expectation):
     r"""Expected utility, `EU(RBP(p=0.8))`: of P, RR, AP, ERR, RBP and all other user models.
@@ -151,7 +148,6 @@ class EU(Expectation):
     summary="Gain until the user stops: the expected total utility of a measure's user model.",
     formula=r"\sum_r V(r) \, g_r",
     range=(0.0, _INFINITE),
-    **_ABOUT,
 )
 class ETU(Expectation):
     """The sum of V(r) g(r), which is EU by Depth; for the rest see :class:`EU`.
@@ -172,9 +168,6 @@ class ETU(Expectation):
     "EC",
     summary="Cost of a rank that is read: the expected cost of a measure's user model.",
     formula=r"\sum_r W(r) \, c_r",
-    range=(0.0, _INFINITE),
-    lower_is_better=True,
-    **_ABOUT,
 )
 class EC(_Cost):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
@@ -198,9 +191,6 @@ class EC(_Cost):
     "ETC",
     summary="Cost of all that is read: the expected total cost of a measure's user model.",
     formula=r"\sum_r V(r) \, c_r",
-    range=(0.0, _INFINITE),
-    lower_is_better=True,
-    **_ABOUT,
 )
 class ETC(_Cost):
     """The sum of V(r) c(r); for the rest see :class:`EC`."""
@@ -215,7 +205,6 @@ class ETC(_Cost):
     formula=r"\sum_r V(r) = 1 / W(1)",
     range=(1.0, _INFINITE),
     lower_is_better=True,
-    **_ABOUT,
 )
 class Depth(Expectation):
     """Expected depth; cwl_eval calls it expected items.
@@ -241,7 +230,6 @@ class Depth(Expectation):
     range=(-1.0, 1.0),
     lower_is_better=True,
     beyond_grades="which documents are judged",
-    **_ABOUT,
 )
 class Residual(Expectation):
     """EU with all that is not judged as relevant as can be, less EU with it as not relevant.

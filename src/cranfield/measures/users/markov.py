@@ -24,7 +24,7 @@ from cranfield.base.spec import choice, flag, number, number_text, optional, par
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import Gain, pairs
+from cranfield.measures.gains import Gain, gain_check
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.clicks import at_rank
 
@@ -92,14 +92,10 @@ def moves(value: Any) -> str | Moves:
     return Moves(tuple(rows))
 
 
-def _stays(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        return value
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(stay > 0 for _, stay in checked):
-            return Gain(checked)
-    raise ValueError("a mapping to mean times above 0, such as {1: 40, 2: 25}")
+_stays = gain_check(
+    "a mapping to mean times above 0, such as {1: 40, 2: 25}",
+    fits=lambda checked: all(stay > 0 for _, stay in checked),
+)
 
 
 @measure(

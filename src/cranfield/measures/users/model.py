@@ -11,7 +11,7 @@ A model whose sums are known needs no page: it gives them itself, also where use
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,26 +32,19 @@ from cranfield.measures.gains import (
     MOST_GRADES,
     SCALE_END,
     Gain,
+    gain_check,
     grades_up_to,
-    pairs,
     top_gain,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, Reading, page_of, pages
 
-
-def _unit_gains(value: Any) -> Gain:
-    """Check gains of RBP and its like, which have to lie in [0, 1] for the score to do so."""
-    if isinstance(value, Gain):
-        return value
-    if value in ("binary", "graded"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(0 <= worth <= 1 for _, worth in checked):
-            return Gain(checked)
-    raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
-
+_unit_gains = gain_check(
+    "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
+    *("binary", "graded"),
+    fits=lambda checked: all(0 <= worth <= 1 for _, worth in checked),
+)
+"""Gains of RBP and its like have to lie in [0, 1] for the score to do so."""
 
 _WORDS_OF_GRADES = {"graded", "levels", "exponential", "linear"}
 """Gains that are a proportion of the highest one."""
@@ -125,11 +118,19 @@ Costs = Callable[[Page], Floats]
 class Expected:
     """What users can expect of each ranking; arrays of shape (topics, systems)."""
 
-    utility: Floats  # EU, the gain a rank that is read
     total: Floats  # ETU, the gain until the user stops
     depth: Floats  # ranks read until then
-    cost: Floats  # EC, the cost of a rank that is read
     total_cost: Floats  # ETC, the cost until the user stops
+
+    @property
+    def utility(self) -> Floats:
+        """EU, the gain a rank that is read."""
+        return self.total / self.depth
+
+    @property
+    def cost(self) -> Floats:
+        """EC, the cost of a rank that is read."""
+        return self.total_cost / self.depth
 
 
 class UserModel(UnitGains):
@@ -187,17 +188,14 @@ class UserModel(UnitGains):
         return 1.0
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.known(judged).utility.copy()
+        return self.known(judged).utility
 
     def known(
         self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
     ) -> Expected:
         """What users can expect of judged runs, kept with them; parameters as for `expected`."""
         key = ("expected", type(self), str(self), depth, best)
-        found: Expected | None = judged.views.get(key)
-        if found is None:
-            found = judged.views[key] = self.expected(judged, depth=depth, best=best)
-        return found
+        return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
 
     def read(
         self,
@@ -218,14 +216,11 @@ class UserModel(UnitGains):
             Their grades, NaN where there is no judgment, for models that need them.
         """
         page = page_of(gains, lengths, grades)
-        if self.reads_grades and page.grades is None:
-            raise MeasureError(
-                f"{self} needs the grades of documents, and none are given: grades=..."
-            )
-        if self.reads_lengths and page.lengths is None:
-            raise MeasureError(
-                f"{self} needs the lengths of documents, and none are given: lengths=..."
-            )
+        for name, needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
+            if needed and getattr(page, name) is None:
+                raise MeasureError(
+                    f"{self} needs the {name} of documents, and none are given: {name}=..."
+                )
         price = self.costs(page)
         self._refuse(int(np.isnan(price).sum()))
         return self._read(replace(page, costs=price))
@@ -256,10 +251,9 @@ class UserModel(UnitGains):
                 return known
         laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
         readings = (self._read(page) for page in laid)
-        parts = [(one.utility, one.total, one.depth, one.total_cost) for one in readings]
-        flat = np.concatenate([*parts, np.empty((4, 0))], axis=1)
-        utility, total, read, spent = flat.reshape(4, *judged.shape[::-1]).transpose(0, 2, 1)
-        return Expected(utility, total, read, spent / read, spent)
+        parts = [(one.total, one.depth, one.total_cost) for one in readings]
+        flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
+        return Expected(*flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1))
 
     def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
         """The same by sums over judged documents, down to a last rank; None if none are known."""
@@ -353,12 +347,8 @@ class StaticModel(UserModel):
             total = most * read - rows.total((most - rows.gains) * seen)
         else:
             total = rows.total(rows.gains * seen)
-        return plain(total, np.full(judged.shape, read))
-
-
-def plain(total: Floats, depth: Floats) -> Expected:
-    """What users can expect where each rank costs 1."""
-    return Expected(total / depth, total, depth, np.ones(depth.shape), depth)
+        depth = np.full(judged.shape, read)
+        return Expected(total, depth, depth)
 
 
 def upto(ranks: int) -> Floats:

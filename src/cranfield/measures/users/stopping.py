@@ -42,7 +42,6 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
     going_on,
-    plain,
     upto,
 )
 from cranfield.measures.users.page import Page
@@ -83,9 +82,7 @@ class RankBiasedPrecision(StaticModel):
             gains, self.cutoff, 1 / fraction_of(self.p)
         )
 
-    @property
-    def last(self) -> int | None:
-        return None
+    last = None
 
     def seen(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -150,15 +147,14 @@ def stopping_at(
     judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
 ) -> Floats:
     """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
-    key = ("stopping", rows, gains, max_grade)
-    found: Floats | None = judged.views.get(key)
-    if found is None:
-        top = top_gain(judged, gains, max_grade, rows, name)
-        found = judged.views[key] = stopping(rows, top)
-    return found
+
+    def compute() -> Floats:
+        return stopping(rows, top_gain(judged, gains, max_grade, rows, name))
+
+    return judged.view(("stopping", rows, gains, max_grade), compute)
 
 
-class _ERR(Measure):
+class _ERR(Measure, family="user models", needs="graded judgments (binary ones do)", monotone=True):
     gains: Gain = parameter(
         Gain("exponential"),
         no_loss,
@@ -174,13 +170,6 @@ class _ERR(Measure):
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(self.worth(stop, rows.rank))
 
-    def _ideal_err(self, judged: JudgedRuns) -> Floats:
-        best = ideal(judged, self.gains)
-        if self.cutoff is not None:
-            best = best.where(best.rank <= self.cutoff)
-        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
-        return best.total(self.worth(stopping(best, top), best.rank))
-
 
 @measure(
     "ERR",
@@ -188,15 +177,12 @@ class _ERR(Measure):
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009)",
-    family="user models",
-    needs="graded judgments (binary ones do)",
     scale_note="not interval (Ferrante et al. 2019)",
     elsewhere={
         "gdeval": "ERR@k with max_grade=4",
         "ir_measures": "ERR@k is max_grade=4",
         "NTCIREVAL": "ERR@k with gains='linear'",
     },
-    monotone=True,
 )
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
@@ -214,17 +200,19 @@ class ExpectedReciprocalRank(_ERR):
     summary="ERR over that of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    family="user models",
-    needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is ERR by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
-    monotone=True,
 )
 class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self._err(judged), self._ideal_err(judged))
+        best = ideal(judged, self.gains)
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
+        most = best.total(self.worth(stopping(best, top), best.rank))
+        return ratio(self._err(judged), most)
 
 
 @measure(
@@ -306,10 +294,15 @@ class SatisfiedModel(UserModel):
         first = rows.firsts(rows.rank, end + 1)
         stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
         read = stretches + rows.total(seen)
-        return plain(other * stretches + rows.total(rows.gains * seen), read)
+        return Expected(other * stretches + rows.total(rows.gains * seen), read, read)
 
 
-class _AtCutoff(SatisfiedModel):
+class _AtCutoff(
+    SatisfiedModel,
+    family="user models",
+    scale_note="not interval: the steps between ranks are unequal",
+    at_wanted="required",
+):
     @property
     def last(self) -> int | None:
         return self.cutoff
@@ -320,9 +313,7 @@ class _AtCutoff(SatisfiedModel):
     summary="Gain a document of a user who reads the top k until satisfied.",
     formula=_WEIGHTED + r"1 - g_i \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(8),
-    at_wanted="required",
     elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
-    **_ABOUT,
 )
 class NERR8(_AtCutoff):
     """The user of ERR, cut off."""
@@ -333,9 +324,7 @@ class NERR8(_AtCutoff):
     summary="Gain a document of a user who reads the top k until satisfied or tired.",
     formula=_WEIGHTED + r"\frac{i}{i + 1} (1 - g_i) \text{ for } i < k, \text{ then } 0",
     source=_SOURCE.format(9),
-    at_wanted="required",
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
-    **_ABOUT,
 )
 class NERR9(_AtCutoff):
     """A user who is read to rank i by 1/i of all, were nobody satisfied: the discount of ERR."""

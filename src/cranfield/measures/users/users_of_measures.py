@@ -34,7 +34,7 @@ from cranfield.measures.gains import GAINS_DOC, MAX_GRADE, Gain, highest_of, no_
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.stopping import ExpectedReciprocalRank, SatisfiedModel, satisfying
 
@@ -86,7 +86,8 @@ class Recaller(UserModel):
             gain, whole = rows.total(rows.gains), rows.total(share)
             total = rows.total(share * rows.cumulated)
         # Where nothing is to be found all stop at once.
-        return plain(ratio(total, whole), np.where(whole > 0, ratio(gain, whole), 1.0))
+        depth = np.where(whole > 0, ratio(gain, whole), 1.0)
+        return Expected(ratio(total, whole), depth, depth)
 
 
 def _recalled(page: Page) -> Floats:

@@ -36,7 +36,7 @@ from fractions import Fraction
 from functools import lru_cache, total_ordering
 from itertools import pairwise
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -286,8 +286,11 @@ class Additive:
     coefficients: tuple[Row, ...]
 
     @classmethod
-    def rational(cls, coefficients: Sequence[Row]) -> Additive:
-        return cls((ONE,) * len(coefficients), tuple(coefficients))
+    def weighed(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
+        """Gains by grade, at each rank times a weight: a base, and the factor of 1/ln(base)."""
+        every = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
+        rows = (tuple(gain * factor for gain in gains) for _, factor in every)
+        return cls(tuple(base for base, _ in every), tuple(rows))
 
     @property
     def length(self) -> int:
@@ -305,18 +308,15 @@ class Additive:
     def stateful(self) -> Stateful | None:
         """Return the same as a form with a single state, if the weights are rational multiples."""
         used = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
-        return OneState(self.length, self.grades, self.coefficients) if len(used) <= 1 else None
+        if len(used) > 1:
+            return None
+        alike = (ONE,) * (self.grades + 1)
+        return Cascade(self.length, self.grades, self.coefficients, (alike,) * self.length)
 
     @property
     def rises(self) -> bool:
         """Whether a better grade at the first rank never weighs less."""
         return rising(self.coefficients[0])
-
-    @property
-    def base(self) -> Fraction:
-        """Of all weights, where there is only one."""
-        rows = zip(self.bases, self.coefficients, strict=True)
-        return next((base for base, row in rows if any(row)), ONE)
 
 
 class Step(NamedTuple):
@@ -348,13 +348,29 @@ class Stateful:
 
 
 @dataclass(frozen=True)
-class OneState(Stateful):
-    """An additive form with rational coefficients."""
+class Cascade(Stateful):
+    """Users who come to a rank or not; the state is the chance to come there.
 
-    coefficients: tuple[Row, ...]
+    `worth` and `going_on` have for each rank that counts what grades add for those who come there,
+    and their chance to go on.
+    """
+
+    worth: tuple[Row, ...]
+    going_on: tuple[Row, ...]
+
+    @property
+    def rises(self) -> bool:
+        """Whether a better grade at the first rank adds more."""
+        return rising(self.worth[0])
+
+    @property
+    def start(self) -> Hashable:
+        return ONE
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        return Step(self.coefficients[rank - 1][grade], state)
+        if rank > len(self.worth):
+            return Step(ZERO, ONE)
+        return Step(state * self.worth[rank - 1][grade], state * self.going_on[rank - 1][grade])
 
 
 @dataclass(frozen=True)
@@ -364,10 +380,6 @@ class AtMost(Stateful):
     form: Stateful
     limit: int
     rel: int
-
-    @classmethod
-    def of(cls, form: Stateful, limit: int, rel: int) -> AtMost:
-        return cls(form.length, form.grades, form, limit, rel)
 
     @property
     def start(self) -> Hashable:
@@ -465,7 +477,3 @@ class Setting(NamedTuple):
     def best(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Positive gains of the topic's documents, falling: the ideal ranking."""
         return sorted((gains[grade] for grade in self.judgments if gains[grade] > 0), reverse=True)
-
-    def rows(self, row: Row, depth: int) -> list[Row]:
-        """The same weights at each rank down to a depth, and none below."""
-        return [row if rank < depth else (ZERO,) * len(row) for rank in range(self.length)]

@@ -2,7 +2,7 @@
 
 With C relevant documents of gain cg so far, and cg* that of the ideal ranking of the topic, the
 blended ratio at rank r is (C + beta cg) / (r + beta cg*(r)). So the order of runs depends on the
-ideal ranking, not only the unit of values as for AP.
+ideal ranking, not only the unit of values as for AP, which is the sum of ratios with beta = 0.
 
 Utility is what is found over the ranks that are read, sum V g / sum V. It has a form where sum V is
 the same for all runs (P, RBP, INSQ, SDCG), or where the run is over once something is found: NERR
@@ -12,10 +12,11 @@ INST and the user of AP have none: what they do at a rank depends on too much el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,8 @@ import numpy as np
 from cranfield.base.errors import PolicyError
 from cranfield.base.spec import fraction_of
 from cranfield.measures.base import Measure
+from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
-from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
 from cranfield.measures.ranked.dcg import nDCG
 from cranfield.measures.ranked.ntcir import (
     ExpectedBlendedRatio,
@@ -37,10 +38,11 @@ from cranfield.measures.ranked.ntcir import (
 from cranfield.measures.ranked.precision import (
     GeneralisedPrecision,
     OfCounts,
+    ReciprocalRank,
     RPrecision,
+    WeightedReciprocalRank,
     summed_over,
 )
-from cranfield.measures.users import browsing, clicks, effort, stopping
 from cranfield.measures.users.clicks import Chain, Effort
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
@@ -50,15 +52,17 @@ from cranfield.measures.users.stopping import (
     NERR9,
     NERR10,
     NERR11,
+    IntentwiseRankBiasedUtility,
+    NormalisedExpectedReciprocalRank,
     RankBiasedPrecision,
     SatisfiedModel,
 )
 from cranfield.measures.users.users_of_measures import First, Satisfied, Top
-from cranfield.scales.forms import stateful
 from cranfield.scales.forms.form import (
     ONE,
     ZERO,
     Additive,
+    Cascade,
     Form,
     Row,
     Setting,
@@ -72,7 +76,7 @@ from cranfield.scales.forms.form import (
     terms,
     upto,
 )
-from cranfield.scales.forms.stateful import ByCount, Cascade, FirstFound
+from cranfield.scales.forms.stateful import ByCount, mean_gains, shared_grades
 from cranfield.scales.runs import pool
 
 
@@ -88,14 +92,18 @@ def of_counts(measure: OfCounts, setting: Setting) -> Form:
     if len(set(signs)) > 1:
         shape = ByCount(setting.length, setting.grades, depth, relevant, signs)
         return Form(shape, below, scores[0])
-    row = tuple(signs[0] * yes for yes in relevant)
-    return Form(Additive.rational(setting.rows(row, depth)), below, scores[0])
+    return Form(_unweighed([signs[0] * yes for yes in relevant], depth, setting), below, scores[0])
+
+
+def _unweighed(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
+    """The same weight of each grade at each rank down to a depth."""
+    return Additive.weighed(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
 def r_precision(measure: RPrecision, setting: Setting) -> Form:
     cutoff = int(measure.ranks(np.array(setting.recall_base(measure))))
-    row = tuple(Fraction(yes) for yes in setting.relevant(measure))
-    return Form(Additive.rational(setting.rows(row, cutoff)), rational(cutoff))
+    row = map(Fraction, setting.relevant(measure))
+    return Form(_unweighed(row, cutoff, setting), rational(cutoff))
 
 
 def of_gains(measure: Any, setting: Setting) -> Form:
@@ -108,29 +116,74 @@ def of_gains(measure: Any, setting: Setting) -> Form:
         below = sum(setting.best(worth), ZERO)
     # The divisor of a form is positive.
     sign = -1 if below < 0 else 1
-    row = tuple(sign * gain for gain in worth[: setting.grades + 1])
-    rows = setting.rows(row, setting.depth(measure))
-    return Form(Additive.rational(rows), rational(abs(below)))
+    row = [sign * gain for gain in worth[: setting.grades + 1]]
+    return Form(_unweighed(row, setting.depth(measure), setting), rational(abs(below)))
 
 
 def rank_biased_form(measure: RankBiasedPrecision, setting: Setting) -> Form:
-    exact, depth = exactly(measure), setting.depth(measure)
-    gains = setting.unit_gains(measure)
-    weights = [(1 - exact.p) * exact.seen(rank) for rank in range(1, depth + 1)]
-    rows = [tuple(gain * weight for gain in gains) for weight in weights]
-    nothing = [(ZERO,) * len(gains)] * (setting.length - depth)
-    return Form(Additive.rational([*rows, *nothing]))
+    exact, ranks = exactly(measure), range(1, setting.depth(measure) + 1)
+    weights = [(ONE, (1 - exact.p) * exact.seen(rank)) for rank in ranks]
+    return Form(Additive.weighed(setting.unit_gains(measure), weights, setting.length))
 
 
 def discounted(measure: Any, setting: Setting) -> Form:
     """DCG and nDCG."""
-    gains, depth = setting.gains(measure.gains), setting.depth(measure)
-    bases, rows = [], []
-    for rank in range(1, setting.length + 1):
-        base, factor = inverse(measure.discount, rank) if rank <= depth else (ONE, ZERO)
-        bases.append(base)
-        rows.append(tuple(gain * factor for gain in gains))
-    return Form(Additive(tuple(bases), tuple(rows)), _divisor(measure, setting, gains))
+    gains, ranks = setting.gains(measure.gains), range(1, setting.depth(measure) + 1)
+    weights = [inverse(measure.discount, rank) for rank in ranks]
+    shape = Additive.weighed(gains, weights, setting.length)
+    return Form(shape, _divisor(measure, setting, gains))
+
+
+def first_found(measure: Any, setting: Setting) -> Form:
+    """RR, WRR and Success."""
+    exact, relevant = exactly(measure), setting.relevant(measure)
+    rows = []
+    for rank in range(1, setting.depth(measure) + 1):
+        row: Row = (ONE,) * len(relevant)
+        if isinstance(measure, ReciprocalRank):
+            row = (exact.worth(Fraction(rank)),) * len(relevant)
+        elif isinstance(measure, WeightedReciprocalRank):
+            highest = 0 if measure.betas else setting.highest(measure)
+            row = row_of(exact.worth(rank, upto(setting.grades), highest))
+        rows.append(row)
+    return Form(_of_first(rows, relevant, setting))
+
+
+def _of_first(worth: Sequence[Row], relevant: Sequence[Any], setting: Setting) -> Cascade:
+    """What the first relevant document adds, by rank and grade."""
+    counts = [Fraction(bool(yes)) for yes in relevant]
+    rows = tuple(tuple(map(mul, row, counts)) for row in worth)
+    going_on = tuple(1 - one for one in counts)
+    return Cascade(setting.length, setting.grades, rows, (going_on,) * len(rows))
+
+
+def cascade(measure: Any, setting: Setting) -> Form:
+    """ERR, nERR and iRBU: users stop where a document satisfies."""
+    exact, stops = exactly(measure), setting.stops(measure)
+    utility = isinstance(measure, IntentwiseRankBiasedUtility)
+    ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
+    worth = [exact.utility(rank) if utility else exact.worth(ONE, rank) for rank in ranks]
+    shape = _stopping(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
+    if not isinstance(measure, NormalisedExpectedReciprocalRank):
+        return Form(shape)
+    ideal = _stopping(stops, worth, [ONE] * len(worth), setting)
+    judgments = sorted(setting.judgments, key=stops.__getitem__, reverse=True)
+    best, state = ZERO, ideal.start
+    for rank, grade in enumerate(judgments[: measure.cutoff], 1):
+        contribution, state = ideal.step(rank, state, grade)
+        best += contribution
+    return Form(shape, rational(best))
+
+
+def _stopping(
+    stops: Row, worth: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
+) -> Cascade:
+    """Users who stop with a chance by grade, for what that is worth by rank; or go on."""
+    rows = tuple(tuple(stop * one for stop in stops) for one in worth)
+    going_on = tuple(
+        tuple((1 - stop) * chance for stop in stops) for chance in patience[: len(worth)]
+    )
+    return Cascade(setting.length, setting.grades, rows, going_on)
 
 
 def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
@@ -197,74 +250,60 @@ class Ratios:
 
 @dataclass(frozen=True)
 class RatioSum(Stateful):
-    """Q and NCU: a sum of weighed ratios; the state is what was found so far.
+    """AP, Q, NCU and EBR: a sum of weighed ratios.
 
-    `by_grade` and `by_seen` are weights of a grade, and of the relevant document number 1, 2, ...
+    The state is what was found so far, and a weight, which starts at 1. `worth` is what a grade
+    multiplies it by for the ratio there, `going_on` what it leaves.
     """
 
     ratios: Ratios
-    by_grade: Row
-    by_seen: Row
+    worth: Row
+    going_on: Row
 
     @property
     def start(self) -> Hashable:
-        return NOTHING
+        return NOTHING, ONE
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
         if not self.ratios.counts(rank, grade):
             return Step(ZERO, state)
-        found = self.ratios.after(state, grade)
-        weight = self.by_grade[grade] * self.by_seen[found[0] - 1]
-        return Step(weight * self.ratios.at(rank, found), found)
+        found, weight = self.ratios.after(state[0], grade), state[1]
+        ratio = self.ratios.at(rank, found)
+        return Step(weight * self.worth[grade] * ratio, (found, weight * self.going_on[grade]))
 
 
 def q_measure(measure: QMeasure, setting: Setting) -> Form:
-    ones = (ONE,) * (setting.grades + 1), (ONE,) * setting.length
-    shape = RatioSum(setting.length, setting.grades, Ratios.of(measure, setting), *ones)
+    ones = (ONE,) * (setting.grades + 1)
+    shape = RatioSum(setting.length, setting.grades, Ratios.of(measure, setting), ones, ones)
     return Form(shape, rational(int(summed_over(measure, setting.recall_base(measure)))))
 
 
+def average_precision(measure: Any, setting: Setting) -> Form:
+    """AP and GMAP, which are Q where gains weigh nothing."""
+    same = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
+    return q_measure(QMeasure(beta=0, **same), setting)
+
+
 def cumulative_utility(measure: NormalisedCumulativeUtility, setting: Setting) -> Form:
-    by_grade, by_seen = (ONE,) * (setting.grades + 1), (ONE,) * setting.length
+    worth = going_on = (ONE,) * (setting.grades + 1)
     if measure.stopping == "graded":
-        by_grade = setting.gains(measure.stops or measure.gains)
+        worth = setting.gains(measure.stops or measure.gains)
         relevant = setting.relevant(measure)
-        whole = sum((by_grade[grade] for grade in setting.judgments if relevant[grade]), ZERO)
+        whole = sum((worth[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
-        chance, base = exactly(measure).chance, setting.recall_base(measure)
-        by_seen = tuple(chance(seen) for seen in range(1, setting.length + 1))
-        whole = sum((chance(seen) for seen in range(1, base + 1)), ZERO)
+        exact, base = exactly(measure), setting.recall_base(measure)
+        going_on = (exact.chance(2),) * (setting.grades + 1)
+        whole = sum((exact.chance(seen) for seen in range(1, base + 1)), ZERO)
     # Precision is the ratio without gains.
     useful = measure(beta=0) if measure.utility == "P" else measure
     ratios = Ratios.of(useful, setting)
-    return Form(
-        RatioSum(setting.length, setting.grades, ratios, by_grade, by_seen), rational(whole)
-    )
-
-
-@dataclass(frozen=True)
-class RatioCascade(Stateful):
-    """EBR: the state is what was found, and the chance that the user still reads."""
-
-    ratios: Ratios
-    stops: Row
-
-    @property
-    def start(self) -> Hashable:
-        return (NOTHING, ONE)
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        """The ratio at a relevant document, by the chance to stop there."""
-        if not self.ratios.counts(rank, grade):
-            return Step(ZERO, state)
-        found, reading = self.ratios.after(state[0], grade), state[1]
-        stop = self.stops[grade]
-        return Step(reading * stop * self.ratios.at(rank, found), (found, reading * (1 - stop)))
+    return Form(RatioSum(setting.length, setting.grades, ratios, worth, going_on), rational(whole))
 
 
 def expected_ratio(measure: ExpectedBlendedRatio, setting: Setting) -> Form:
     ratios, stops = Ratios.of(measure, setting), setting.stops(measure)
-    return Form(RatioCascade(setting.length, setting.grades, ratios, stops))
+    going_on = tuple(1 - stop for stop in stops)
+    return Form(RatioSum(setting.length, setting.grades, ratios, stops, going_on))
 
 
 def r_measure(measure: RMeasure, setting: Setting) -> Form:
@@ -272,22 +311,18 @@ def r_measure(measure: RMeasure, setting: Setting) -> Form:
     ratios, base = Ratios.of(measure, setting), setting.recall_base(measure)
     law = ratios.measure.blended
     pairs = zip(ratios.relevant, ratios.gains, strict=True)
-    row = tuple(law(int(yes), gain, ONE, ZERO) for yes, gain in pairs)
+    row = [law(int(yes), gain, ONE, ZERO) for yes, gain in pairs]
     gained = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     below = 1 / law(ONE, ZERO, base, gained) if base else ZERO
-    return Form(Additive.rational(setting.rows(row, base)), rational(below))
+    return Form(_unweighed(row, base, setting), rational(below))
 
 
 def o_measure(measure: OMeasure, setting: Setting) -> Form:
     ratios = Ratios.of(measure, setting)
-    worth = tuple(
-        tuple(
-            ratios.at(rank, ratios.after(NOTHING, grade)) if ratios.counts(rank, grade) else None
-            for grade in range(setting.grades + 1)
-        )
-        for rank in range(1, setting.length + 1)
-    )
-    return Form(FirstFound(setting.length, setting.grades, worth))
+    first = [ratios.after(NOTHING, grade) for grade in range(setting.grades + 1)]
+    ranks = range(1, setting.depth(measure) + 1)
+    rows = [tuple(ratios.at(rank, found) for found in first) for rank in ranks]
+    return Form(_of_first(rows, ratios.relevant, setting))
 
 
 @dataclass(frozen=True)
@@ -332,8 +367,8 @@ MOST_DIGITS_AT = 200
 """Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
 
 
-class Told(NamedTuple):
-    """What of a user model is told.
+class UtilityRequest(NamedTuple):
+    """Which utility of a user model a measure is.
 
     `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
     read, where that is not the model's own; `deepest` the last whose gains count.
@@ -353,9 +388,11 @@ def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
     return lambda rank: (ONE, exact.seen(Fraction(rank)))
 
 
-def _user_divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Terms, float]:
+def _user_divisor(
+    model: StaticModel, end: int | None, request: UtilityRequest
+) -> tuple[Terms, float]:
     """What sum V g is divided by, and a factor of what cannot be said in fractions."""
-    if told.total:
+    if request.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
         return rational(exactly(model).endless()), 1.0
@@ -367,27 +404,23 @@ def _user_divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Term
     return terms(sums), 1.0
 
 
-def _static(model: StaticModel, setting: Setting, told: Told) -> Form:
-    end, view = model.ranks(told.depth), _viewed(model)
-    deepest = told.deepest if end is None else min(told.deepest, end)
-    gains = setting.unit_gains(model)
-    bases, rows = [], []
-    for rank in range(1, setting.length + 1):
-        base, factor = view(rank) if rank <= deepest else (ONE, ZERO)
-        bases.append(base)
-        rows.append(tuple(gain * factor for gain in gains))
-    below, factor_of_all = _user_divisor(model, end, told)
-    return Form(Additive(tuple(bases), tuple(rows)), below, factor=factor_of_all)
+def _static(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
+    end = model.ranks(request.depth)
+    deepest = request.deepest if end is None else min(request.deepest, end)
+    weights = list(map(_viewed(model), range(1, deepest + 1)))
+    shape = Additive.weighed(setting.unit_gains(model), weights, setting.length)
+    below, factor = _user_divisor(model, end, request)
+    return Form(shape, below, factor=factor)
 
 
-def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | None:
-    end = min(setting.length, model.ranks(told.depth) or LAST)
+def _satisfied(model: SatisfiedModel, setting: Setting, request: UtilityRequest) -> Form | None:
+    end = min(setting.length, model.ranks(request.depth) or LAST)
     seen = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stops(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
-    deepest, size = min(end, told.deepest), (setting.length, setting.grades)
-    if told.total:
-        going_on = tuple(after / here for here, after in pairwise(seen))
-        return Form(Cascade(*size, gains, (ONE,) * deepest, going_on))
+    deepest = min(end, request.deepest)
+    if request.total:
+        patience = [after / here for here, after in pairwise(seen)]
+        return Form(_stopping(gains, [ONE] * deepest, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
     if end > MOST_DIGITS_AT and set(seen) != {ONE}:
@@ -397,8 +430,8 @@ def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | No
         )
     # Whoever finds something stops there: V of the rank over the sum of V so far.
     worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]
-    rows = tuple(tuple(value if gain else None for gain in gains) for value in worth)
-    return Form(FirstFound(*size, rows))
+    rows = [(value,) * len(gains) for value in worth]
+    return Form(_of_first(rows, gains, setting))
 
 
 @dataclass(frozen=True)
@@ -406,7 +439,7 @@ class Player(Stateful):
     """A Bejeweled player; the state is what was found, or None after the stop.
 
     The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
-    down to a depth, and reading ends at `end`. `total` is as for :class:`Told`.
+    down to a depth, and reading ends at `end`. `total` is as for :class:`UtilityRequest`.
     """
 
     model: Any
@@ -444,7 +477,7 @@ class Player(Stateful):
 _LIMITS = ("T", "K", "hb", "hc", "median")
 
 
-def _player(model: Any, setting: Setting, told: Told) -> Form | None:
+def _player(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
     """The form of a player whose numbers floats hold.
 
     A player stops by comparing sums; with gains such as 1/3 floats compare others.
@@ -455,12 +488,12 @@ def _player(model: Any, setting: Setting, told: Told) -> Form | None:
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end = model.ranks(told.depth) or LAST
+    end = model.ranks(request.depth) or LAST
     size = setting.length, setting.grades
-    return Form(Player(*size, exact, gains, told.deepest, end, told.total))
+    return Form(Player(*size, exact, gains, request.deepest, end, request.total))
 
 
-_MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
+_MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
     **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static),
     **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
     **dict.fromkeys((BPM, BPMDynamic), _player),
@@ -470,7 +503,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
 
 def of_model(model: UserModel, setting: Setting) -> Form | None:
     """EU, of a model that is a measure itself."""
-    return _MODELS[type(model)](model, setting, Told(False, None, setting.depth(model)))
+    return _MODELS[type(model)](model, setting, UtilityRequest(False, None, setting.depth(model)))
 
 
 def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
@@ -479,28 +512,8 @@ def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
     if maker is None or not isinstance(measure, (EU, ETU)):
         return None
     # The cutoff is the measure's; its user model may not know of it.
-    told = Told(isinstance(measure, ETU), measure.depth, setting.depth(measure))
-    return maker(measure.model, setting, told)
-
-
-@dataclass(frozen=True)
-class Chained(Stateful):
-    """What a grade adds at a rank, of users who come there; the state is the chance to come there.
-
-    `worth` and `going_on` have for each rank that counts what grades add, and the chance to go on.
-    """
-
-    worth: tuple[Row, ...]
-    going_on: tuple[Row, ...]
-
-    @property
-    def start(self) -> Fraction:
-        return ONE
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        if rank > len(self.worth):
-            return Step(ZERO, ONE)
-        return Step(state * self.worth[rank - 1][grade], state * self.going_on[rank - 1][grade])
+    request = UtilityRequest(isinstance(measure, ETU), measure.depth, setting.depth(measure))
+    return maker(measure.model, setting, request)
 
 
 def chained(measure: Chain, setting: Setting) -> Form:
@@ -521,56 +534,36 @@ def chained(measure: Chain, setting: Setting) -> Form:
         going_on.append(row_of(exact.going_on(of, rank) + nothing))
     if all(chance == 1 for row in going_on for chance in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(worth))
-        return Form(Additive.rational([*worth, *empty]))
-    return Form(Chained(setting.length, setting.grades, tuple(worth), tuple(going_on)))
+        return Form(Additive((ONE,) * setting.length, (*worth, *empty)))
+    return Form(Cascade(setting.length, setting.grades, tuple(worth), tuple(going_on)))
 
 
 Maker = Callable[[Any, Setting], Form | None]
 
-_MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
-    of_counts: (
-        *(precision.Precision, precision.Recall, precision.RelativePrecision),
-        *(sets.NumRelevantRetrieved, sets.SetPrecision, sets.SetRecall),
-        *(sets.SetRelativePrecision, sets.SetAveragePrecision, sets.FMeasure, sets.EMeasure),
-        sets.Utility,
-    ),
-    r_precision: (precision.RPrecision,),
-    of_gains: (precision.GeneralisedPrecision, precision.GeneralisedRecall),
-    rank_biased_form: (stopping.RankBiasedPrecision,),
-    discounted: (dcg.DCG, dcg.nDCG),
-    stateful.first_found: (
-        *(precision.ReciprocalRank, precision.Success, precision.WeightedReciprocalRank),
-    ),
-    stateful.average_precision: (
-        *(average_precision.AveragePrecision, average_precision.GeometricAveragePrecision),
-    ),
-    stateful.mean_gains: (average_precision.KishidaAveragePrecision,),
-    stateful.shared_grades: (average_precision.GradedAveragePrecision,),
-    stateful.cascade: (
-        stopping.ExpectedReciprocalRank,
-        stopping.NormalisedExpectedReciprocalRank,
-        stopping.IntentwiseRankBiasedUtility,
-    ),
-    chained: (
-        *(clicks.ClickUtility, clicks.ClickEffort, browsing.ExpectedBrowsingUtility),
-        *(browsing.DependentUtility, browsing.DependentEffort),
-        *(browsing.ChainUtility, browsing.ChainEffort),
-    ),
-    q_measure: (ntcir.QMeasure,),
-    cumulative_utility: (ntcir.NormalisedCumulativeUtility,),
-    expected_ratio: (ntcir.ExpectedBlendedRatio,),
-    r_measure: (ntcir.RMeasure,),
-    o_measure: (ntcir.OMeasure,),
-    p_measure: (ntcir.PMeasure, ntcir.PPlusMeasure),
-    of_model: (
-        *(INSQ, ScaledDCG, effort.BPM, effort.BPMDynamic),
-        *(stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11),
-    ),
-    of_expectation: (EU, ETU),
+_MAKERS: dict[Maker, str] = {
+    of_counts: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
+    r_precision: "Rprec",
+    of_gains: "gP gR",
+    rank_biased_form: "RBP",
+    discounted: "DCG nDCG",
+    first_found: "RR Success WRR",
+    average_precision: "AP GMAP",
+    mean_gains: "gAP",
+    shared_grades: "GAP",
+    cascade: "ERR nERR iRBU",
+    chained: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
+    q_measure: "Q",
+    cumulative_utility: "NCU",
+    expected_ratio: "EBR",
+    r_measure: "RMeasure",
+    o_measure: "OMeasure",
+    p_measure: "PMeasure PPlus",
+    of_model: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11",
+    of_expectation: "EU ETU",
 }
 
 FORMS: dict[type[Measure], Maker] = {
-    measure: maker for maker, measures in _MAKERS.items() for measure in measures
+    REGISTRY[name]: maker for maker, names in _MAKERS.items() for name in names.split()
 }
 """How the form of each class of measures is made."""
 

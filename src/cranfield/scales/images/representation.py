@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -177,40 +177,6 @@ class Gaps:
     unused: float | None = None
 
 
-class Representation(Protocol):
-    """The values that the grades alone decide, or what counts them."""
-
-    @property
-    def size(self) -> int:
-        """Number of distinct values."""
-
-    @property
-    def runs(self) -> int:
-        """Number of runs."""
-
-    @property
-    def tolerance(self) -> float:
-        """0 for exact values, else the relative distance within which they count as one."""
-
-    def require(self, runs: int, *, by_runs: bool) -> None:
-        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
-
-    def gaps(self) -> Gaps:
-        """Gaps and extreme values."""
-
-    def listing(self) -> Floats:
-        """All values, ascending; only for up to MOST_VALUES."""
-
-    def ranks(self, runs: Ints) -> Ints:
-        """Number of distinct values up to that of each run."""
-
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Number of runs with a lower value, and with the same value, as each run."""
-
-    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Rank of the value within reach of each float, and how many there are."""
-
-
 def check_runs(total: int) -> None:
     """Refuse to count runs that do not fit into 64 bits."""
     if total >= LARGEST:
@@ -227,7 +193,11 @@ MERGED = 2.0**-40
 
 
 class Listed:
-    """A table of values; subclasses say which, and what rank a run has."""
+    """A table of values; subclasses say which, and what rank a run has.
+
+    Values are those that the grades alone decide. With a tolerance they count as one within that
+    relative distance.
+    """
 
     tolerance = 0.0
     size: int
@@ -244,9 +214,11 @@ class Listed:
         raise NotImplementedError
 
     def ranks(self, runs: Ints) -> Ints:
+        """Number of distinct values up to that of each run."""
         raise NotImplementedError
 
     def listing(self) -> Floats:
+        """All values, ascending; only for up to MOST_VALUES."""
         return self.values
 
     def gaps(self) -> Gaps:
@@ -264,15 +236,18 @@ class Listed:
         return most - least <= 4 * self.tolerance * max(ends), least, most
 
     def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
         if by_runs:
             check_runs(self.runs)
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+        """Number of runs with a lower value, and with the same value, as each run."""
         at = self.ranks(runs) - 1
         check_runs(self.runs)
         return self.before[at].astype(np.int64), np.diff(self.before)[at].astype(np.int64)
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
         wide = np.maximum(reach, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - wide)
         last = np.searchsorted(self.values, values + wide, side="right")

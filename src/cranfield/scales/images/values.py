@@ -39,7 +39,6 @@ from cranfield.scales.images.representation import (
     Enumerated,
     Gaps,
     Listed,
-    Representation,
     Table,
 )
 from cranfield.scales.images.sums import Sums
@@ -53,6 +52,9 @@ from cranfield.scales.runs import (
     more_than,
     pool,
 )
+
+Representation = Listed | Sums | Windows
+"""A table of values, or what counts them; the methods of a table are those of all."""
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44
@@ -503,7 +505,9 @@ def held_as(
                 ) from None
             walked = alone
     assert isinstance(walked, Stateful)
-    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
+    if limit is not None:
+        walked = AtMost(walked.length, walked.grades, walked, limit, rel)
+    walk = Walk.of(walked)
     wide = walk.kind.hasobject
     # Values of many digits can be listed, but not counted in windows.
     many_digits = wide and walk.number() > MOST_DIGITS

@@ -32,7 +32,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.study import percent
 from cranfield.meta.study_options import OneOf, Proportion, Repeats, Seed, Whole, check_options
-from cranfield.meta.work import Progress, run_parts
+from cranfield.meta.work import Progress, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.method import parse_interleaving
@@ -93,12 +93,11 @@ def shown_lists(
                 }
             ).with_columns(system=pl.lit(number))
         )
-    flat = qrels.flat()
     known = pl.DataFrame(
         {
-            "topic": pl.Series(flat.topics, dtype=pl.String).gather(flat.codes),
-            "doc": flat.docs,
-            "grade": np.maximum(flat.grades, 0).astype(np.int64),
+            "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
+            "doc": qrels.docs,
+            "grade": np.maximum(qrels.grades, 0).astype(np.int64),
         }
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
@@ -109,10 +108,8 @@ def shown_lists(
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
     docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
-    system, place, ranks, code = (
-        rows_shown[name].to_numpy() for name in ("system", "place", "rank", "code")
-    )
-    docs[system, place, ranks] = code
+    *place, code = (rows_shown[name].to_numpy() for name in ("system", "place", "rank", "code"))
+    docs[tuple(place)] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
     grade[code] = rows_shown["grade"].fill_null(0).to_numpy()
     return ShownLists(tuple(systems), tuple(topics), docs, grade)
@@ -295,22 +292,19 @@ class Sensitivity(Result):
         rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
         if rows.is_empty():
             return ()
-        row = rows.sort("median needed", maintain_order=True).row(0, named=True)
-        tied = rows.filter(pl.col("median needed") == row["median needed"])
+        tied = rows.filter(pl.col("median needed") == pl.col("median needed").min())
+        row = tied.row(0, named=True)
         least = [
             f"{one['method']} with the user {one['user']}" for one in tied.iter_rows(named=True)
         ]
-        fewer = (
-            ""
-            if row["times fewer"] is None or len(tied) > 1
-            else f", {row['times fewer']:.1f} times fewer than A/B tests"
-        )
-        agree = (
-            ""
-            if row["agreement"] is None or len(tied) > 1
-            else f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
-            f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
-        )
+        fewer = agree = ""
+        if row["times fewer"] is not None and len(tied) == 1:
+            fewer = f", {row['times fewer']:.1f} times fewer than A/B tests"
+        if row["agreement"] is not None and len(tied) == 1:
+            agree = (
+                f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
+                f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
+            )
         needed = counted(round(row["median needed"]), "impression")
         return (
             f"The fewest impressions are needed by {names_or_count(least, 'method')}: {needed} in"
@@ -341,12 +335,8 @@ def effects(
         estimate = _two_samples if method == AB else _signs
         estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
-    columns = np.array(estimates, dtype=float).reshape(-1, len(names)).T
-    return _finite(
-        rows.drop("counts").with_columns(
-            pl.Series(name, values) for name, values in zip(names, columns, strict=True)
-        )
-    )
+    found = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
+    return _finite(rows.drop("counts").hstack(found))
 
 
 def _finite(frame: pl.DataFrame) -> pl.DataFrame:
@@ -362,13 +352,12 @@ def _signs(
     if not decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     share = counts[0] / decided
-    low, high = (float(one) for one in wilson(share, decided, quantile))
-    near, far = _near_and_far(low - 0.5, high - 0.5)
+    low, high = (float(one) - 0.5 for one in wilson(share, decided, quantile))
     needed = (
         impressions_needed(0.5 + one, decided / pages, power=power, alpha=alpha)
-        for one in (share - 0.5, far, near)
+        for one in _effects_within(share - 0.5, low, high)
     )
-    return (share - 0.5, low - 0.5, high - 0.5, decided / pages, *needed)
+    return (share - 0.5, low, high, decided / pages, *needed)
 
 
 def _two_samples(
@@ -380,20 +369,20 @@ def _two_samples(
     # At an alpha that is nearly 0 limits are endless, or none where nothing varies.
     with np.errstate(invalid="ignore"):
         half = quantile * np.sqrt(variance / pages)
-        near, far = _near_and_far(effect - half, effect + half)
+        low, high = effect - half, effect + half
         squared = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of either list; a variance takes two.
         needed = [
             2 * max(2.0, np.ceil(squared * variance / size**2)) if size else np.inf
-            for size in (effect, far, near)
+            for size in _effects_within(effect, low, high)
         ]
-    return (effect, effect - half, effect + half, 1.0, *needed)
+    return (effect, low, high, 1.0, *needed)
 
 
-def _near_and_far(low: float, high: float) -> tuple[float, float]:
-    """Return the bound nearer to 0, which is 0 if they include it, and the farther one."""
+def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return the effect, its bound farther from 0, and the nearer one: 0 if they include it."""
     near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return near, max(abs(low), abs(high))
+    return effect, max(abs(low), abs(high)), near
 
 
 def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -533,20 +522,23 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
         drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
         couples = [couples[k] for k in sorted(drawn.tolist())]
+    about = {
+        "study": "interleaving",
+        "users": {name: repr(one) for name, one in given.users.items()},
+        "impressions": given.impressions,
+        "length": int(length),
+        "seed": given.seed,
+    }
     rows = run_parts(
         simulated,
         given,
-        dict(_tasks((*chosen, AB), couples)),
-        about={
-            "study": "interleaving",
-            "users": {name: repr(one) for name, one in given.users.items()},
-            "impressions": given.impressions,
-            "length": int(length),
-            "seed": given.seed,
-            "lists": shown.fingerprint(),
-        }
-        if folder is not None
-        else {},
+        # Names depend on method and pair only, so that others can be added.
+        {
+            f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
+            for method in (*chosen, AB)
+            for first, second in couples
+        },
+        about={} if folder is None else {**about, "lists": shown.fingerprint()},
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -554,7 +546,7 @@ def interleaving_sensitivity(
     )
     pages = given.impressions * len(shown.topics)
     sign = -1.0 if wanted.info.lower_is_better else 1.0
-    overall = dict(zip(offline.systems, (sign * offline.overall()).tolist(), strict=True))
+    overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
     by_pair = effects(rows, pages, float(power), float(alpha)).select(
         *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
@@ -609,14 +601,3 @@ def _relevant(qrels: Qrels, rel: int | None) -> Qrels:
         return qrels
     grades = (qrels.grades >= rel).astype(qrels.grades.dtype)
     return Qrels(qrels.topics, qrels.codes, qrels.docs, grades, origin=qrels.origin)
-
-
-def _tasks(
-    methods: Iterable[str], couples: Sequence[tuple[int, int]]
-) -> Iterable[tuple[str, Task]]:
-    """Yield the parts; their names depend on method and pair only, so that others can be added."""
-    for method in methods:
-        name = re.sub("[^A-Za-z0-9]+", "-", method).strip("-")[:60]
-        name = f"{name}-{sha256(method.encode()).hexdigest()[:8]}"
-        for first, second in couples:
-            yield f"{name}-{first:04d}-{second:04d}", (method, first, second)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.spec import Registry
+from cranfield.base.text import names_or_count
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table, number
 
@@ -51,9 +53,35 @@ def labelled(measure: str) -> str:
     return f"{measure}: " if measure else ""
 
 
-def attaining(frame: pl.DataFrame, column: str, value: Any, name: str = "measure") -> list[str]:
+def attaining(
+    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
+) -> list[str]:
     """Return the names of all rows with a value, so that ties are named together."""
-    return [row[name] for row in frame.iter_rows(named=True) if row[column] == value]
+    return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
+
+
+def most_and_fewest(
+    frame: pl.DataFrame,
+    column: str,
+    what: str,
+    shown: Callable[[dict[str, Any]], tuple[str, str]],
+    noun: str = "measure",
+) -> str:
+    """Say which rows have the most of something, and which the fewest; ties are named together.
+
+    `shown` writes the number of a row, in full and in short.
+    """
+    rows = frame.sort(column, descending=True, maintain_order=True)
+    first, last = rows.row(0, named=True), rows.row(-1, named=True)
+    most, fewest = shown(first)[0], shown(last)[1]
+    best, worst = (attaining(frame, column, row[column], noun) for row in (first, last))
+    if len(best) == len(rows):
+        return f"All {len(rows)} {noun}s have equally many {what}: {most}."
+    each = " each" if len(best) > 1 else ""
+    return (
+        f"Most {what}: {names_or_count(best, noun)}, {most}{each}; fewest:"
+        f" {names_or_count(worst, noun)}, {fewest}."
+    )
 
 
 def of_measure(measure: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -67,6 +95,24 @@ def first_rows(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     """Return the first rows of a frame as a table for reading, and say how many there are."""
     more = "" if len(frame) <= FEW else f"; {FEW} of {len(frame):,}"
     return readable(frame.head(FEW), f"{title}{more}", columns)
+
+
+def wide(
+    frame: pl.DataFrame,
+    title: str,
+    rows: Sequence[str],
+    on: str,
+    values: str,
+    text: Callable[[Any], str] = number,
+    prefix: str = "",
+) -> Table:
+    """Arrange a long table for reading, with a column for each value of its column `on`."""
+    found = frame.pivot(on, index=list(rows), values=values)
+    labels = len(rows)
+    cells = [[*map(str, row[:labels]), *map(text, row[labels:])] for row in found.rows()]
+    head = [*rows, *(f"{prefix}{name}" for name in found.columns[labels:])]
+    left = [k for k, name in enumerate(rows) if not frame.schema[name].is_numeric()]
+    return Table(title, head, cells, left)
 
 
 def percent(share: float | None) -> str:

@@ -24,7 +24,7 @@ from cranfield.meta.of_collections.pools import (
     pools,
     traced,
 )
-from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
+from cranfield.meta.of_collections.rankings import OF_LIST, agreement, overall, ranks, wanted_of
 from cranfield.meta.study_options import Depth, Numbers, Rel, Whole, check_options, whole_numbers
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.tabular import Table
@@ -32,23 +32,8 @@ from cranfield.tabular import Table
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 """Depths of pools that are studied by default, as far as they are below the depth of the pool."""
 
-LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
-RANKINGS = {
-    **LABELS,
-    **dict.fromkeys(("mean score", "difference", "tau"), pl.Float64),
-    "largest rank change": pl.Int64,
-}
-COUNTS = {
-    **dict.fromkeys(("depth", "judged", "relevant"), pl.Int64),
-    **dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64),
-    "lacking": pl.Int64,
-}
-"""Columns of the tables, and their types."""
-
-
 _OF_DEPTH = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+    **OF_LIST,
     "depth": Column("Depth of the pool; null for all judgments.", key=True),
 }
 
@@ -243,32 +228,34 @@ def pool_depths(
     kept = [pool_of(made, contributes, depth) for depth in chosen]
     kept.append(np.ones(made.grade.size, dtype=bool))
     scores = np.array([overall(made.blocks(one), wanted) for one in kept])
-    rankings, systems = [], []
-    for m, measure in enumerate(wanted.names):
-        lower = bool(wanted.lower[m])
-        for k, kind in enumerate(wanted.lists):
-            before = scores[-1, k, m]
-            for depth, after in zip((*chosen, None), scores[:, k, m], strict=True):
-                labels = {"measure": measure, "list": kind, "depth": depth}
-                systems.append(_of_systems(labels, full.systems, after, lower))
-                if depth is not None:
-                    rankings.append({**labels, **_compared(before, after, lower)})
-    rows = [
+    rankings: list[Any] = []
+    systems = []
+    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+        for depth, after in zip((*chosen, None), scores[:, k], strict=True):
+            labels = {"measure": measure, "list": kind, "depth": depth}
+            rank = ranks(after, after, lower)
+            of_system = {"system": full.systems, "score": after, "rank": rank}
+            whole = pl.DataFrame([labels], schema_overrides={"depth": pl.Int64})
+            systems.append(whole.join(pl.DataFrame(of_system), how="cross"))
+            if depth is not None:
+                rankings.append({**labels, **_compared(scores[-1, k], after, lower)})
+    counts = [
         counts_of(made, contributes, depth, one, top, rel)
         for depth, one in zip((*chosen, None), kept, strict=True)
     ]
+    numbers = dict.fromkeys(("mean score", "difference", "tau"), pl.Float64)
+    types = {"depth": pl.Int64, **numbers, "largest rank change": pl.Int64}
+    shares = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
     return PoolDepths(
         tuple(wanted.names),
         wanted.lists,
         chosen,
-        tuple(name for name, one in zip(full.systems, contributes, strict=True) if one),
+        tuple(full.systems[s] for s in np.flatnonzero(contributes)),
         int(top),
         made,
-        _with_shares(pl.DataFrame(rows, COUNTS)),
-        pl.DataFrame(rankings, RANKINGS).with_columns(
-            pl.col("mean score", "difference", "tau").fill_nan(None)
-        ),
-        pl.concat(systems),
+        _with_shares(pl.DataFrame(counts, schema_overrides=shares)),
+        pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
+        pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
     )
 
 
@@ -295,20 +282,3 @@ def _compared(before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
         "tau": agreement(before, after),
         "largest rank change": int(moved.max()) if known.any() else None,
     }
-
-
-def _of_systems(
-    labels: dict[str, Any], systems: tuple[str, ...], scores: Floats, lower: bool
-) -> pl.DataFrame:
-    columns = {
-        name: pl.Series([value] * len(systems), dtype=LABELS[name])
-        for name, value in labels.items()
-    }
-    return pl.DataFrame(
-        {
-            **columns,
-            "system": pl.Series(systems, dtype=pl.String),
-            "score": scores,
-            "rank": ranks(scores, scores, lower),
-        }
-    ).with_columns(pl.col("score").fill_nan(None), pl.col("rank").fill_nan(None).cast(pl.Int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from os import PathLike
 from typing import Annotated, Any, ClassVar
@@ -22,7 +23,7 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.pools import Pools, pools, traced
-from cranfield.meta.of_collections.rankings import Teams, Wanted, by_topic, ranks, wanted_of
+from cranfield.meta.of_collections.rankings import OF_LIST, Teams, by_topic, ranks, wanted_of
 from cranfield.meta.of_collections.spending import (
     AGREEMENT,
     ALONE,
@@ -35,7 +36,7 @@ from cranfield.meta.of_collections.spending import (
     spent,
 )
 from cranfield.meta.of_tests.fast_tests import read_choice
-from cranfield.meta.study import attaining, percent
+from cranfield.meta.study import attaining, percent, wide
 from cranfield.meta.study_options import (
     Numbers,
     OneOf,
@@ -47,9 +48,9 @@ from cranfield.meta.study_options import (
     check_options,
     whole_numbers,
 )
-from cranfield.meta.work import Progress, run_parts
+from cranfield.meta.work import Progress, part_name, run_parts
 from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, from_frame, number
 
 KIND = ("measure", "list")
 BUDGET = ("method", "budget")
@@ -62,10 +63,6 @@ WHOLE = "whole pool"
 _BUDGET = {
     "method": Column("Pooling method; null for the whole pool.", key=True),
     "budget": Column("Number of judgments per topic; null for the whole pool.", key=True),
-}
-_OF_LIST = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
 }
 _AGREEMENT = {
     "tau": "Kendall's tau with the ranking by all judgments",
@@ -139,15 +136,15 @@ class Pooling(Result):
             "of pool": Column("Proportion of the relevant documents in the pool."),
             "of all": Column("Proportion of all relevant documents."),
         },
-        "pooling rankings": {**_OF_LIST, **_BUDGET, **_means()},
+        "pooling rankings": {**OF_LIST, **_BUDGET, **_means()},
         "pooling samples": {
-            **_OF_LIST,
+            **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
             "*": Column("A number of `pooling found` or `pooling rankings`, of one repeat."),
         },
         "pooling systems": {
-            **_OF_LIST,
+            **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
             "system": Column("System.", key=True),
@@ -187,27 +184,20 @@ class Pooling(Result):
         best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if best["of pool"] is None:
             return ()
-        names = attaining(rows, "relevant", best["relevant"], "method")
-        share = f"{percent(best['of pool'])} of those in the pool"
-        budget = f"With {counted(best['budget'], 'judgment')} a topic,"
+        names = attaining(rows, "relevant", best["relevant"], name="method")
+        verb = "finds" if len(names) == 1 else "find"
+        finds = f"{names_or_count(names, 'method')} {verb} the most"
         if len(names) == len(rows) > 1:
-            lead = (
-                f"{budget} all {len(rows)} methods find equally many relevant documents: {share}."
-            )
-        else:
-            finds = "finds" if len(names) == 1 else "find"
-            lead = (
-                f"{budget} {names_or_count(names, 'method')} {finds} the most relevant documents:"
-                f" {share}."
-            )
+            finds = f"all {len(rows)} methods find equally many"
         return (
-            lead,
+            f"With {counted(best['budget'], 'judgment')} a topic, {finds} relevant documents:"
+            f" {percent(best['of pool'])} of those in the pool.",
             f"That rests on {counted(len(self.pools.runs.judged.topics), 'topic')}"
             f" and {counted(self.repeats, 'repeat')} of methods that draw.",
         )
 
     def heading(self) -> list[str]:
-        runs = counted(int(self.pools.contributes.sum()), "contributing run")
+        runs = counted(len(self.pools.contributing), "contributing run")
         drawn = self.found["repeats"].max() != 1
         again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
         return [
@@ -225,35 +215,27 @@ class Pooling(Result):
 
     def tables(self) -> list[Table]:
         several = int(self.found["relevant sd"].is_not_null().any())
-        tables = [
-            from_frame(
-                _shown(self.found).pivot("budget", index="method", values="relevant"),
-                f"Relevant documents found, of {self.relevant:,}, by judgments of each topic",
-                left=["method"],
-                places=several,
-            )
-        ]
+        title = f"Relevant documents found, of {self.relevant:,}, by judgments of each topic"
+        number_of = partial(number, places=several)
+        tables = [wide(_shown(self.found), title, ["method"], "budget", "relevant", number_of)]
         without = () if several else tuple(f"{name} sd" for name in SPREAD)
         places = {"drop %": 1, **dict.fromkeys(("rank change", *PAIRS, "fall"), several)}
         for (measure, kind), rows in self.rankings.group_by(*KIND, maintain_order=True):
             whole = rows["found again", "lost", "reversed"].tail(1)
             tested = whole.sum_horizontal(ignore_nulls=False).item()
             pairs = "" if tested is None else f", where {tested:,.0f} pairs differ significantly"
-            tables.append(
-                from_frame(
-                    _shown(rows.drop(*KIND, "repeats", *without)),
-                    f"{measure}, {kind} lists: budgets against all judgments{pairs};"
-                    f" drop and fall: of a {self.unit} left out",
-                    left=["method"],
-                    places=places,
-                )
+            title = (
+                f"{measure}, {kind} lists: budgets against all judgments{pairs}; drop and fall: of"
+                f" a {self.unit} left out"
             )
+            shown = _shown(rows.drop(*KIND, "repeats", *without))
+            tables.append(from_frame(shown, title, left=["method"], places=places))
         return tables
 
     @property
     def unit(self) -> str:
         """What was left out: a `team`, or a `run` where no teams were told."""
-        return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
+        return self.pools.unit
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
@@ -263,58 +245,56 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return what is found, and what is said of systems, as means over repeats."""
+    """Return the documents found, and the agreement of scores, as means over repeats."""
+    repeats = pl.len().cast(pl.Int64).alias("repeats")
     # What is found is the same by each measure.
     first = pl.struct(*KIND) == pl.struct(*KIND).first()
-    of_pool = pl.col("relevant") / pl.col("relevant").last()
+    documents = pl.col("relevant")
     found = (
         samples.filter(first)
         .group_by(*BUDGET, maintain_order=True)
         .agg(
-            pl.len().cast(pl.Int64).alias("repeats"),
+            repeats,
             pl.col("asked", "judged", "relevant").mean(),
-            pl.col("relevant").std().alias("relevant sd"),
+            documents.std().alias("relevant sd"),
         )
         .with_columns(
-            of_pool.fill_nan(None).alias("of pool"),
-            (pl.col("relevant") / relevant).fill_nan(None).alias("of all"),
+            (documents / documents.last()).fill_nan(None).alias("of pool"),
+            (documents / relevant).fill_nan(None).alias("of all"),
         )
     )
-    spread: list[pl.Expr] = []
-    for name in AGREEMENT:
-        spread.append(pl.col(name).mean())
+    means: list[pl.Expr] = []
+    for name in (*AGREEMENT, *ALONE):
+        means.append(pl.col(name).mean())
         if name in SPREAD:
-            spread.append(pl.col(name).std().alias(f"{name} sd"))
-    rankings = samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("repeats"), *spread, pl.col(*ALONE).mean()
-    )
-    return found, rankings
+            means.append(pl.col(name).std().alias(f"{name} sd"))
+    return found, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(repeats, *means)
 
 
-def of_systems(
-    rows: pl.DataFrame, systems: Sequence[str], full: Sequence[Any], wanted: Wanted
-) -> pl.DataFrame:
+def _of_systems(rows: pl.DataFrame, given: Spending) -> pl.DataFrame:
     """Make a row a system of the scores of each row, and rank it."""
-    place = {(wanted.names[m], wanted.lists[k]): i for i, (k, m) in enumerate(wanted.places)}
-    lower = dict(zip(wanted.names, wanted.lower.tolist(), strict=True))
+    kinds = {
+        kind[:2]: (full.overall(), kind[2])
+        for kind, full in zip(given.wanted.kinds, given.full, strict=True)
+    }
+    systems = pl.Series(given.known.runs.judged.systems, dtype=pl.String)
     tables = []
-    for row in rows.select(*KIND, *BUDGET, "repeat", "score", "without").iter_rows(named=True):
-        score, without = (np.array(row.pop(name), dtype=float) for name in ("score", "without"))
-        before, down = full[place[row["measure"], row["list"]]], lower[row["measure"]]
+    for row in rows.iter_slices(1):
+        score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
+        full, lower = kinds[row.select(KIND).row(0)]
         columns = {
-            "system": pl.Series(systems, dtype=pl.String),
+            "system": systems,
             "score": score,
-            "rank": ranks(score, score, down),
-            "full score": before,
-            "full rank": ranks(before, before, down),
+            "rank": ranks(score, score, lower),
+            "full score": full,
+            "full rank": ranks(full, full, lower),
             "score without": without,
-            "rank without": ranks(without, score, down),
+            "rank without": ranks(without, score, lower),
         }
-        labels = [pl.lit(value, rows.schema[name]).alias(name) for name, value in row.items()]
-        tables.append(pl.DataFrame(columns).select(*labels, pl.all()))
-    return pl.concat(tables).with_columns(
-        pl.col("^.*score.*$").fill_nan(None), pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
-    )
+        labels = row.select(*KIND, *BUDGET, "repeat")
+        tables.append(labels.join(pl.DataFrame(columns), how="cross"))
+    ranked = pl.col("^.*rank.*$").cast(pl.Int64)
+    return pl.concat(tables).fill_nan(None).with_columns(ranked)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
@@ -440,7 +420,7 @@ def pooling(
     of_pool = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     known = pools(many, judgments, **of_pool, compat=compat, **policies)
     judged = known.runs.judged
-    within = pool(many, depth, ties=judged.policies.ties, contributors=_named(known))
+    within = pool(many, depth, ties=judged.policies.ties, contributors=known.contributing)
     if spending is None:
         largest = np.diff(within.starts).max(initial=0)
         spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
@@ -461,10 +441,16 @@ def pooling(
         full=full,
         signs=[signs_of(choice, one, int(seed)) for one in full],
     )
+    # A file is named by its method, so that others can be added.
+    tasks: dict[str, Task] = {
+        f"{part_name(text)}-{repeat:05d}": (text, repeat)
+        for text, method in zip(map(str, chosen), chosen, strict=True)
+        for repeat in range(repeats if method.random else 1)
+    }
     rows = run_parts(
         spent,
         given,
-        dict(_tasks(chosen, int(repeats))),
+        {**tasks, "whole-pool": (None, 0)},
         about={} if folder is None else _about(given),
         jobs=jobs,
         backend=backend,
@@ -473,8 +459,8 @@ def pooling(
     )
     # Those of a measure and a list together, and else as they are.
     rows = pl.concat(
-        rows.filter(pl.col("measure") == wanted.names[m], pl.col("list") == wanted.lists[k])
-        for k, m in wanted.places
+        rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
+        for measure, kind, _ in wanted.kinds
     )
     relevant = int((every & (known.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
@@ -496,7 +482,7 @@ def pooling(
         found=found,
         rankings=rankings,
         samples=samples,
-        systems=of_systems(rows, judged.systems, [one.overall() for one in full], wanted),
+        systems=_of_systems(rows, given),
         notes=tuple(_notes(given, rows)),
     )
 
@@ -514,36 +500,17 @@ def methods_of(methods: Any) -> tuple[Method, ...]:
     return tuple({str(one): one for one in map(parse_method, given)}.values())
 
 
-def _named(known: Pools) -> list[str]:
-    systems = known.runs.judged.systems
-    return [name for name, one in zip(systems, known.contributes, strict=True) if one]
-
-
-def _tasks(methods: Iterable[Method], repeats: int) -> Iterable[tuple[str, Task]]:
-    """Yield the parts; a file is named by its method, so that others can be added."""
-    for method in methods:
-        text = str(method)
-        name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
-        name = f"{name}-{sha256(text.encode()).hexdigest()[:8]}"
-        for repeat in range(repeats if method.random else 1):
-            yield f"{name}-{repeat:05d}", (text, repeat)
-    yield "whole-pool", (None, 0)
-
-
 def _about(given: Spending) -> dict[str, Any]:
     """Return what the parts depend on, besides their methods."""
-    known, within = given.known, given.pool
+    within = given.pool
     digest = sha256("\n".join(within.docs.to_list()).encode(errors="surrogatepass"))
     for numbers in (within.starts, within.ranked, within.lists, within.scores + 0.0):
         digest.update(np.ascontiguousarray(numbers).tobytes())
     return {
         "study": "pooling",
-        "measures": given.wanted.names,
-        "lists": list(given.wanted.lists),
+        **given.wanted.about(),
+        **given.known.about(),
         "budgets": list(given.budgets),
-        "depth": within.depth,
-        "contributing": _named(known),
-        "teams": [known.teams[j] for j in known.team_of],
         "others": given.others,
         "rel": given.rel,
         "test": given.choice.label,
@@ -552,7 +519,6 @@ def _about(given: Spending) -> dict[str, Any]:
         "missing": given.choice.missing,
         "seed": given.seed,
         "pool": digest.hexdigest(),
-        "runs": known.runs.fingerprint(),
     }
 
 

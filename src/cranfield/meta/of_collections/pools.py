@@ -54,7 +54,6 @@ class TracedRuns:
 
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
         measures take from the judgments: the grades that assessors could give do not change.
-
         """
         return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
 
@@ -331,6 +330,25 @@ class Pools:
         """Which judgments there are before any team is left out."""
         return np.asarray(self.contributors > (0 if others == "drop" else -1))
 
+    @property
+    def unit(self) -> str:
+        """What a team stands for: a `team`, or a `run` where no teams were given."""
+        return "run" if len(self.teams) == len(self.team_of) else "team"
+
+    @property
+    def contributing(self) -> list[str]:
+        """The systems whose runs went into the pool."""
+        return [self.runs.judged.systems[s] for s in np.flatnonzero(self.contributes)]
+
+    def about(self) -> dict[str, Any]:
+        """Return what scores without a team depend on."""
+        return {
+            "depth": self.depth,
+            "teams": [self.teams[j] for j in self.team_of],
+            "contributing": self.contributing,
+            "runs": self.runs.fingerprint(),
+        }
+
     def by_system(self) -> pl.DataFrame:
         """Return the team, the contribution and the judged depth of each system."""
         return pl.DataFrame(
@@ -412,8 +430,7 @@ def pools(
     contributes = contributing(made, contributors, reach, depth)
     names = teams_of(made.judged.systems, teams)
     labels = tuple(sorted(set(names)))
-    place = {name: j for j, name in enumerate(labels)}
-    team_of = np.array([place[name] for name in names], dtype=np.int64)
+    team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
     if depth is None:
         if contributors is None and not reach.min():
             contributes = _half_of(reach)
@@ -429,6 +446,25 @@ def pools(
     owner = np.full(made.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
     owner[number != 1] = -1
+
+    def by_team(teams: Any, weights: Any = None) -> Ints:
+        return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
+
+    relevant = made.grade >= rel
+    both = (owner >= 0) & relevant
+    n_topics = len(made.judged.topics)
+    cells = np.unique(owner[both] * n_topics + made.topic[both])
+    counts = {
+        "team": pl.Series(labels, dtype=pl.String),
+        "systems": by_team(team_of),
+        "contributing": by_team(team_of[contributes]),
+        "contributed": by_team(team),
+        "contributed relevant": by_team(team[relevant[judgment]]),
+        "unique": by_team(owner[owner >= 0]),
+        "unique relevant": by_team(owner[both]),
+        "topics": by_team(cells // n_topics),
+        "unjudged": by_team(team_of, unjudged_in_pool(made, contributes, chosen)),
+    }
     return Pools(
         runs=made,
         teams=labels,
@@ -439,7 +475,7 @@ def pools(
         judged_depth=np.minimum(reach, retrieved_where_judged(made).max(axis=0)),
         contributors=number,
         owner=owner,
-        by_team=_by_team(made, labels, team_of, contributes, chosen, judgment, team, owner, rel),
+        by_team=pl.DataFrame(counts),
     )
 
 
@@ -463,37 +499,3 @@ def _depth_found(runs: TracedRuns, contributes: Bools, reach: Ints) -> int:
             " contributed"
         )
     return min(depth, max(1, int(retrieved_where_judged(runs)[:, contributes].max())))
-
-
-def _by_team(
-    runs: TracedRuns,
-    labels: tuple[str, ...],
-    team_of: Ints,
-    contributes: Bools,
-    depth: int,
-    judgment: Ints,
-    team: Ints,
-    owner: Ints,
-    rel: int,
-) -> pl.DataFrame:
-    def by_team(which: Any, weights: Any = None) -> Ints:
-        counts = np.bincount(which, weights=weights, minlength=len(labels))
-        return np.asarray(counts, dtype=np.int64)
-
-    relevant = runs.grade >= rel
-    unique = owner >= 0
-    both = unique & relevant
-    cells = np.unique(owner[both] * len(runs.judged.topics) + runs.topic[both])
-    return pl.DataFrame(
-        {
-            "team": pl.Series(labels, dtype=pl.String),
-            "systems": by_team(team_of),
-            "contributing": by_team(team_of[contributes]),
-            "contributed": by_team(team),
-            "contributed relevant": by_team(team[relevant[judgment]]),
-            "unique": by_team(owner[unique]),
-            "unique relevant": by_team(owner[both]),
-            "topics": by_team(cells // len(runs.judged.topics)),
-            "unjudged": by_team(team_of, unjudged_in_pool(runs, contributes, depth)),
-        }
-    )

@@ -75,20 +75,14 @@ class InnateOrders(Result):
     def verdict(self) -> tuple[str, ...]:
         counts = {name: int(self.pairs[name].sum()) for name in COUNTS}
         ordered, total = counts["better"] + counts["worse"], sum(counts.values())
-        against = self.agreement.sort("against", descending=True, maintain_order=True)
-        worst = against.head(1).to_dicts()
         if not total:
             return ()
-        same = against.filter(pl.col("ordered") == pl.col("ordered").first())
-        measures = (
-            " No measure here goes against that order."
-            if worst and not worst[0]["against"]
-            else f" Most often against that order:"
-            f" {names_or_count(attaining(same, 'against', worst[0]['against']), 'measure')}, in"
-            f" {worst[0]['against']:,} of {worst[0]['ordered']:,}."
-            if worst
-            else ""
-        )
+        measures, most = "", self.agreement["against"].max()
+        if most == 0:
+            measures = " No measure here goes against that order."
+        elif most is not None:
+            worst = names_or_count(attaining(self.agreement, "against", most), "measure")
+            measures = f" Most often against that order: {worst}, in {most:,} of {ordered:,}."
         return (
             f"In {percent(ordered / total)} of the pairs of rankings one is better whatever the"
             f" measure; in {percent(counts['open'] / total)} measures are free to differ, and in"

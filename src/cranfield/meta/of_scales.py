@@ -18,10 +18,10 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
-from cranfield.meta.study import wide
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import Numbers, OneOf, Whole, check_options
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
@@ -30,7 +30,6 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
-from cranfield.tabular import Table, number
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
 """Scores of three systems: a test that goes with these goes with those of any study."""
@@ -155,7 +154,7 @@ def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaleStudy(Result):
+class ScaleStudy(Study):
     """Changes of orders and decisions by interval scaling.
 
     Attributes
@@ -177,6 +176,13 @@ class ScaleStudy(Result):
 
     name: ClassVar[str] = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
+    titles: ClassVar[Mapping[str, str]] = {
+        "correlation": "Kendall's tau of a measure and its interval-scaled version: of the means of"
+        " systems, and topic by topic",
+        "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
+        "changes": "Pairs of systems that differ significantly",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
             "cutoff": Column("Length of the runs.", key=True),
@@ -200,8 +206,8 @@ class ScaleStudy(Result):
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column("Number of these that do not by the interval-scaled version."),
             "NS2S": Column("Number of pairs that differ by the interval-scaled version only."),
-            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100."),
-            "changed % of all": Column("S2NS + NS2S in percent of all pairs."),
+            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
+            "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
     }
 
@@ -250,40 +256,6 @@ class ScaleStudy(Result):
             " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
             " version; NS2S: only by that; changed: both, as a share of Sig and of all pairs"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"correlation": self.correlation, "pairs": self.pairs, "changes": self.changes}
-
-    def tables(self) -> list[Table]:
-        title = (
-            "Kendall's tau of a measure and its interval-scaled version, of the means of systems"
-        )
-        tables = [wide(self.correlation, title, ["measure"], "cutoff", "overall", prefix="@")]
-        if self.correlation.filter(pl.col("lowest") < 1).height:
-            title = "The same topic by topic, mean over topics"
-            by_topic = wide(self.correlation, title, ["measure"], "cutoff", "by topic", prefix="@")
-            tables.append(by_topic)
-        for cutoff, rows in self.pairs.group_by("cutoff", maintain_order=True):
-            title = "Kendall's tau of two measures, and of their interval-scaled versions"
-            shown = rows.drop("cutoff")
-            tables.append(readable(shown, f"{title}, @{cutoff[0]}", self.columns["pairs"]))
-        pairs = self.systems * (self.systems - 1) // 2
-        head = ["measure", "test", "Sig", "S2NS", "NS2S", "changed, of Sig", "of all"]
-        for cutoff, rows in self.changes.group_by("cutoff", maintain_order=True):
-            cells = [
-                [
-                    *(name, test, f"{sig:,}", _part(lost, sig), _part(won, sig)),
-                    *(f"{number(share, 2)}%" for share in shares),
-                ]
-                for _, name, test, sig, lost, won, *shares in rows.iter_rows()
-            ]
-            title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff[0]}"
-            tables.append(Table(title, head, cells, (0, 1)))
-        return tables
-
-
-def _part(count: int, of: int) -> str:
-    return f"{count:,} ({100 * count / of:.2f}%)" if of else f"{count:,}"
 
 
 MEASURES = (

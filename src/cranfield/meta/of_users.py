@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from os import PathLike
@@ -22,7 +22,6 @@ from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.policies import Compat
 from cranfield.collection.policies import policies as judging_policies
 from cranfield.collection.qrels import Qrels
@@ -30,7 +29,8 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.study import percent
+from cranfield.meta.of_collections.rankings import ranked_documents
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import OneOf, Proportion, Repeats, Seed, Whole, check_options
 from cranfield.meta.work import Progress, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
@@ -38,7 +38,7 @@ from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.method import parse_interleaving
 from cranfield.online.interleaving.of_log import impressions_needed
 from cranfield.online.interleaving.preference import TIE
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +79,7 @@ def shown_lists(
     systems, parts = [], []
     for number, run in enumerate(runs):
         systems.append(run.name)
-        rows = order_of(run, ties).rows
-        starts = np.r_[True, run.codes[rows][1:] != run.codes[rows][:-1]]
-        position = np.arange(len(rows))
-        rank = position - np.maximum.accumulate(np.where(starts, position, 0))
-        top = rows[rank < length]
-        parts.append(
-            pl.DataFrame(
-                {
-                    "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes[top]),
-                    "doc": run.ids(top),
-                    "rank": rank[rank < length],
-                }
-            ).with_columns(system=pl.lit(number))
-        )
+        parts.append(ranked_documents(run, ties, length).with_columns(system=pl.lit(number)))
     known = pl.DataFrame(
         {
             "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
@@ -101,17 +88,19 @@ def shown_lists(
         }
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
-    rows_shown = (
+    rows = (
         pl.concat(parts)
         .join(places, on="topic", how="inner", maintain_order="left")
         .join(known, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
+    system, place, rank, code = (
+        rows[name].to_numpy() for name in ("system", "place", "rank", "code")
+    )
     docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
-    *place, code = (rows_shown[name].to_numpy() for name in ("system", "place", "rank", "code"))
-    docs[tuple(place)] = code
+    docs[system, place, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
-    grade[code] = rows_shown["grade"].fill_null(0).to_numpy()
+    grade[code] = rows["grade"].fill_null(0).to_numpy()
     return ShownLists(tuple(systems), tuple(topics), docs, grade)
 
 
@@ -144,19 +133,17 @@ def simulated(given: Simulated, task: Task) -> pl.DataFrame:
     Of interleaving these are wins, losses and ties; of A/B tests, as often for either list, sums of
     clicks a page and of their squares.
     """
-    method, *pair = task
+    method, first, second = task
     count = _of_two_lists if method == AB else _interleaved
     topics = [count(given, task, topic) for topic in range(len(given.shown.topics))]
-    sums = np.sum(topics, axis=0).tolist()
-    return pl.DataFrame(
-        {
-            "user": list(given.users),
-            "method": method,
-            "first": given.shown.systems[pair[0]],
-            "second": given.shown.systems[pair[1]],
-            "counts": pl.Series(sums, dtype=pl.List(pl.Int64)),
-        }
-    )
+    columns = {
+        "user": list(given.users),
+        "method": method,
+        "first": given.shown.systems[first],
+        "second": given.shown.systems[second],
+        "counts": np.sum(topics, axis=0).tolist(),
+    }
+    return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
 
 def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
@@ -170,23 +157,25 @@ def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
     interleaved = interleave(lists, method, docs.shape[1], topic=name)
     codes, teams = interleaved.draw(given.impressions, given.seed)
     numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
-    counts = []
-    for clicked in _clicks(given, numbers[codes], (topic, first, second)):
-        outcome = interleaved.outcomes(codes, clicked, teams)
-        signs = [(outcome > TIE).sum(), (outcome < -TIE).sum()]
-        counts.append([*signs, len(outcome) - sum(signs)])
-    return np.array(counts)
+    outcomes = np.array(
+        [
+            interleaved.outcomes(codes, clicked, teams)
+            for clicked in _clicks(given, numbers[codes], (topic, first, second))
+        ]
+    )
+    won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
+    return np.stack([won, lost, given.impressions - won - lost], axis=1)
 
 
 def _of_two_lists(given: Simulated, task: Task, topic: int) -> Ints:
     """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
-    counts = []
+    pages = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(given.shown.docs[system, topic], (given.impressions, 1))
-        pages = _clicks(given, docs, (topic, *task[1:], side))
-        clicks = [one.sum(axis=1) for one in pages]
-        counts.append([[one.sum(), (one**2).sum()] for one in clicks])
-    return np.array(counts).transpose(1, 2, 0).reshape(len(given.users), 4)
+        clicked = _clicks(given, docs, (topic, *task[1:], side))
+        pages.append([one.sum(axis=1) for one in clicked])
+    clicks = np.array(pages)
+    return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
 def _clicks(given: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
@@ -203,7 +192,7 @@ PAIR = ("first", "second")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Result):
+class Sensitivity(Study):
     """Sensitivity of interleaving methods and A/B tests; see :func:`interleaving_sensitivity`.
 
     Attributes
@@ -231,6 +220,7 @@ class Sensitivity(Result):
     reference: ClassVar[str] = (
         "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
     )
+    parts: ClassVar[Sequence[str]] = ("sensitivity", "pairs")
     columns: ClassVar[Mapping[str, Columns]] = {
         "interleaving sensitivity": {
             "user": Column("Simulated user.", key=True),
@@ -320,9 +310,6 @@ class Sensitivity(Result):
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(zip(self.columns, (self.sensitivity, self.pairs), strict=True))
 
 
 def effects(
@@ -510,7 +497,10 @@ def interleaving_sensitivity(
     known = judging_policies(compat, **policies)
     judged = judge(many, judgments, compat=compat, **policies)
     offline = score(judged, wanted, compat=compat)[str(wanted)]
-    graded = _relevant(judgments, rel)
+    graded = judgments
+    if rel is not None:
+        grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
+        graded = replace(judgments, grades=grades)
     every = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
     shown = shown_lists(many, graded, judged.topics, int(length), known.ties)
     given = Simulated(shown, every, int(impressions), int(seed))
@@ -593,11 +583,3 @@ def _users(
                 " which grade is relevant, such as rel=1, or choose other users"
             ) from error
         raise
-
-
-def _relevant(qrels: Qrels, rel: int | None) -> Qrels:
-    """Return binary judgments if the lowest relevant grade is set, else all of them."""
-    if rel is None:
-        return qrels
-    grades = (qrels.grades >= rel).astype(qrels.grades.dtype)
-    return Qrels(qrels.topics, qrels.codes, qrels.docs, grades, origin=qrels.origin)

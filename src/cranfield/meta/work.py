@@ -237,13 +237,11 @@ def part_name(text: str) -> str:
 
 
 def repeated(
-    sizes: Iterable[int], repeats: int, each: int = BLOCK
+    sizes: Iterable[int], repeats: int, each: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
 ) -> dict[str, tuple[int, int, int]]:
     """Divide the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
     parts = [(size, k, min(k + each, repeats)) for size in sizes for k in range(0, repeats, each)]
-    return {
-        f"{size:05d}-{start:06d}-{stop:06d}": (size, start, stop) for size, start, stop in parts
-    }
+    return {form.format(*part): part for part in parts}
 
 
 def run_parts(

@@ -26,17 +26,16 @@ from cranfield.meta.of_collections.rankings import (
     ranks,
     wanted_of,
 )
-from cranfield.meta.study import first_rows
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import Depth, OneOf, Rel, check_options
 from cranfield.meta.work import Progress, run_parts
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table
+from cranfield.result import Column, Columns
 
-_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True, read=False)}
+_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOneOut(Result):
+class LeaveOneOut(Study):
     """Changes of scores and ranks if judgments lack the unique contributions of a team.
 
     Attributes
@@ -54,6 +53,13 @@ class LeaveOneOut(Result):
 
     name: ClassVar[str] = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "left out summary": "Leaving out the unique documents of each team or run: changes of its"
+        " runs' scores",
+        "left out unique": "Unique contributions",
+        "left out systems": "Ranks with and without the unique documents",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "left out unique": {
             **_LEFT_OUT,
@@ -166,39 +172,10 @@ class LeaveOneOut(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         unit = pl.lit(self.unit).alias("left out")
-        every = (self.teams, self.summary, self.rankings, self.systems)
-        frames = zip(self.columns, every, strict=True)
-        return {name: frame.select(unit, pl.all()) for name, frame in frames}
+        return {name: frame.select(unit, pl.all()) for name, frame in super().frames().items()}
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "left out": self.unit, "depth": self.pools.depth}
-
-    def tables(self) -> list[Table]:
-        unit, columns = self.unit, self.columns
-        most = self.teams.sort("unique relevant", "unique", descending=True)
-        tables = [
-            readable(
-                self.summary,
-                f"Leaving out the unique documents of each {unit}: changes of its runs' scores",
-                columns["left out summary"],
-            ),
-            first_rows(
-                most,
-                f"Unique contributions by {unit}, most relevant ones first",
-                columns["left out unique"],
-            ),
-        ]
-        change = pl.col("rank change", "difference").abs()
-        for (measure, kind), rows in self.systems.group_by("measure", "list", maintain_order=True):
-            tables.append(
-                first_rows(
-                    rows.sort(change, descending=True, nulls_last=True).drop("measure", "list"),
-                    f"{measure}, {kind} lists: ranks with and without the {unit}'s unique"
-                    " documents, largest change first",
-                    columns["left out systems"],
-                )
-            )
-        return tables
 
 
 def _compared(

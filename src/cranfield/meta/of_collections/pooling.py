@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from os import PathLike
 from typing import Annotated, Any, ClassVar
@@ -36,7 +35,7 @@ from cranfield.meta.of_collections.spending import (
     spent,
 )
 from cranfield.meta.of_tests.fast_tests import read_choice
-from cranfield.meta.study import attaining, percent, wide
+from cranfield.meta.study import Study, attaining, percent
 from cranfield.meta.study_options import (
     Numbers,
     OneOf,
@@ -49,15 +48,15 @@ from cranfield.meta.study_options import (
     whole_numbers,
 )
 from cranfield.meta.work import Progress, part_name, run_parts
-from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Table, from_frame, number
+from cranfield.result import Column, Columns
 
 KIND = ("measure", "list")
 BUDGET = ("method", "budget")
 SPREAD = ("tau", "tau ap", "rmse")
 """Numbers whose standard deviation over repeats is told."""
 
-WHOLE = "whole pool"
+_NUMBERS = ("rank change", *PAIRS, "drop %", "fall")
+"""Means of whole numbers, and a percentage."""
 
 
 _BUDGET = {
@@ -85,14 +84,15 @@ def _means() -> Columns:
     """Declare the means over repeats, and the standard deviations of some."""
     columns = {"repeats": Column("Number of repeats; the others are means over them.")}
     for name, about in _AGREEMENT.items():
-        columns[name] = Column(f"{about}.")
+        columns[name] = Column(f"{about}.", decimals=1 if name in _NUMBERS else 4)
         if name in SPREAD:
-            columns[f"{name} sd"] = Column("Its standard deviation over repeats; null for one.")
+            spread = "Its standard deviation over repeats; null for one."
+            columns[f"{name} sd"] = Column(spread, read=False)
     return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooling(Result):
+class Pooling(Study):
     """Pooling methods within a budget, against all judgments; see :func:`pooling`.
 
     In all tables the last row or rows, with null for method and budget, are of the whole pool,
@@ -125,13 +125,20 @@ class Pooling(Result):
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )
+    parts: ClassVar[Sequence[str]] = ("found", "rankings", "samples", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "pooling found": "Documents found, by judgments of each topic",
+        "pooling rankings": "Budgets against all judgments; drop and fall: of a team or run that is"
+        " left out",
+    }
+    nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
         "pooling found": {
             **_BUDGET,
             "repeats": Column("Number of repeats; the others are means over them."),
-            "asked": Column("Number of documents requested."),
-            "judged": Column("Number of these that are judged."),
-            "relevant": Column("Number of relevant documents found."),
+            "asked": Column("Number of documents requested.", decimals=1),
+            "judged": Column("Number of these that are judged.", decimals=1),
+            "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column("Its standard deviation over repeats; null for one."),
             "of pool": Column("Proportion of the relevant documents in the pool."),
             "of all": Column("Proportion of all relevant documents."),
@@ -197,51 +204,22 @@ class Pooling(Result):
         )
 
     def heading(self) -> list[str]:
-        runs = counted(len(self.pools.contributing), "contributing run")
         drawn = self.found["repeats"].max() != 1
         again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
         return [
-            f"judging a pool of {counted(len(self.pool), 'document')}: {runs}, depth"
+            f"judging a pool of {counted(len(self.pool), 'document')} for {self.relevant:,}"
+            f" relevant ones: {counted(len(self.pools.contributing), 'contributing run')}, depth"
             f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{again};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        every = (self.found, self.rankings, self.samples, self.systems)
-        return dict(zip(self.columns, every, strict=True))
-
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "depth": self.pool.depth, "pooled": len(self.pool)}
-
-    def tables(self) -> list[Table]:
-        several = int(self.found["relevant sd"].is_not_null().any())
-        title = f"Relevant documents found, of {self.relevant:,}, by judgments of each topic"
-        number_of = partial(number, places=several)
-        tables = [wide(_shown(self.found), title, ["method"], "budget", "relevant", number_of)]
-        without = () if several else tuple(f"{name} sd" for name in SPREAD)
-        places = {"drop %": 1, **dict.fromkeys(("rank change", *PAIRS, "fall"), several)}
-        for (measure, kind), rows in self.rankings.group_by(*KIND, maintain_order=True):
-            whole = rows["found again", "lost", "reversed"].tail(1)
-            tested = whole.sum_horizontal(ignore_nulls=False).item()
-            pairs = "" if tested is None else f", where {tested:,.0f} pairs differ significantly"
-            title = (
-                f"{measure}, {kind} lists: budgets against all judgments{pairs}; drop and fall: of"
-                f" a {self.unit} left out"
-            )
-            shown = _shown(rows.drop(*KIND, "repeats", *without))
-            tables.append(from_frame(shown, title, left=["method"], places=places))
-        return tables
 
     @property
     def unit(self) -> str:
         """What was left out: a `team`, or a `run` where no teams were told."""
         return self.pools.unit
-
-
-def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(
-        pl.col("method").fill_null(WHOLE), pl.col("budget").cast(pl.String).fill_null("all")
-    )
 
 
 def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -432,9 +432,21 @@ def pools(
     labels = tuple(sorted(set(names)))
     team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
     if depth is None:
-        if contributors is None and not reach.min():
-            contributes = _half_of(reach)
-        chosen = _depth_found(made, contributes, reach)
+        # A pool is often made of some of the runs that were submitted: the half that is judged
+        # deepest, and those as deep as the last of them. The others are judged no deeper than they
+        # happen to agree.
+        least = np.sort(reach)[reach.size // 2]
+        if contributors is None and not reach.min() and least:
+            contributes = reach >= least
+        shallowest = int(np.argmin(np.where(contributes, reach, np.iinfo(np.int64).max)))
+        if not reach[shallowest]:
+            raise PolicyError(
+                f"no depth of the pool fits all runs: system"
+                f" {quoted(made.judged.systems[shallowest])} has an unjudged document at rank 1;"
+                " give a depth, and the contributors if not all runs contributed"
+            )
+        longest = int(retrieved_where_judged(made)[:, contributes].max())
+        chosen = min(int(reach[shallowest]), max(1, longest))
     else:
         chosen = int(depth)
     pooled = in_pool(made, contributes, chosen)
@@ -477,25 +489,3 @@ def pools(
         owner=owner,
         by_team=pl.DataFrame(counts),
     )
-
-
-def _half_of(reach: Ints) -> Bools:
-    """Choose the runs that are judged deepest: half of all, and those as deep as the last of them.
-
-    A pool is often made of some of the runs that were handed in; the others are judged no deeper
-    than they happen to agree.
-    """
-    least = np.sort(reach)[reach.size // 2]
-    return np.asarray(reach >= least) if least else np.ones(reach.size, dtype=np.bool_)
-
-
-def _depth_found(runs: TracedRuns, contributes: Bools, reach: Ints) -> int:
-    depth = int(reach[contributes].min())
-    if depth == 0:
-        first = int(np.flatnonzero(contributes & (reach == 0))[0])
-        raise PolicyError(
-            f"no depth of the pool fits all runs: system {quoted(runs.judged.systems[first])} has"
-            " an unjudged document at rank 1; give a depth, and the contributors if not all runs"
-            " contributed"
-        )
-    return min(depth, max(1, int(retrieved_where_judged(runs)[:, contributes].max())))

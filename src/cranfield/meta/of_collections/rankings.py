@@ -11,10 +11,13 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
 
 from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
@@ -103,7 +106,8 @@ def _finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, re.Pattern):
         if not isinstance(teams.pattern, str):
             raise PolicyError("a regular expression for teams is of text, not of bytes")
-        return lambda name: _matched(teams, name)
+        group = 1 if teams.groups else 0
+        return lambda name: found.group(group) if (found := teams.search(name)) else None
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
         return _by_system(read_table(teams, _TEAMS)).get
     if callable(teams):
@@ -113,11 +117,6 @@ def _finder(teams: Any) -> Callable[[str], Any]:
         "teams are a mapping of systems, a function, a compiled regular expression, a data frame"
         f" or the path of a table, not {type(teams).__name__}"
     )
-
-
-def _matched(pattern: re.Pattern[str], name: str) -> str | None:
-    found = pattern.search(name)
-    return None if found is None else found.group(1 if pattern.groups else 0)
 
 
 def _by_system(table: Table) -> dict[str, str | None]:
@@ -224,3 +223,15 @@ def agreement(before: Floats, after: Floats) -> float:
     known = ~(np.isnan(before) | np.isnan(after))
     rounded = [to_order(one[known]) for one in (before, after)]
     return float(kendall_tau(*rounded))
+
+
+def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+    """Return the `topic`, `doc` and `rank` of what a run retrieved, down to a depth."""
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
+            "doc": run.docs,
+            "rank": order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
+        }
+    )
+    return frame if depth is None else frame.filter(pl.col("rank") <= depth)

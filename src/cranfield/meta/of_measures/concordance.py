@@ -254,39 +254,37 @@ def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
         preferred = signs(values[:, topic], first, second)
         golden = preferred[number:]
         judged = ~np.isnan(golden).any(axis=0)
-        known = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
+        scored = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
         up = np.where(judged, preferred[:number] > 0, 0.0)
         down = np.where(judged, preferred[:number] < 0, 0.0)
         # Of two measures that disagree, one is up and the other down.
         up_agrees, down_agrees = (golden >= 0).all(axis=0), (golden <= 0).all(axis=0)
-        compared += known @ known.T
+        compared += scored @ scored.T
         disagreements += up @ down.T + down @ up.T
         concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        tied = (up * (up_agrees & down_agrees)) @ down.T
-        both += tied + tied.T
+        both_agree = (up * (up_agrees & down_agrees)) @ down.T
+        both += both_agree + both_agree.T
     i, j = np.triu_indices(number, 1)
+    every = (compared, disagreements, concordant, concordant.T, both)
+    known, differ, mine, theirs, tied = (one[i, j].astype(np.int64) for one in every)
     labels = pl.Series(names, dtype=pl.String)
-    counts = {
-        "first": labels.gather(i),
-        "second": labels.gather(j),
-        "compared": compared[i, j],
-        "missing": values.shape[1] * first.size - compared[i, j],
-        "disagreements": disagreements[i, j],
-        "first concordant": concordant[i, j],
-        "second concordant": concordant[j, i],
-        "both": both[i, j],
-    }
-    differ, mine, theirs = (
-        pl.col(name) for name in ("disagreements", "first concordant", "second concordant")
-    )
-    table = pl.DataFrame(counts).with_columns(
-        (mine / differ).fill_nan(None).alias("first share"),
-        (theirs / differ).fill_nan(None).alias("second share"),
-        (mine - pl.col("both")).alias("first wins"),
-        (theirs - pl.col("both")).alias("second wins"),
-        (differ - mine - theirs + pl.col("both")).alias("neither"),
-    )
-    p = pl.Series("p", sign_pvalue(table["first wins"], table["second wins"]))
-    shares = pl.selectors.ends_with("share")
-    whole = (pl.selectors.float() - shares).cast(pl.Int64)
-    return table.with_columns(whole).with_columns(p).select(Concordance.columns)
+    with np.errstate(invalid="ignore"):
+        shares = mine / differ, theirs / differ
+    return pl.DataFrame(
+        {
+            "first": labels.gather(i),
+            "second": labels.gather(j),
+            "compared": known,
+            "missing": values.shape[1] * first.size - known,
+            "disagreements": differ,
+            "first concordant": mine,
+            "second concordant": theirs,
+            "first share": shares[0],
+            "second share": shares[1],
+            "first wins": mine - tied,
+            "second wins": theirs - tied,
+            "both": tied,
+            "neither": differ - mine - theirs + tied,
+            "p": sign_pvalue(mine - tied, theirs - tied),
+        }
+    ).fill_nan(None)

@@ -292,7 +292,7 @@ class Correlations(Result):
 
 
 def correlate(
-    scores_by_measure: Mapping[str, Any],
+    scores_by_measure: Any,
     *,
     method: Annotated[str, OneOf(tuple(METHODS))] = "tau",
     missing: str = "error",
@@ -354,8 +354,16 @@ def correlate(
     """
     check_options(correlate, locals())
     options = options_of(method, ties, p)
-    scores, notes = complete(_comparable(scores_by_measure), missing)
+    given = by_measure(scores_by_measure)
+    if len(given) < 2:
+        raise PolicyError(f"a correlation is of two measures or more, not {len(given)}")
+    scores, notes = complete(aligned(given), missing)
     some = next(iter(scores.values()))
+    if len(some.systems) < 2 or not some.topics:
+        sizes = counted(len(some.systems), "system"), counted(len(some.topics), "topic")
+        raise CranfieldError(
+            f"two systems at least are ordered, and {sizes[0]} on {sizes[1]} given"
+        )
     sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
     totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
     cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
@@ -387,18 +395,3 @@ def correlate(
         notes=notes,
         options=options,
     )
-
-
-def _comparable(scores_by_measure: Any) -> dict[str, Scores]:
-    """Take the scores of each measure, all in the order of topics and systems of the first."""
-    if not isinstance(scores_by_measure, Mapping) or len(scores_by_measure) < 2:
-        raise PolicyError("measures are compared as a mapping of two or more of them to scores")
-    scores = {str(name): as_scores(one) for name, one in scores_by_measure.items()}
-    if len(scores) < len(scores_by_measure):
-        raise PolicyError("two measures have the same name")
-    scores = aligned(scores)
-    first, *_ = scores.values()
-    if len(first.systems) < 2 or not first.topics:
-        some = counted(len(first.systems), "system"), counted(len(first.topics), "topic")
-        raise CranfieldError(f"two systems at least are ordered, and {some[0]} on {some[1]} given")
-    return scores

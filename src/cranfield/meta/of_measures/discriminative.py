@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
@@ -12,21 +12,20 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure
-from cranfield.meta.study import labelled, most_and_fewest, percent
+from cranfield.meta.study import Study, labelled, most_and_fewest, percent
 from cranfield.meta.study_options import Resamples, Seed, check_options
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
-from cranfield.tabular import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscriminativePower(Result):
+class DiscriminativePower(Study):
     """Significant pairs of systems by measure.
 
     Attributes
@@ -48,6 +47,10 @@ class DiscriminativePower(Result):
 
     name: ClassVar[str] = "discriminative-power"
     reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "pairs")
+    titles: ClassVar[Mapping[str, str]] = {
+        "power": "Discriminative power: pairs of systems that differ significantly"
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             "measure": Column("Measure, the most discriminative first.", key=True),
@@ -158,17 +161,9 @@ class DiscriminativePower(Result):
                 measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
         return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"power": self.summary, "pairs": self.pairs}
-
     def facts(self) -> dict[str, Any]:
         notes = {name: list(notes) for name, notes in self.notes.items() if notes}
         return {**super().facts(), "topics": dict(self.topics), "notes": notes}
-
-    def tables(self) -> list[Table]:
-        pairs = counted(self.systems * (self.systems - 1) // 2, "pair")
-        title = f"Discriminative power: of {pairs} of systems, those that differ"
-        return [readable(self.summary, title, self.columns["power"])]
 
 
 @with_work

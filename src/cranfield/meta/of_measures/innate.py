@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.correlations import sign_pvalue, signs
-from cranfield.meta.study import attaining, first_rows, percent
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.meta.study import Study, attaining, percent
+from cranfield.result import Column, Columns
 from cranfield.scales.interval_scaled import padded
-from cranfield.tabular import Table
 
 OPEN = 2
 """Code of two rankings without an innate order."""
@@ -29,7 +28,7 @@ COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InnateOrders(Result):
+class InnateOrders(Study):
     """Topics on which two rankings have the same order by any measure.
 
     Attributes
@@ -42,6 +41,11 @@ class InnateOrders(Result):
 
     name: ClassVar[str] = "innate-orders"
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("pairs", "agreement")
+    titles: ClassVar[Mapping[str, str]] = {
+        "innate": "Topics by innate order",
+        "agreement": "Measures and the innate order of two rankings on a topic",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
             "first": Column("First system of the pair.", key=True),
@@ -77,7 +81,8 @@ class InnateOrders(Result):
         ordered, total = counts["better"] + counts["worse"], sum(counts.values())
         if not total:
             return ()
-        measures, most = "", self.agreement["against"].max()
+        measures = ""
+        most: Any = self.agreement["against"].max()
         if most == 0:
             measures = " No measure here goes against that order."
         elif most is not None:
@@ -99,17 +104,6 @@ class InnateOrders(Result):
             f" {sum(counts):,} pairs of rankings {shares[0]:.1f}% are ordered innately,"
             f" {shares[1]:.1f}% the same, {shares[2]:.1f}% open"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"innate": self.pairs, "agreement": self.agreement}
-
-    def tables(self) -> list[Table]:
-        ordered = self.pairs.sort("p", maintain_order=True)
-        tables = [first_rows(ordered, "Topics by innate order", self.columns["innate"])]
-        if not self.agreement.is_empty():
-            title = "Measures and the innate order of two rankings on a topic"
-            tables.append(readable(self.agreement, title, self.columns["agreement"]))
-        return tables
 
 
 def innate_orders(

@@ -16,9 +16,9 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
-from cranfield.meta.study import attaining, most_and_fewest, percent
+from cranfield.meta.study import Study, attaining, most_and_fewest, percent
 from cranfield.meta.study_options import Flag, check_options
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, places_of
 from cranfield.sources.chunks import Source
@@ -162,7 +162,7 @@ _COUNTS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictivePower(Result):
+class PredictivePower(Study):
     """Preferences of people that measures predict.
 
     Attributes
@@ -180,6 +180,7 @@ class PredictivePower(Result):
 
     name: ClassVar[str] = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
         "preferences": _COUNTS,
         "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
@@ -232,7 +233,7 @@ class PredictivePower(Result):
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.columns, (self.summary, self.by_assessor, self.versus), strict=True)
+        every = super().frames().items()
         return {name: frame for name, frame in every if name == "preferences" or frame.height}
 
     def heading(self) -> list[str]:

@@ -13,13 +13,21 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent, wide
-from cranfield.meta.study_options import Numbers, OneOf, Repeats, Resamples, Seed, check_options
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study_options import (
+    Numbers,
+    OneOf,
+    Repeats,
+    Resamples,
+    Seed,
+    check_options,
+    whole_numbers,
+)
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -27,7 +35,6 @@ from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import as_integers
-from cranfield.tabular import Table
 
 ERROR = 0.05
 """Rate of swaps above which a difference is not trusted."""
@@ -42,7 +49,7 @@ _COUNTS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Swaps(Result):
+class Swaps(Study):
     """Rates at which two sets of topics order two systems differently.
 
     Attributes
@@ -59,6 +66,13 @@ class Swaps(Result):
 
     name: ClassVar[str] = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
+    parts: ClassVar[Sequence[str]] = ("rates", "_differences")
+    titles: ClassVar[Mapping[str, str]] = {
+        "differences": f"Swap method: pairs of systems that another set of as many topics turns"
+        f" round; the least difference from which {ERROR:.0%} do at most, and the share that"
+        " reaches it",
+        "swaps": "The same by the difference on the first set",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "swaps": {
             **_SIZE,
@@ -190,7 +204,7 @@ class Swaps(Result):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        row = self.frames()["differences"].sort("size").row(-1, named=True)
+        row = self._differences().sort("size").row(-1, named=True)
         if row["rate"] is None:
             return ()
         if row["difference"] is not None:
@@ -211,10 +225,8 @@ class Swaps(Result):
             f" {counted(self.topics, 'topic')}.",
         )
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        total = self.overall.join(self.smallest(), on="size", maintain_order="left")
-        frames = {"swaps": self.rates, "differences": total}
-        return {name: of_measure(self.label, frame) for name, frame in frames.items()}
+    def _differences(self) -> pl.DataFrame:
+        return self.overall.join(self.smallest(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
         passed = f", {self.test} at {self.alpha:g}" if self.test else ""
@@ -225,40 +237,6 @@ class Swaps(Result):
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{passed};"
             f" {rate} with {counted(self.sizes[-1], 'topic')}"
         ]
-
-    def tables(self) -> list[Table]:
-        return self.side_by_side([self])
-
-    @classmethod
-    @classmethod
-    def side_by_side(cls, studies: Sequence[Swaps]) -> list[Table]:
-        """Return the tables of several measures, all of the same sizes."""
-        frames = [study.frames() for study in studies]
-        rates, overall = (pl.concat(one[name] for one in frames) for name in cls.columns)
-        title = (
-            "Swap method: pairs of systems that another set of as many topics turns round,"
-            f" {counted(studies[0].repeats, 'repeat')}; the least difference from which"
-            f" {ERROR:.0%} do at most, and the share that reaches it"
-        )
-        tables = [readable(overall, title, cls.columns["differences"])]
-        alike: dict[tuple[float, ...], list[str]] = {}
-        for study in studies:
-            alike.setdefault(study.bins, []).append(study.label)
-        for size in studies[0].sizes:
-            title = f"The same by the difference on the first set, sets of {counted(size, 'topic')}"
-            for names in alike.values():
-                some = rates.filter(
-                    pl.col("size") == size,
-                    pl.col("measure").is_in(names),
-                    pl.col("comparisons").sum().over("low") > 0,
-                )
-                labels = [
-                    f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
-                    for low, high in some.select("low", "high").iter_rows()
-                ]
-                some = some.with_columns(difference=pl.Series(labels, dtype=pl.String))
-                tables.append(wide(some, title, ["difference"], "measure", "rate", percent))
-        return tables
 
 
 def rate() -> pl.Expr:
@@ -378,7 +356,10 @@ def swap_method(
     check_several("bins", bins)
     check_options(swap_method, locals())
     given = as_scores(scores)
-    _check_scores(given)
+    given.flat("the swap method takes no scores by shard")
+    if len(given.systems) < 2:
+        raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
+    given.finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = default_bins(given.values) if bins is None else _edges(bins)
     of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
@@ -392,7 +373,7 @@ def swap_method(
     found = run_parts(
         _count_swaps,
         (given, edges, replacement, ties, options, seed),
-        repeated(chosen, repeats, REPEATS),
+        repeated(chosen, repeats, REPEATS, "size-{}-repeats-{}-{}"),
         about={"study": "swaps", "scores": fingerprint(given), **about},
         **work,
     )
@@ -416,20 +397,6 @@ def swap_method(
     )
 
 
-def _check_scores(given: Scores) -> None:
-    given.flat("the swap method takes no scores by shard")
-    if len(given.systems) < 2:
-        raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
-    unknown = np.argwhere(~np.isfinite(given.values))
-    if unknown.size:
-        topic, system = (int(k) for k in unknown[0])
-        what = "no score" if np.isnan(given.values[topic, system]) else "an infinite score"
-        raise CranfieldError(
-            f"system {quoted(given.systems[system])} has {what} on topic"
-            f" {quoted(given.topics[topic])}"
-        )
-
-
 def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int, ...]:
     """Return the sizes of topic sets, ascending, each once; evenly spaced ones by default."""
     most = topics if replacement else topics // 2
@@ -438,14 +405,7 @@ def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int,
     if sizes is None:
         spaced = np.linspace(least, most, min(MOST_SIZES, most - least + 1))
         return tuple(sorted({int(size) for size in np.rint(spaced)}))
-    if not isinstance(sizes, Iterable) or isinstance(sizes, (str, bytes)):
-        raise PolicyError(f"sizes are several numbers of topics, not {sizes!r}")
-    given = list(sizes)
-    for size in given:
-        check_whole("sizes", size, least, most)
-    if not given:
-        raise PolicyError("there are no sizes")
-    return tuple(sorted({int(size) for size in given}))
+    return whole_numbers("size", sizes, most, " of topic sets", least)
 
 
 def default_bins(values: Floats) -> tuple[float, ...]:

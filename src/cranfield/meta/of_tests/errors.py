@@ -25,10 +25,10 @@ from cranfield.meta.of_tests.fast_tests import (
     numbered,
     verdict_or_none,
 )
-from cranfield.meta.study import attaining, labelled, most_and_fewest, percent
+from cranfield.meta.study import Study, attaining, labelled, most_and_fewest, percent
 from cranfield.meta.study_options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work import Work, repeated, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
@@ -128,7 +128,7 @@ LIMITS = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FalseAlarms(Result):
+class FalseAlarms(Study):
     """Rates of false positives of tests among equal systems.
 
     Attributes
@@ -144,6 +144,7 @@ class FalseAlarms(Result):
 
     name: ClassVar[str] = "false-alarms"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "false alarms": {
             "size": Column("Number of topics.", key=True),
@@ -216,9 +217,6 @@ class FalseAlarms(Result):
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explained(self.tests),
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"false alarms": self.summary()}
 
 
 @with_work
@@ -333,7 +331,7 @@ EDGES = (0.01, 0.02, 0.05, 0.1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerOfTests(Result):
+class PowerOfTests(Study):
     """Power of tests, and their errors, for known true differences.
 
     Attributes
@@ -351,6 +349,7 @@ class PowerOfTests(Result):
 
     name: ClassVar[str] = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
+    parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             "size": Column("Number of topics.", key=True),
@@ -459,9 +458,6 @@ class PowerOfTests(Result):
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explained(self.tests),
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"power": self.summary(), "errors": self.errors()}
 
 
 @with_work

@@ -234,6 +234,7 @@ class Given:
             "alpha": some.alpha,
             "missing": some.missing,
             "resamples": some.resamples,
+            "groups": {name: len(members) for name, members in self.groups.items()},
             "members": {name: members.tolist() for name, members in self.groups.items()},
             "seed": seed,
             "scores": fingerprint(*every),
@@ -322,10 +323,11 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
         if whole in by_team:
             raise PolicyError(f"no team can be called {quoted(whole)}: that is the whole group")
         groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
-    for group, members in groups.items():
+    places = {group: places_of(members, scores.systems) for group, members in groups.items()}
+    for group, members in places.items():
         if len(members) < 2:
             raise CranfieldError(f"{group}: a comparison needs two systems, not {len(members)}")
-    return {group: places_of(members, scores.systems) for group, members in groups.items()}
+    return places
 
 
 def explained(tests: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -23,10 +23,10 @@ from cranfield.meta.of_tests.fast_tests import (
     is_bound,
     verdict_or_none,
 )
-from cranfield.meta.study import percent, wide
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work import Work, repeated, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.tabular import Table, number
 
 COUNTS = ("AA", "AD", "MA", "MD")
@@ -136,7 +136,9 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
 def _checked(name: str, verdicts: Any) -> list[Verdict]:
     check_several(name, verdicts)
-    found = list(verdicts) if isinstance(verdicts, Iterable) else [verdicts]
+    if not isinstance(verdicts, Iterable):
+        raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
+    found = list(verdicts)
     for one in found:
         if not isinstance(one, Verdict):
             kind = type(one).__name__
@@ -222,7 +224,7 @@ def _means(name: str, about: str) -> Columns:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SplitStudy(Result):
+class SplitStudy(Study):
     """Agreement of tests with themselves, and with each other, on other topics.
 
     Attributes
@@ -242,6 +244,7 @@ class SplitStudy(Result):
 
     name: ClassVar[str] = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "agreement": {
             "group": Column("Group of systems.", key=True),
@@ -393,9 +396,6 @@ class SplitStudy(Result):
             lines.append("note: some tests could not be done on some sets, which are left out")
         return lines
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"agreement": self.summary()}
-
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "groups": self.groups, "options": self.options}
 
@@ -404,10 +404,10 @@ class SplitStudy(Result):
         for group, systems in self.groups.items():
             label = "" if len(self.groups) == 1 else f"{group}: "
             of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
-            own = self._of(group=group).filter(pl.col("first") == pl.col("second"))
-            own = own.rename({"first": "test"}).drop("second")
+            of_one_test = pl.col("first") == pl.col("second")
+            own = self._of(group=group).filter(of_one_test).rename({"first": "test"})
             tables += [
-                wide(own, f"{title}; {of}", ["test"], "size", what, partial(number, places=places))
+                _by_size(own, ["test"], what, f"{title}; {of}", places)
                 for what, title, places in BY_SIZE
             ]
             # How much of what a test finds another one finds, on the same topics.
@@ -419,8 +419,7 @@ class SplitStudy(Result):
             same = same.sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
             if same.height:
                 title = f"Overlap of what two tests find on the same set; {of}"
-                places = partial(number, places=2)
-                tables.append(wide(same, title, KEYS[3:], "size", "overlap", places))
+                tables.append(_by_size(same, ["first", "second"], "overlap", title, 2))
             largest = max(self.sizes)
             rows = [
                 [row["test"], *(number(row[name], 1) for name in COUNTS), percent(row["bias"])]
@@ -429,6 +428,16 @@ class SplitStudy(Result):
             title = f"Consistent and inconsistent results, and publication bias, sets of {largest}"
             tables.append(Table(f"{title}; {of}", ["test", *COUNTS, "bias"], rows))
         return tables
+
+
+def _by_size(frame: pl.DataFrame, rows: list[str], what: str, title: str, places: int) -> Table:
+    """Show a number with a column for each size."""
+    found = frame.pivot("size", index=rows, values=what)
+    labels = len(rows)
+    cells = [
+        [*row[:labels], *(number(one, places) for one in row[labels:])] for row in found.rows()
+    ]
+    return Table(title, found.columns, cells, range(labels))
 
 
 @with_work

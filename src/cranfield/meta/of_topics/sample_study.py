@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
@@ -16,7 +15,7 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, checked_sizes, verdict_or_none
-from cranfield.meta.study import OF_MEASURE, first_rows, labelled, of_measure, percent, wide
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
 from cranfield.meta.study_options import (
     Flag,
     Proportion,
@@ -28,11 +27,10 @@ from cranfield.meta.study_options import (
     whole_numbers,
 )
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
-from cranfield.tabular import Table, number
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""
@@ -124,7 +122,7 @@ TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(Result):
+class Stability(Study):
     """Agreement of samples of topics with all topics.
 
     Attributes
@@ -150,44 +148,55 @@ class Stability(Result):
 
     name: ClassVar[str] = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
+    parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
+    titles: ClassVar[Mapping[str, str]] = {
+        "stability": "Samples of topics against all topics; low, high: limits over the samples",
+        "top": "Samples with the same systems on top",
+        "ranks": "Systems, and limits of their ranks by bootstrap",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "stability": {
             **OF_MEASURE,
             "topics": Column("Number of topics in a sample.", key=True),
-            "samples": Column("Number of samples."),
+            "samples": Column("Number of samples.", read=False),
             "untested": Column(
                 "Number of samples on which the test could not be done; they count as without a"
-                " significant pair."
+                " significant pair.",
+                read=False,
             ),
-            "tau": Column("Mean Kendall's tau with the ranking by all topics."),
-            "tau low": Column("Lower limit of tau over the samples."),
-            "tau high": Column("Upper limit of tau over the samples."),
-            "tau ap": Column("Mean AP correlation, with the ranking by all topics as the truth."),
-            "tau ap low": Column("Lower limit of it over the samples."),
-            "tau ap high": Column("Upper limit of it over the samples."),
+            "tau": Column("Mean Kendall's tau with the ranking by all topics.", 2),
+            "tau low": Column("Lower limit of tau over the samples.", 2),
+            "tau high": Column("Upper limit of tau over the samples.", 2),
+            "tau ap": Column(
+                "Mean AP correlation, with the ranking by all topics as the truth.", 2
+            ),
+            "tau ap low": Column("Lower limit of it over the samples.", 2, read=False),
+            "tau ap high": Column("Upper limit of it over the samples.", 2, read=False),
             "same first": Column(
-                "Proportion of samples in which the best system by all topics is first."
+                "Proportion of samples in which the best system by all topics is first.", 2
             ),
-            "significant": Column("Mean number of significant pairs."),
-            "significant median": Column("Median number of significant pairs."),
-            "significant low": Column("Lower limit of this number over the samples."),
-            "significant high": Column("Upper limit of this number over the samples."),
+            "significant": Column("Mean number of significant pairs.", 1),
+            "significant median": Column("Median number of significant pairs.", 1, read=False),
+            "significant low": Column("Lower limit of this number over the samples.", 0),
+            "significant high": Column("Upper limit of this number over the samples.", 0),
             "found again": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
-                " sample, with the same better system; null if there are none."
+                " sample, with the same better system; null if there are none.",
+                2,
             ),
             "contradicted": Column(
-                "Mean number of these pairs that are significant with the other system better."
+                "Mean number of these pairs that are significant with the other system better.", 2
             ),
         },
         "top": {
             **OF_MEASURE,
             "topics": Column("Number of topics in a sample.", key=True),
             "top": Column("Number k of systems.", key=True),
-            "same": Column("Proportion of samples with the same systems among the best k."),
+            "same": Column("Proportion of samples with the same systems among the best k.", 2),
             "overlap": Column(
                 "Mean proportion of systems that are in both sets: the size of the intersection"
-                " divided by that of the larger set."
+                " divided by that of the larger set.",
+                2,
             ),
         },
         "first places": {
@@ -256,46 +265,13 @@ class Stability(Result):
         return [
             f"{labelled(self.measure)}{len(self.systems)} systems,"
             f" {counted(self.topics, 'topic')}; samples {drawn} replacement,"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed};"
-            f" {self.test} with {self.correction}, alpha {self.alpha:g}"
+            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
+            f" {counted(self.pairs, 'pair')} differ on all topics, by {self.test} with"
+            f" {self.correction}, alpha {self.alpha:g}; limits of {100 * self.confidence:g}%"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.columns, (self.by_size, self.top, self.firsts, self.ranks), strict=True)
-        return {name: of_measure(self.measure, frame) for name, frame in every}
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "systems": len(self.systems)}
-
-    def tables(self) -> list[Table]:
-        measure, share = labelled(self.measure), f"{100 * self.confidence:g}%"
-        title = (
-            f"{measure}samples of topics against all {self.topics}, where {self.significant:,} of"
-            f" {counted(self.pairs, 'pair')} differ; within: {share} of samples"
-        )
-        # Decimals of a number, and of its limits.
-        shown: dict[str, tuple[int, int | None]] = {
-            **dict.fromkeys(TAUS, (2, 2)),
-            "same first": (2, None),
-            "significant": (1, 0),
-            "found again": (2, None),
-            "contradicted": (2, None),
-        }
-        head, rows = ["topics"], [[f"{size:,}"] for size in self.by_size["topics"]]
-        for name, (places, of_limits) in shown.items():
-            head += [name] if of_limits is None else [name, "within"]
-            for cells, row in zip(rows, self.by_size.iter_rows(named=True), strict=True):
-                cells.append(number(row[name], places))
-                if of_limits is not None:
-                    low, high = (number(row[f"{name} {end}"], of_limits) for end in ("low", "high"))
-                    cells.append(f"{low} to {high}" if low else "")
-        tables = [Table(title, head, rows, ())]
-        if len(self.top):
-            title = f"{measure}share of samples with the same systems on top"
-            same = partial(number, places=2)
-            tables.append(wide(self.top, title, ["topics"], "top", "same", same, "top "))
-        title = f"{measure}systems, and {share} limits of their ranks by bootstrap"
-        return [*tables, first_rows(self.ranks, title, self.columns["ranks"])]
 
 
 def _of_size(
@@ -463,7 +439,10 @@ def stability(
     rows = run_parts(
         _examined,
         whole,
-        repeated((0, *wanted), repeats, BLOCK),
+        {
+            **repeated([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
+            **repeated(wanted, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
+        },
         about={
             "study": "stability",
             "scores": fingerprint(given),

@@ -402,7 +402,7 @@ def pooling(
     if spending is None:
         largest = np.diff(within.starts).max(initial=0)
         spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
-    every = known.judgments(others) & (known.runs.topic >= 0)
+    every = known.judgments(others)
     full = by_topic(known.runs.blocks(every), wanted)
     given = Spending(
         known=known,

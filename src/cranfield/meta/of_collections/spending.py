@@ -71,20 +71,15 @@ class Spending:
 
 def judgments_of(runs: TracedRuns, within: Pool) -> Ints:
     """Find the judgment of each document of a pool, or -1; shape (documents,)."""
-    own = np.flatnonzero(runs.topic >= 0)
-    numbered = Qrels(
-        runs.judged.topics,
-        runs.topic[own].astype(np.int32),
-        runs.doc.gather(own),
-        own.astype(np.int32),
-    )
+    numbers = np.arange(runs.topic.size, dtype=np.int32)
+    numbered = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
     found = within.graded(numbered).astype(np.int64)
     return np.where(found == UNJUDGED, -1, found)
 
 
 def counting(runs: TracedRuns, within: Pool) -> Bools:
     """Tell which documents of a pool are of topics that somebody judged."""
-    judged = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist() if t >= 0}
+    judged = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
     return np.array([name in judged for name in within.topics], dtype=bool)[within.topic]
 
 

@@ -42,7 +42,7 @@ import cranfield as cf
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
-from cranfield.meta.work import blocks, fingerprint, run_parts
+from cranfield.meta.work import fingerprint, repeated, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.of_pvalues import adjusted
@@ -327,7 +327,8 @@ def studied(
         for test in tests_of(group, given):
             for topics in given.topics:
                 parts[group, test, topics] = [
-                    Part(test, group, topics, *block) for block in blocks(given.sets, PART)
+                    Part(test, group, topics, start, stop)
+                    for _, start, stop in repeated([topics], given.sets, PART).values()
                 ]
     slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {kind} {name}")
     about = {"study": given.what, "kind": kind, "scores": fingerprint(labelled(values))}

@@ -87,7 +87,8 @@ def test_formats(campaign: Path) -> None:
     text = (campaign / "out.txt").read_text()
     assert out == ""
     assert "leaving out each run: 6 runs, 6 contributing runs, pool depth 4\n" in text
-    assert "AP: samples of topics against all 12, where" in text
+    assert "AP: 6 systems, 12 topics; samples without replacement" in text
+    assert "\nSamples of topics against all topics; " in text
     assert "\ntopics needed\n" not in text
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
     assert "\ntopics needed\n" in out

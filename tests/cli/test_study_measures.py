@@ -70,7 +70,7 @@ def test_formats(scores: Path) -> None:
     )
     assert "numbers in full, by --table: power, pairs, swaps, differences, correlations" in out
     assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
-    assert "Discriminative power: of 6 pairs of systems, those that differ" in out
+    assert "Discriminative power: pairs of systems that differ significantly" in out
     assert "sets of 5 topics" in out and "sets of 10 topics" not in out
     out, _ = cranfield(scores, *START, "-m", "fair", "--table", "power", "--format", "csv")
     frame = pl.read_csv(out.encode())
@@ -140,7 +140,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--test", "u"), "unknown test 'u'"),
         (("--correction", "u"), "unknown correction 'u'"),
         (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
-        (("--sizes", "7"), "sizes must be an integer from 1 to 6, got 7"),
+        (("--sizes", "7"), "size must be an integer from 1 to 6, got 7"),
         (("--bins", "0;1"), "--bins takes numbers"),
         (("--bins", "0.1"), "bins begin at 0 and ascend"),
         (("--majority",), "--majority is of --preferences"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Unpack
@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Unpack
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, to_order
+from cranfield.base.arrays import to_order
 from cranfield.base.errors import MeasureError, PolicyError, check_several, check_whole, quoted
 from cranfield.base.kinds import Numbers, OneOf, Whole
 from cranfield.base.text import counted, names_or_count
@@ -19,9 +19,10 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import check_options
 from cranfield.meta.work import Work, judged_fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
@@ -30,7 +31,6 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
-from cranfield.tabular import Table, number
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
 """Scores of three systems: a test that goes with these goes with those of any study."""
@@ -155,7 +155,7 @@ def _test(given: Any, alpha: float, form: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaleStudy(Result):
+class ScaleStudy(Study):
     """Changes of orders and decisions by interval scaling.
 
     Attributes
@@ -177,6 +177,13 @@ class ScaleStudy(Result):
 
     name: ClassVar[str] = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes")
+    titles: ClassVar[Mapping[str, str]] = {
+        "correlation": "Kendall's tau of a measure and its interval-scaled version: of the means of"
+        " systems, and topic by topic",
+        "pairs": "Kendall's tau of two measures, and of their interval-scaled versions",
+        "changes": "Pairs of systems that differ significantly",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {
             "cutoff": Column("Length of the runs.", key=True),
@@ -191,7 +198,7 @@ class ScaleStudy(Result):
             "second": Column("Second measure.", key=True),
             "original": Column("Kendall's tau between the two measures."),
             "interval": Column("Kendall's tau between their interval-scaled versions."),
-            "change %": Column("Change of tau, in percent."),
+            "change %": Column("Change of tau, in percent.", decimals=2),
         },
         "changes": {
             "cutoff": Column("Length of the runs.", key=True),
@@ -200,8 +207,8 @@ class ScaleStudy(Result):
             "Sig": Column("Number of pairs of systems that differ significantly by the measure."),
             "S2NS": Column("Number of these that do not by the interval-scaled version."),
             "NS2S": Column("Number of pairs that differ by the interval-scaled version only."),
-            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100."),
-            "changed % of all": Column("S2NS + NS2S in percent of all pairs."),
+            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
+            "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
     }
 
@@ -222,27 +229,24 @@ class ScaleStudy(Result):
         least = orders.row(0, named=True)
         alike = orders.filter(pl.col("overall") == least["overall"])
         names = [f"{row['measure']} at cutoff {row['cutoff']}" for row in alike.to_dicts()]
-        said = (
-            "Interval scaling leaves the order of the systems by their means as it is"
-            if least["overall"] == 1
-            else f"Interval scaling changes the order of the systems most with"
-            f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
-            " order by the measure itself"
-        )
-        decisions = self.changes.drop_nulls("changed % of all").sort(
-            "changed % of all", descending=True, maintain_order=True
-        )
-        most = decisions.head(1).to_dicts()
-        changed = ""
-        if most and not most[0]["changed % of all"]:
-            changed = "; no decision on a pair of systems changes"
-        elif most:
-            changed = (
-                f"; of the decisions on all pairs it changes {most[0]['changed % of all']:.1f}% at"
-                f" most (test {most[0]['test']}, {most[0]['measure']} at {most[0]['cutoff']})"
+        order = "Interval scaling leaves the order of the systems by their means as it is"
+        if least["overall"] != 1:
+            order = (
+                f"Interval scaling changes the order of the systems most with"
+                f" {names_or_count(names, 'version')}: Kendall's tau {least['overall']:.2f} to the"
+                " order by the measure itself"
             )
+        changed = ""
+        decisions = self.changes.sort("changed % of all", descending=True, maintain_order=True)
+        for row in decisions.head(1).iter_rows(named=True):
+            changed = "; no decision on a pair of systems changes"
+            if row["changed % of all"]:
+                changed = (
+                    f"; of the decisions on all pairs it changes {row['changed % of all']:.1f}% at"
+                    f" most (test {row['test']}, {row['measure']} at {row['cutoff']})"
+                )
         return (
-            f"{said}{changed}.",
+            f"{order}{changed}.",
             f"That is so on these {counted(self.systems, 'system')} and"
             f" {counted(self.topics, 'topic')}; which version is right it does not say.",
         )
@@ -253,57 +257,6 @@ class ScaleStudy(Result):
             " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
             " version; NS2S: only by that; changed: both, as a share of Sig and of all pairs"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"correlation": self.correlation, "pairs": self.pairs, "changes": self.changes}
-
-    def tables(self) -> list[Table]:
-        by_cutoff = [self._correlation("overall")]
-        low = self.correlation["lowest"].min()
-        if not isinstance(low, float) or low < 1:
-            by_cutoff.append(self._correlation("by topic"))
-        pairs = [self._pairs(cutoff) for cutoff in self.cutoffs]
-        return [*by_cutoff, *pairs, *(self._changes(cutoff) for cutoff in self.cutoffs)]
-
-    def _correlation(self, which: str) -> Table:
-        title = (
-            "Kendall's tau of a measure and its interval-scaled version, of the means of systems"
-            if which == "overall"
-            else "The same topic by topic, mean over topics"
-        )
-        rows = []
-        for name in self.measures:
-            mine = self.correlation.filter(pl.col("measure") == name)
-            rows.append([name, *(number(tau, 4) for tau in mine[which].to_list())])
-        return Table(title, ["measure", *(f"@{k}" for k in self.cutoffs)], rows)
-
-    def _pairs(self, cutoff: int) -> Table:
-        title = f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}"
-        rows = [
-            [a, b, number(x, 4), number(y, 4), f"{change:+.2f}%"]
-            for _, a, b, x, y, change in self.pairs.filter(pl.col("cutoff") == cutoff).rows()
-        ]
-        head = ["first", "second", "measures", "interval-scaled", "change"]
-        return Table(title, head, rows, (0, 1))
-
-    def _changes(self, cutoff: int) -> Table:
-        pairs = self.systems * (self.systems - 1) // 2
-        title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
-        rows = [
-            [
-                *(name, test, f"{sig:,}", _part(lost, sig), _part(won, sig)),
-                *(f"{number(share, 2)}%" for share in shares),
-            ]
-            for _, name, test, sig, lost, won, *shares in self.changes.filter(
-                pl.col("cutoff") == cutoff
-            ).rows()
-        ]
-        head = ["measure", "test", "Sig", "S2NS", "NS2S", "changed, of Sig", "of all"]
-        return Table(title, head, rows, (0, 1))
-
-
-def _part(count: int, of: int) -> str:
-    return f"{count:,} ({100 * count / of:.2f}%)" if of else f"{count:,}"
 
 
 MEASURES = (
@@ -422,29 +375,32 @@ def study_scales(
     changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
     decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
     changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
-    pairs = [
-        pair for _, part in found.group_by("cutoff", maintain_order=True) for pair in _pairs(part)
-    ]
+    correlation = found.select(*_AT, *_TAUS)
+    changes = changes.with_columns(changed.alias("changed % of all"))
     return ScaleStudy(
         options.names,
         options.cutoffs,
         ties,
-        len(judged.systems),
-        len(judged.topics),
-        found.select(*_AT, *_TAUS),
-        pl.DataFrame(pairs, {**_PAIR, **_floats("original", "interval", "change %")}),
-        changes.with_columns(changed.alias("changed % of all")),
+        *judged.shape[::-1],
+        correlation,
+        _pairs(found),
+        changes,
     )
 
 
 _AT = {"cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
-_PAIR = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
-_COUNTS = dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64)
-
-
-def _floats(*names: str) -> dict[str, type[pl.Float64]]:
-    return dict.fromkeys(names, pl.Float64)
+_CHANGE = {
+    "test": pl.String,
+    **dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64),
+    "changed %": pl.Float64,
+}
+_PART: dict[str, Any] = {
+    **_AT,
+    **dict.fromkeys(_TAUS, pl.Float64),
+    **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
+    "changes": pl.List(pl.Struct(_CHANGE)),
+}
 
 
 def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
@@ -454,61 +410,51 @@ def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) ->
     plain, ranked = options.versions(cutoff)[place]
     scores = score(judged, [plain, ranked])
     both = scores[plain], scores[ranked]
-    how: dict[str, Any] = {"alpha": options.alpha, "exact_n": options.exact_n}
-    changes = [
-        {"test": test, **_changed(*both, test, correct, **how)} for test, correct in options.tests
-    ]
-    row = {"cutoff": cutoff, "measure": options.names[place], **_agreement(*both)}
-    row |= {"means": _means(both[0]).tolist(), "ranked": _means(both[1]).tolist()}
-    means = dict.fromkeys(("means", "ranked"), pl.List(pl.Float64))
-    change = pl.Struct({"test": pl.String, **_COUNTS, **_floats("changed %")})
-    schema: dict[str, Any] = {**_AT, **_floats(*_TAUS), **means, "changes": pl.List(change)}
-    return pl.DataFrame([{**row, "changes": changes}], schema)
-
-
-def _pairs(part: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Compare the measures at a cutoff two at a time, before and after."""
-    for one, other in combinations(part.iter_rows(named=True), 2):
-        original, scaled = (
-            float(kendall_tau(np.array(one[name]), np.array(other[name])))
-            for name in ("means", "ranked")
-        )
-        yield {
-            "cutoff": one["cutoff"],
-            "first": one["measure"],
-            "second": other["measure"],
-            "original": original,
-            "interval": scaled,
-            "change %": 100 * (scaled / original - 1) if original else np.nan,
-        }
-
-
-def _means(scores: Scores) -> Floats:
-    return to_order(scores.mean())
-
-
-def _agreement(plain: Scores, ranked: Scores) -> dict[str, float]:
-    """Return Kendall's tau of a measure and its version, over means and topic by topic."""
+    means, ranked_means = (to_order(one.mean()) for one in both)
     by_topic = kendall_tau(
-        plain.values, ranked.values, rounding=ROUNDING * float(np.abs(plain.values).max())
+        both[0].values, both[1].values, rounding=ROUNDING * float(np.abs(both[0].values).max())
     )
     known = by_topic[~np.isnan(by_topic)]
-    return {
-        "overall": float(kendall_tau(_means(plain), _means(ranked))),
+    row = {
+        "cutoff": cutoff,
+        "measure": options.names[place],
+        "overall": float(kendall_tau(means, ranked_means)),
         "by topic": float(known.mean()) if known.size else np.nan,
         "lowest": float(known.min()) if known.size else np.nan,
+        "means": means.tolist(),
+        "ranked": ranked_means.tolist(),
+        "changes": [_changed(both, test, correct, options) for test, correct in options.tests],
     }
+    return pl.DataFrame([row], _PART)
+
+
+def _pairs(found: pl.DataFrame) -> pl.DataFrame:
+    """Compare the measures at each cutoff two at a time, before and after."""
+    rows = []
+    for one, other in combinations(found.iter_rows(named=True), 2):
+        if one["cutoff"] == other["cutoff"]:
+            original, scaled = (
+                float(kendall_tau(np.array(one[name]), np.array(other[name])))
+                for name in ("means", "ranked")
+            )
+            change = 100 * (scaled / original - 1) if original else np.nan
+            rows.append((one["cutoff"], one["measure"], other["measure"], original, scaled, change))
+    names = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+    taus = dict.fromkeys(("original", "interval", "change %"), pl.Float64)
+    return pl.DataFrame(rows, {**names, **taus}, orient="row")
 
 
 def _changed(
-    plain: Scores, ranked: Scores, test: str, correction: str, **how: Any
-) -> dict[str, float]:
+    both: tuple[Scores, Scores], test: str, correction: str, options: ScaleOptions
+) -> dict[str, Any]:
     """Count pairs that differ by the measure, and those for which its version says otherwise."""
     before, after = (
-        compare(one, test=test, correction=correction, **how).is_significant()
-        for one in (plain, ranked)
+        compare(
+            one, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
+        ).is_significant()
+        for one in both
     )
     found = int(before.sum())
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
     share = 100 * (lost + won) / found if found else np.nan
-    return {"Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}
+    return {"test": test, "Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from os import PathLike
@@ -23,7 +23,6 @@ from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.policies import Compat
 from cranfield.collection.policies import policies as judging_policies
 from cranfield.collection.qrels import Qrels
@@ -31,15 +30,16 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.study import percent
+from cranfield.meta.of_collections.rankings import ranked_documents
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, check_options
-from cranfield.meta.work import Progress, run_parts
+from cranfield.meta.work import Progress, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.method import parse_interleaving
 from cranfield.online.interleaving.of_log import impressions_needed
 from cranfield.online.interleaving.preference import TIE
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,42 +80,28 @@ def shown_lists(
     systems, parts = [], []
     for number, run in enumerate(runs):
         systems.append(run.name)
-        rows = order_of(run, ties).rows
-        starts = np.r_[True, run.codes[rows][1:] != run.codes[rows][:-1]]
-        position = np.arange(len(rows))
-        rank = position - np.maximum.accumulate(np.where(starts, position, 0))
-        top = rows[rank < length]
-        parts.append(
-            pl.DataFrame(
-                {
-                    "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes[top]),
-                    "doc": run.ids(top),
-                    "rank": rank[rank < length],
-                }
-            ).with_columns(system=pl.lit(number))
-        )
-    flat = qrels.flat()
+        parts.append(ranked_documents(run, ties, length).with_columns(system=pl.lit(number)))
     known = pl.DataFrame(
         {
-            "topic": pl.Series(flat.topics, dtype=pl.String).gather(flat.codes),
-            "doc": flat.docs,
-            "grade": np.maximum(flat.grades, 0).astype(np.int64),
+            "topic": pl.Series(qrels.topics, dtype=pl.String).gather(qrels.codes),
+            "doc": qrels.docs,
+            "grade": np.maximum(qrels.grades, 0).astype(np.int64),
         }
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
-    rows_shown = (
+    rows = (
         pl.concat(parts)
         .join(places, on="topic", how="inner", maintain_order="left")
         .join(known, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
-    docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
-    system, place, ranks, code = (
-        rows_shown[name].to_numpy() for name in ("system", "place", "rank", "code")
+    system, place, rank, code = (
+        rows[name].to_numpy() for name in ("system", "place", "rank", "code")
     )
-    docs[system, place, ranks] = code
+    docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
+    docs[system, place, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
-    grade[code] = rows_shown["grade"].fill_null(0).to_numpy()
+    grade[code] = rows["grade"].fill_null(0).to_numpy()
     return ShownLists(tuple(systems), tuple(topics), docs, grade)
 
 
@@ -148,19 +134,17 @@ def simulated(given: Simulated, task: Task) -> pl.DataFrame:
     Of interleaving these are wins, losses and ties; of A/B tests, as often for either list, sums of
     clicks a page and of their squares.
     """
-    method, *pair = task
+    method, first, second = task
     count = _of_two_lists if method == AB else _interleaved
     topics = [count(given, task, topic) for topic in range(len(given.shown.topics))]
-    sums = np.sum(topics, axis=0).tolist()
-    return pl.DataFrame(
-        {
-            "user": list(given.users),
-            "method": method,
-            "first": given.shown.systems[pair[0]],
-            "second": given.shown.systems[pair[1]],
-            "counts": pl.Series(sums, dtype=pl.List(pl.Int64)),
-        }
-    )
+    columns = {
+        "user": list(given.users),
+        "method": method,
+        "first": given.shown.systems[first],
+        "second": given.shown.systems[second],
+        "counts": np.sum(topics, axis=0).tolist(),
+    }
+    return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
 
 def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
@@ -174,23 +158,25 @@ def _interleaved(given: Simulated, task: Task, topic: int) -> Ints:
     interleaved = interleave(lists, method, docs.shape[1], topic=name)
     codes, teams = interleaved.draw(given.impressions, given.seed)
     numbers = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
-    counts = []
-    for clicked in _clicks(given, numbers[codes], (topic, first, second)):
-        outcome = interleaved.outcomes(codes, clicked, teams)
-        signs = [(outcome > TIE).sum(), (outcome < -TIE).sum()]
-        counts.append([*signs, len(outcome) - sum(signs)])
-    return np.array(counts)
+    outcomes = np.array(
+        [
+            interleaved.outcomes(codes, clicked, teams)
+            for clicked in _clicks(given, numbers[codes], (topic, first, second))
+        ]
+    )
+    won, lost = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
+    return np.stack([won, lost, given.impressions - won - lost], axis=1)
 
 
 def _of_two_lists(given: Simulated, task: Task, topic: int) -> Ints:
     """Return sums of clicks on either list, and of their squares, shape (users, 4)."""
-    counts = []
+    pages = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(given.shown.docs[system, topic], (given.impressions, 1))
-        pages = _clicks(given, docs, (topic, *task[1:], side))
-        clicks = [one.sum(axis=1) for one in pages]
-        counts.append([[one.sum(), (one**2).sum()] for one in clicks])
-    return np.array(counts).transpose(1, 2, 0).reshape(len(given.users), 4)
+        clicked = _clicks(given, docs, (topic, *task[1:], side))
+        pages.append([one.sum(axis=1) for one in clicked])
+    clicks = np.array(pages)
+    return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
 
 
 def _clicks(given: Simulated, docs: Any, key: Sequence[int]) -> list[Bools]:
@@ -207,7 +193,7 @@ PAIR = ("first", "second")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Result):
+class Sensitivity(Study):
     """Sensitivity of interleaving methods and A/B tests; see :func:`interleaving_sensitivity`.
 
     Attributes
@@ -235,6 +221,7 @@ class Sensitivity(Result):
     reference: ClassVar[str] = (
         "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
     )
+    parts: ClassVar[Sequence[str]] = ("sensitivity", "pairs")
     columns: ClassVar[Mapping[str, Columns]] = {
         "interleaving sensitivity": {
             "user": Column("Simulated user.", key=True),
@@ -296,22 +283,19 @@ class Sensitivity(Result):
         rows = self.sensitivity.filter(pl.col("method") != AB).drop_nulls("median needed")
         if rows.is_empty():
             return ()
-        row = rows.sort("median needed", maintain_order=True).row(0, named=True)
-        tied = rows.filter(pl.col("median needed") == row["median needed"])
+        tied = rows.filter(pl.col("median needed") == pl.col("median needed").min())
+        row = tied.row(0, named=True)
         least = [
             f"{one['method']} with the user {one['user']}" for one in tied.iter_rows(named=True)
         ]
-        fewer = (
-            ""
-            if row["times fewer"] is None or len(tied) > 1
-            else f", {row['times fewer']:.1f} times fewer than A/B tests"
-        )
-        agree = (
-            ""
-            if row["agreement"] is None or len(tied) > 1
-            else f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
-            f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
-        )
+        fewer = agree = ""
+        if row["times fewer"] is not None and len(tied) == 1:
+            fewer = f", {row['times fewer']:.1f} times fewer than A/B tests"
+        if row["agreement"] is not None and len(tied) == 1:
+            agree = (
+                f" Of the {counted(row['told apart'], 'pair')} that it told apart here,"
+                f" {percent(row['agreement'])} have the sign of {self.measure}, where that has one."
+            )
         needed = counted(round(row["median needed"]), "impression")
         return (
             f"The fewest impressions are needed by {names_or_count(least, 'method')}: {needed} in"
@@ -328,9 +312,6 @@ class Sensitivity(Result):
             f" {self.measure}; seed {self.seed}",
         ]
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(zip(self.columns, (self.sensitivity, self.pairs), strict=True))
-
 
 def effects(
     rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
@@ -342,12 +323,8 @@ def effects(
         estimate = _two_samples if method == AB else _signs
         estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
-    columns = np.array(estimates, dtype=float).reshape(-1, len(names)).T
-    return _finite(
-        rows.drop("counts").with_columns(
-            pl.Series(name, values) for name, values in zip(names, columns, strict=True)
-        )
-    )
+    found = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
+    return _finite(rows.drop("counts").hstack(found))
 
 
 def _finite(frame: pl.DataFrame) -> pl.DataFrame:
@@ -363,13 +340,12 @@ def _signs(
     if not decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     share = counts[0] / decided
-    low, high = (float(one) for one in wilson(share, decided, quantile))
-    near, far = _near_and_far(low - 0.5, high - 0.5)
+    low, high = (float(one) - 0.5 for one in wilson(share, decided, quantile))
     needed = (
         impressions_needed(0.5 + one, decided / pages, power=power, alpha=alpha)
-        for one in (share - 0.5, far, near)
+        for one in _effects_within(share - 0.5, low, high)
     )
-    return (share - 0.5, low - 0.5, high - 0.5, decided / pages, *needed)
+    return (share - 0.5, low, high, decided / pages, *needed)
 
 
 def _two_samples(
@@ -381,20 +357,20 @@ def _two_samples(
     # At an alpha that is nearly 0 limits are endless, or none where nothing varies.
     with np.errstate(invalid="ignore"):
         half = quantile * np.sqrt(variance / pages)
-        near, far = _near_and_far(effect - half, effect + half)
+        low, high = effect - half, effect + half
         squared = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of either list; a variance takes two.
         needed = [
             2 * max(2.0, np.ceil(squared * variance / size**2)) if size else np.inf
-            for size in (effect, far, near)
+            for size in _effects_within(effect, low, high)
         ]
-    return (effect, effect - half, effect + half, 1.0, *needed)
+    return (effect, low, high, 1.0, *needed)
 
 
-def _near_and_far(low: float, high: float) -> tuple[float, float]:
-    """Return the bound nearer to 0, which is 0 if they include it, and the farther one."""
+def _effects_within(effect: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return the effect, its bound farther from 0, and the nearer one: 0 if they include it."""
     near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return near, max(abs(low), abs(high))
+    return effect, max(abs(low), abs(high)), near
 
 
 def summarised(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -524,7 +500,10 @@ def interleaving_sensitivity(
     known = judging_policies(compat, **policies)
     judged = judge(many, judgments, compat=compat, **policies)
     offline = score(judged, wanted, compat=compat)[str(wanted)]
-    graded = _relevant(judgments, rel)
+    graded = judgments
+    if rel is not None:
+        grades = (judgments.grades >= rel).astype(judgments.grades.dtype)
+        graded = replace(judgments, grades=grades)
     every = _users(users, 1 + max(0, int(graded.grades.max(initial=0))), stop)
     shown = shown_lists(many, graded, judged.topics, int(length), known.ties)
     given = Simulated(shown, every, int(impressions), int(seed))
@@ -536,20 +515,23 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
         drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
         couples = [couples[k] for k in sorted(drawn.tolist())]
+    about = {
+        "study": "interleaving",
+        "users": {name: repr(one) for name, one in given.users.items()},
+        "impressions": given.impressions,
+        "length": int(length),
+        "seed": given.seed,
+    }
     rows = run_parts(
         simulated,
         given,
-        dict(_tasks((*chosen, AB), couples)),
-        about={
-            "study": "interleaving",
-            "users": {name: repr(one) for name, one in given.users.items()},
-            "impressions": given.impressions,
-            "length": int(length),
-            "seed": given.seed,
-            "lists": shown.fingerprint(),
-        }
-        if folder is not None
-        else {},
+        # Names depend on method and pair only, so that others can be added.
+        {
+            f"{part_name(method)}-{first:04d}-{second:04d}": (method, first, second)
+            for method in (*chosen, AB)
+            for first, second in couples
+        },
+        about={} if folder is None else {**about, "lists": shown.fingerprint()},
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -557,7 +539,7 @@ def interleaving_sensitivity(
     )
     pages = given.impressions * len(shown.topics)
     sign = -1.0 if wanted.info.lower_is_better else 1.0
-    overall = dict(zip(offline.systems, (sign * offline.overall()).tolist(), strict=True))
+    overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
     by_pair = effects(rows, pages, float(power), float(alpha)).select(
         *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
@@ -604,22 +586,3 @@ def _users(
                 " which grade is relevant, such as rel=1, or choose other users"
             ) from error
         raise
-
-
-def _relevant(qrels: Qrels, rel: int | None) -> Qrels:
-    """Return binary judgments if the lowest relevant grade is set, else all of them."""
-    if rel is None:
-        return qrels
-    grades = (qrels.grades >= rel).astype(qrels.grades.dtype)
-    return Qrels(qrels.topics, qrels.codes, qrels.docs, grades, origin=qrels.origin)
-
-
-def _tasks(
-    methods: Iterable[str], couples: Sequence[tuple[int, int]]
-) -> Iterable[tuple[str, Task]]:
-    """Yield the parts; their names depend on method and pair only, so that others can be added."""
-    for method in methods:
-        name = re.sub("[^A-Za-z0-9]+", "-", method).strip("-")[:60]
-        name = f"{name}-{sha256(method.encode()).hexdigest()[:8]}"
-        for first, second in couples:
-            yield f"{name}-{first:04d}-{second:04d}", (method, first, second)

@@ -16,13 +16,12 @@ from cranfield.base.kinds import Whole
 from cranfield.base.text import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
-from cranfield.evaluation.evaluation import Evaluation
 from cranfield.evaluation.of_runs import evaluate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
+from cranfield.meta.of_collections.rankings import ranked_documents
 from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
@@ -56,8 +55,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
-    _, ranks = _joined(first, second)
-    return _tau_of(*ranks)
+    return _tau_of(*_joined(first, second))
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -82,8 +80,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
-    _, ranks = _joined(first, second)
-    return _position_tau_of(*ranks)
+    return _position_tau_of(*_joined(first, second))
 
 
 def order_agreement(
@@ -112,54 +109,39 @@ def order_agreement(
     """
     check_options(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
-    both = _ranked(first, ties, depth).join(
-        _ranked(second, ties, depth), on=["topic", "doc"], how="full", coalesce=True, suffix=" 2"
+    both = ranked_documents(first, ties, depth).join(
+        ranked_documents(second, ties, depth),
+        on=["topic", "doc"],
+        how="full",
+        coalesce=True,
+        suffix=" 2",
     )
     # In order of id within a topic, which is the order of the union for the tau of positions.
     both = both.sort("topic", "doc")
     topics = both["topic"].rle().struct.unnest()
     ends = np.cumsum(topics["len"].to_numpy()).tolist()
-    ranks = [both[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
+    every = [both[name].to_numpy().astype(np.float64) for name in ("rank", "rank 2")]
     docs = both["doc"].to_numpy()
     rows = {}
     for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
-        x, y = (one[start:end] for one in ranks)
-        rows[topic] = (topic, *_agreement(docs[start:end], x, y, p))
+        x, y = (ranks[start:end] for ranks in every)
+        has, had = ~np.isnan(x), ~np.isnan(y)
+        alike: tuple[float | None, ...] = (None,) * 3
+        if has.any() and had.any():
+            one, two = (docs[start:end][_order(ranks)].tolist() for ranks in (x, y))
+            alike = _tau_of(x, y), _position_tau_of(x, y), rbo(one, two, p=p).ext
+        rows[topic] = (topic, *alike, *(int(one.sum()) for one in (has, had, has & had)))
+    schema = {
+        "topic": pl.String,
+        **dict.fromkeys(("tau", "KTU", "RBO"), pl.Float64),
+        **dict.fromkeys(("original", "reproduced", "shared"), pl.Int64),
+    }
     order = dict.fromkeys([*first.topics, *second.topics])
-    return pl.DataFrame(
-        [rows[topic] for topic in order],
-        schema={
-            "topic": pl.String,
-            **dict.fromkeys(("tau", "KTU", "RBO"), pl.Float64),
-            **dict.fromkeys(("original", "reproduced", "shared"), pl.Int64),
-        },
-        orient="row",
-    )
+    return pl.DataFrame([rows[topic] for topic in order], schema, orient="row").fill_nan(None)
 
 
-def _ranked(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
-    ranks = order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp))
-    topics = pl.Series(run.topics, dtype=pl.String).gather(run.codes)
-    frame = pl.DataFrame({"topic": topics, "doc": run.docs, "rank": ranks})
-    return frame if depth is None else frame.filter(pl.col("rank") <= depth)
-
-
-def _agreement(
-    docs: NDArray[Any], x: Floats, y: Floats, p: float
-) -> tuple[float | None, float | None, float | None, int, int, int]:
-    """Compare the ranks of the documents of one topic; NaN is a document that is not there."""
-    has, had = ~np.isnan(x), ~np.isnan(y)
-    sizes = int(has.sum()), int(had.sum()), int((has & had).sum())
-    if not sizes[0] or not sizes[1]:
-        return None, None, None, *sizes
-    first, second = (docs[_order(ranks)].tolist() for ranks in (x, y))
-    found = (_tau_of(x, y), _position_tau_of(x, y), rbo(first, second, p=p).ext)
-    tau, ktu, overlap = (None if np.isnan(one) else one for one in found)
-    return tau, ktu, overlap, *sizes
-
-
-def _joined(first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], list[Floats]]:
-    """Return the union of two rankings, and the ranks of its documents in each."""
+def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
+    """Return the ranks of the documents of either ranking in each."""
     if isinstance(first, str) or isinstance(second, str):
         raise PolicyError("a ranking is a sequence of document ids, not a text")
     places = []
@@ -170,7 +152,7 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], lis
             raise CranfieldError(f"document {quoted(twice)} stands twice in a ranking")
         places.append(place)
     union = sorted({**places[0], **places[1]})
-    return union, [np.array([place.get(doc, np.nan) for doc in union]) for place in places]
+    return [np.array([place.get(doc, np.nan) for doc in union]) for place in places]
 
 
 def _order(ranks: Floats) -> NDArray[np.intp]:
@@ -290,9 +272,19 @@ def reproduce(
     named = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
     found = evaluate(named, qrels, measures, **policies)
     notes = Notes(found.notes)
-    one, two = (_part(found, side, roles) for side in sides)
+    # The scores of either side, its systems called by their roles.
+    one, two = (
+        {
+            name: replace(
+                scores.select(systems=[f"{side} {role}" for role in roles]), systems=roles
+            )
+            for name, scores in found.items()
+        }
+        for side in sides
+    )
     chosen = found.judged.policies
-    of_runs = {"systems": _names(first, second), "settings": chosen.describe()}
+    systems = {role: (first[role].name, second[role].name) for role in roles}
+    of_runs = {"systems": systems, "settings": chosen.describe()}
     study = measured("reproduction", one, two, roles, test, notes, seed=seed, **of_runs)
     parts = []
     for role in roles:
@@ -363,7 +355,8 @@ def replicate(
         for side, found in (("original", one), ("other", two))
         for note in found.notes
     )
-    of_runs = {"systems": _names(first, second), "settings": one.judged.policies.describe()}
+    systems = {role: (first[role].name, second[role].name) for role in roles}
+    of_runs = {"systems": systems, "settings": one.judged.policies.describe()}
     return measured("replication", one, two, roles, test, notes, seed=seed, **of_runs)
 
 
@@ -374,18 +367,6 @@ def _runs(given: Any, side: str) -> dict[str, Run]:
             raise PolicyError(f"the {side} run {quoted(odd)} is none of {', '.join(ROLES)}")
         return {role: read_run(given[role]) for role in ROLES if role in given}
     return {ROLES[0]: read_run(given)}
-
-
-def _names(first: Mapping[str, Run], second: Mapping[str, Run]) -> dict[str, tuple[str, str]]:
-    return {role: (first[role].name, second[role].name) for role in ROLES if role in first}
-
-
-def _part(found: Evaluation, side: str, roles: tuple[str, ...]) -> dict[str, Scores]:
-    """Return the scores of one side, its systems called by their roles."""
-    names = [f"{side} {role}" for role in roles]
-    return {
-        name: replace(scores.select(systems=names), systems=roles) for name, scores in found.items()
-    }
 
 
 def reproduce_scores(

@@ -289,25 +289,24 @@ class Reproduction(Result):
         if not self.measures:
             return ()
         measure = self.measures[0]
-        rows = self.scores.filter(pl.col("measure") == measure).to_dicts()
-        each = [
-            f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the original has"
-            f" {row['original']:.4f}" + ("" if row["p"] is None else f" (p {_compared(row['p'])})")
-            for row in rows
-            if row["reproduced"] is not None and row["original"] is not None
-        ]
+        each = []
+        for row in self.scores.filter(pl.col("measure") == measure).iter_rows(named=True):
+            if row["reproduced"] is not None and row["original"] is not None:
+                p = "below 0.0001" if (row["p"] or 1) < 0.0001 else number(row["p"])
+                each.append(
+                    f"the {row['role']} run has a mean of {row['reproduced']:.4f} where the"
+                    f" original has {row['original']:.4f}{f' (p {p})' if p else ''}"
+                )
         if not each:
             return ()
-        found = self.effects.filter(pl.col("measure") == measure).to_dicts()
         effect = ""
-        if found and found[0]["ER"] is not None:
-            row = found[0]
-            limits = (
-                ""
-                if row["ER low"] is None or row["ER high"] is None
-                else f" (0.95 confidence interval {row['ER low']:.2f} to {row['ER high']:.2f})"
-            )
-            effect = f" The improvement is {row['ER']:.2f} times the original one{limits}."
+        for row in self.effects.filter(pl.col("measure") == measure).iter_rows(named=True):
+            if row["ER"] is not None:
+                limits = ""
+                if row["ER low"] is not None and row["ER high"] is not None:
+                    interval = f"{row['ER low']:.2f} to {row['ER high']:.2f}"
+                    limits = f" (0.95 confidence interval {interval})"
+                effect = f" The improvement is {row['ER']:.2f} times the original one{limits}."
         only = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         return (
             f"By {measure or 'these scores'}{only}, {' and '.join(each)}.{effect}",
@@ -315,7 +314,8 @@ class Reproduction(Result):
         )
 
     def heading(self) -> list[str]:
-        topics, others = (_largest(self.scores[name]) for name in ("topics", "other topics"))
+        largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
+        topics, others = largest.row(0)
         where = counted(topics, "topic")
         where += "" if self.kind == "reproduction" else f" and {others:,} others"
         lines = [
@@ -330,13 +330,10 @@ class Reproduction(Result):
         return lines
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = {
-            "scores": self.scores,
-            "order means": None if self.orders is None else self.order_means(),
-            "orders": self.orders,
-            "effects": self.effects if self.pairs else None,
-        }
-        return {name: frame for name, frame in every.items() if frame is not None}
+        frames = {"scores": self.scores}
+        if self.orders is not None:
+            frames |= {"order means": self.order_means(), "orders": self.orders}
+        return frames | ({"effects": self.effects} if self.pairs else {})
 
     def facts(self) -> dict[str, Any]:
         systems = {"systems": dict(self.systems), "policies": dict(self.settings)}
@@ -345,36 +342,22 @@ class Reproduction(Result):
     def tables(self) -> list[Table]:
         # On the same topics there is one number of them, on others no root mean square error.
         same = self.kind == "reproduction"
-        columns, tables = self.columns, []
-        if self.orders is not None:
-            title = (
-                "Order of documents, means over topics: Kendall's tau of the union of both"
-                " rankings (tau) and of documents by rank (KTU), rank-biased overlap"
-                f" (RBO, p = {self.persistence:g})"
-            )
-            tables.append(readable(self.order_means(), title, columns["order means"]))
-        title = f"Scores by topic, the test {self.test} of no difference"
-        title += ", and the root mean square error" if same else ""
-        scores = self.scores.drop(["other topics"] if same else ["RMSE", "nRMSE"])
-        tables.append(readable(scores, title, columns["scores"]))
-        if self.pairs:
-            title = (
-                "Effect of the advanced system: mean improvement, ratio (ER, 1 is best) with 0.95"
-                " confidence interval, relative improvement (RI), and difference of these (DRI, 0"
-                " is best)"
-            )
-            effects = self.effects.drop(["other topics"] if same else [])
-            tables.append(readable(effects, title, columns["effects"]))
-        return tables
-
-
-def _largest(numbers: pl.Series) -> int:
-    largest: Any = numbers.max()
-    return int(largest or 0)
-
-
-def _compared(p: float) -> str:
-    return "below 0.0001" if p < 0.0001 else number(p)
+        titles = {
+            "order means": "Order of documents, means over topics: Kendall's tau of the union of"
+            " both rankings (tau) and of documents by rank (KTU), rank-biased overlap"
+            f" (RBO, p = {self.persistence or 0:g})",
+            "scores": f"Scores by topic, the test {self.test} of no difference"
+            f"{', and the root mean square error' if same else ''}",
+            "effects": "Effect of the advanced system: mean improvement, ratio (ER, 1 is best) with"
+            " 0.95 confidence interval, relative improvement (RI), and difference of these (DRI, 0"
+            " is best)",
+        }
+        frames, hidden = self.frames(), ["other topics"] if same else ["RMSE", "nRMSE"]
+        return [
+            readable(frames[name].drop(hidden, strict=False), title, self.columns[name])
+            for name, title in titles.items()
+            if name in frames
+        ]
 
 
 SIDES = ("original", "reproduced")
@@ -444,19 +427,35 @@ def measured(
         sides = (one, again[measure])
         limits = checked_bounds(bounds) if bounds is not None else _declared(measure)
         for role in roles:
-            x, y = _common(sides, (role,), measure, notes, paired=paired)
-            row = {"measure": measure, "role": role, "topics": len(x), "other topics": len(y)}
+            [x], [y] = _common(sides, (role,), measure, notes, paired=paired)
+            row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (float(x.mean()), float(y.mean())), strict=True))
-            row |= _distances(x[:, 0], y[:, 0], limits, measure, notes) if paired else {}
-            row |= _tested((x[:, 0], y[:, 0]), one, test, notes, paired=paired, seed=seed)
+            if paired:
+                row["RMSE"] = rmse(x, y)
+                if limits is None:
+                    notes.add(
+                        "nRMSE needs a lowest and a highest score, and none are known", measure
+                    )
+                elif outside(x, y, limits).size:
+                    beyond = f"scores outside {limits[0]:g} to {limits[1]:g}"
+                    notes.add(f"nRMSE is not defined: {beyond}", measure)
+                else:
+                    row["nRMSE"] = normalised_rmse(x, y, limits)
+            row |= _tested(x, y, one, test, notes, paired=paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
             x, y = _common(sides, roles, measure, notes, paired=paired)
-            effects.append({"measure": measure, **_effects(x.T, y.T, measure, notes, paired)})
-    tables = _framed(scores, "scores"), _framed(effects, "effects")
-    lines = notes.lines()
+            effects.append({"measure": measure, **_effects(x, y, measure, notes, paired)})
     return Reproduction(
-        kind, tuple(original), roles, test, *tables, seed=seed, notes=lines, **of_runs
+        kind,
+        tuple(original),
+        roles,
+        test,
+        _framed(scores, "scores"),
+        _framed(effects, "effects"),
+        seed=seed,
+        notes=notes.lines(),
+        **of_runs,
     )
 
 
@@ -478,7 +477,7 @@ def _common(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of roles on both sides, shape (topics, roles), on the topics that count.
+    """Return the scores of roles on both sides, shape (roles, topics), on the topics that count.
 
     Those are the topics with scores of all the roles; when paired, on both sides.
     """
@@ -506,35 +505,20 @@ def _common(
     if not all(found):
         what = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
         raise CranfieldError(f"no topic has {what}{' on both sides' if paired else ''}")
-    x, y = (np.array(list(side.values())) for side in found)
+    x, y = (np.array(list(side.values())).T for side in found)
     return x, y
 
 
-def _distances(
-    x: Floats, y: Floats, limits: tuple[float, float] | None, measure: str, notes: Notes
-) -> Row:
-    row = {"RMSE": rmse(x, y)}
-    if limits is None:
-        notes.add("nRMSE needs a lowest and a highest score, and none are known", measure)
-    elif outside(x, y, limits).size:
-        notes.add(f"nRMSE is not defined: scores outside {limits[0]:g} to {limits[1]:g}", measure)
-    else:
-        row["nRMSE"] = normalised_rmse(x, y, limits)
-    return row
-
-
 def _tested(
-    sides: tuple[Floats, Floats], like: Scores, test: str, notes: Notes, *, paired: bool, seed: int
+    x: Floats, y: Floats, like: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
-    x, y = sides
     if min(x.size, y.size) < 2:
         notes.add("no test with fewer than two topics", like.measure)
         return {}
-    if paired:
-        values = np.stack([x, y], axis=1)
-    else:
-        values = np.full((x.size + y.size, 2), np.nan)
-        values[: x.size, 0], values[x.size :, 1] = x, y
+    # On other topics each side has scores of its own only.
+    other = 0 if paired else x.size
+    values = np.full((other + y.size, 2), np.nan)
+    values[: x.size, 0], values[other:, 1] = x, y
     topics = tuple(map(str, range(len(values))))
     both = replace(like, values=values, topics=topics, systems=SIDES)
     found = compare(both, test=test, correction="none", seed=seed)

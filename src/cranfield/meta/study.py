@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.spec import Registry
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.base.text import names_or_count
+from cranfield.result import Column, Result, readable
 from cranfield.tabular import Table, number
 
 if TYPE_CHECKING:
@@ -40,10 +42,62 @@ STUDIES: Registry[type[Result]] = Registry(
 """The studies: by name, the class of their result."""
 
 OF_MEASURE = {"measure": Column("Text form of the measure.", key=True)}
-"""The first column of tables that several measures can share; see :func:`of_measure`."""
+"""The first column of tables that several measures can share."""
 
-FEW = 10
-"""Rows that are shown of tables of teams and systems; the data frames have all."""
+
+class Study(Result):
+    """Base class of the results of studies.
+
+    parts
+        Attributes, or methods, that are its tables, in the order of `columns`. One that lacks the
+        measure, by which those of several studies are told apart, gets it in front.
+    titles
+        Titles of its tables for reading, in order, by name; the others are data frames only. By
+        default all tables are for reading, with their names as titles.
+    nulls
+        What tables for reading have instead of null, by column.
+    """
+
+    parts: ClassVar[Sequence[str]] = ()
+    titles: ClassVar[Mapping[str, str]] = {}
+    nulls: ClassVar[Mapping[str, str]] = {}
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        import polars as pl
+
+        frames = {}
+        for (table, columns), part in zip(self.columns.items(), self.parts, strict=True):
+            value = getattr(self, part)
+            frame = value() if callable(value) else value
+            if "measure" in columns and "measure" not in frame.columns:
+                measure = getattr(self, "label", getattr(self, "measure", ""))
+                frame = frame.select(pl.lit(measure).alias("measure"), pl.all())
+            frames[table] = frame
+        return frames
+
+    def tables(self) -> list[Table]:
+        return self.side_by_side([self])
+
+    @classmethod
+    def side_by_side(cls, results: Sequence[Self]) -> list[Table]:
+        """Return the tables for reading; those of one name are put together."""
+        import polars as pl
+
+        if cls.tables is not Study.tables:
+            return [table for result in results for table in result.tables()]
+        frames = [result.frames() for result in results]
+        titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
+        tables = []
+        for name, title in titles.items():
+            parts = [each[name] for each in frames if name in each]
+            if any(part.height for part in parts) or len(titles) == 1:
+                frame = pl.concat(parts).with_columns(
+                    pl.col(column).cast(pl.String).fill_null(text)
+                    for column, text in cls.nulls.items()
+                    if column in cls.columns[name]
+                )
+                tables.append(readable(frame, title, cls.columns[name]))
+        return tables
 
 
 def labelled(measure: str) -> str:
@@ -51,22 +105,35 @@ def labelled(measure: str) -> str:
     return f"{measure}: " if measure else ""
 
 
-def attaining(frame: pl.DataFrame, column: str, value: Any, name: str = "measure") -> list[str]:
+def attaining(
+    frame: pl.DataFrame, column: str, value: Any, noun: str = "measure", name: str = ""
+) -> list[str]:
     """Return the names of all rows with a value, so that ties are named together."""
-    return [row[name] for row in frame.iter_rows(named=True) if row[column] == value]
+    return [row[name or noun] for row in frame.iter_rows(named=True) if row[column] == value]
 
 
-def of_measure(measure: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Put the measure before a table, so that those of several measures can be one."""
-    import polars as pl
+def most_and_fewest(
+    frame: pl.DataFrame,
+    column: str,
+    what: str,
+    shown: Callable[[dict[str, Any]], tuple[str, str]],
+    noun: str = "measure",
+) -> str:
+    """Say which rows have the most of something, and which the fewest; ties are named together.
 
-    return frame.select(pl.lit(measure).alias("measure"), pl.all())
-
-
-def first_rows(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
-    """Return the first rows of a frame as a table for reading, and say how many there are."""
-    more = "" if len(frame) <= FEW else f"; {FEW} of {len(frame):,}"
-    return readable(frame.head(FEW), f"{title}{more}", columns)
+    `shown` writes the number of a row, in full and in short.
+    """
+    rows = frame.sort(column, descending=True, maintain_order=True)
+    first, last = rows.row(0, named=True), rows.row(-1, named=True)
+    most, fewest = shown(first)[0], shown(last)[1]
+    best, worst = (attaining(frame, column, row[column], noun) for row in (first, last))
+    if len(best) == len(rows):
+        return f"All {len(rows)} {noun}s have equally many {what}: {most}."
+    each = " each" if len(best) > 1 else ""
+    return (
+        f"Most {what}: {names_or_count(best, noun)}, {most}{each}; fewest:"
+        f" {names_or_count(worst, noun)}, {fewest}."
+    )
 
 
 def percent(share: float | None) -> str:

@@ -30,8 +30,10 @@ Depth = Annotated[int | None, Whole(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
-def whole_numbers(name: str, values: Any, most: int, of: str = "") -> tuple[int, ...]:
-    """Return a whole number or several, from 1, sorted and without duplicates."""
+def whole_numbers(
+    name: str, values: Any, most: int, of: str = "", least: int = 1
+) -> tuple[int, ...]:
+    """Return a whole number or several, sorted and without duplicates."""
     try:
         numbers = [values] if isinstance(values, Integral) else list(values)
     except TypeError:
@@ -39,7 +41,7 @@ def whole_numbers(name: str, values: Any, most: int, of: str = "") -> tuple[int,
     if not numbers:
         raise PolicyError(f"no {name}{of} was given")
     for number in numbers:
-        check_whole(name, number, 1, most)
+        check_whole(name, number, least, most)
     return tuple(sorted(set(map(int, numbers))))
 
 

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import BytesIO
 from os import PathLike, fspath
@@ -28,30 +28,23 @@ from cranfield.scores import Scores
 from cranfield.sources.archives import is_url, shown
 
 _KEY = "cranfield part"
+_MARK = b'"sha256": "'
 _OPEN = "0" * 64
-_SEAL = re.compile(rb'"sha256": "([0-9a-f]{64})"\}')
 
 
 def sealed(part: pl.DataFrame, study: str, name: str) -> bytes:
-    """Return a part as Parquet; its metadata hold its study, its name, and a hash of all of it.
-
-    The hash is that of the bytes in which the hash itself is zeros.
-    """
+    """Return a part as Parquet; its metadata hold its study, its name, and a hash of all of it."""
     about = json.dumps({"study": study, "part": name, "sha256": _OPEN})
     out = BytesIO()
     part.write_parquet(out, metadata={_KEY: about})
-    data = out.getvalue()
-    start = _place(data)
-    return _with(data, start, hashlib.sha256(data).hexdigest().encode())
+    return _with_hash(out.getvalue())
 
 
 def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     """Return the part that a file holds; anything but this part, as it was written, is an error."""
-    start = _place(data)
-    if start < 0:
+    if _MARK not in data:
         raise InputError("has no checksum, or a damaged one")
-    found = hashlib.sha256(_with(data, start, _OPEN.encode())).hexdigest().encode()
-    if found != data[start : start + len(_OPEN)]:
+    if _with_hash(data) != data:
         raise InputError("is damaged: it is not what its checksum says")
     about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_KEY])
     if about["study"] != study:
@@ -61,14 +54,15 @@ def unsealed(data: bytes, study: str, name: str) -> pl.DataFrame:
     return pl.read_parquet(BytesIO(data))
 
 
-def _place(data: bytes) -> int:
-    """Return where the hash begins, or -1: metadata stand at the end, behind all values."""
-    places = [one.start(1) for one in _SEAL.finditer(data)]
-    return places[-1] if places else -1
+def _with_hash(data: bytes) -> bytes:
+    """Put in the hash of the bytes in which the hash itself is zeros.
 
-
-def _with(data: bytes, start: int, digest: bytes) -> bytes:
-    return data[:start] + digest + data[start + len(digest) :]
+    Metadata stand at the end, behind all values.
+    """
+    start = data.rfind(_MARK) + len(_MARK)
+    before, behind = data[:start], data[start + len(_OPEN) :]
+    digest = hashlib.sha256(before + _OPEN.encode() + behind).hexdigest()
+    return before + digest.encode() + behind
 
 
 def fingerprint(*scores: Scores) -> str:
@@ -116,13 +110,18 @@ class ResultsFolder:
         self.path = Path(path)
         self.began = time.time()
         self.damaged: list[str] = []
-        wanted = json.loads(json.dumps({"cranfield": __version__, **about}))
-        self.study = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+        expected = json.loads(json.dumps({"cranfield": __version__, **about}))
+        self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
         note = self.path / "study.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            others = sorted(one.name for one in self.path.iterdir() if one.name[0] != ".")
+            # Another process may have begun, and be further, since nothing was there.
             if not note.exists():
-                self._begin(note, wanted)
+                if others:
+                    raise PolicyError(f"{path} holds {quoted(others[0])}, and no study.json")
+                with whole_file(note, new=True) as out:
+                    out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
             there = note.read_bytes()
         except CranfieldError:
             raise
@@ -131,19 +130,10 @@ class ResultsFolder:
             raise InputError(f"no results folder: {reason}", source=str(path)) from error
         try:
             found = json.loads(there.decode())
-            differs = "" if found == wanted else _difference(found, wanted)
         except (ValueError, RecursionError) as error:
             raise InputError("is not JSON, or is damaged", source=str(note)) from error
-        if differs:
-            raise PolicyError(f"{path} holds another study: {differs}")
-
-    def _begin(self, note: Path, wanted: Mapping[str, Any]) -> None:
-        others = [one.name for one in self.path.iterdir() if not one.name.startswith(".")]
-        # Another process may have begun, and be further, since nothing was there.
-        if others and not note.exists():
-            raise PolicyError(f"{self.path} holds {quoted(sorted(others)[0])}, and no study.json")
-        with whole_file(note, new=True) as out:
-            out.write(json.dumps(wanted, indent=1, ensure_ascii=False).encode() + b"\n")
+        if found != expected:
+            raise PolicyError(f"{path} holds another study: {_difference(found, expected)}")
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
@@ -176,9 +166,8 @@ class ResultsFolder:
             out.write("".join(f"{one}; it was computed again\n" for one in self.damaged).encode())
 
     def write(self, name: str, part: pl.DataFrame) -> None:
-        data = sealed(part, self.study, name)
         with whole_file(self._file(name)) as out:
-            out.write(data)
+            out.write(sealed(part, self.study, name))
 
     def tidy(self) -> None:
         """Remove what writes left behind that were interrupted before this study began."""
@@ -193,22 +182,23 @@ class ResultsFolder:
 _DAMAGED = "damaged.txt"
 """What was computed again when parts were last found damaged."""
 
-_MISSING = object()
 
-
-def _difference(found: Any, wanted: Mapping[str, Any]) -> str:
+def _difference(found: Any, expected: Mapping[str, Any]) -> str:
     if not isinstance(found, dict):
         return "its study.json is no object"
-    keys = {**wanted, **found}
-    name = next(key for key in keys if found.get(key, _MISSING) != wanted.get(key, _MISSING))
-    return f"{quoted(name)[1:-1]} was {_short(found, name)}, and is {_short(wanted, name)}"
 
+    def text(values: Mapping[str, Any], name: str) -> str:
+        if name not in values:
+            return "not there"
+        written = json.dumps(values[name], ensure_ascii=False)
+        return plain(written if len(written) <= 60 else f"{written[:57]}...")
 
-def _short(values: Mapping[str, Any], name: str) -> str:
-    if name not in values:
-        return "not there"
-    text = json.dumps(values[name], ensure_ascii=False)
-    return plain(text if len(text) <= 60 else f"{text[:57]}...")
+    name = next(
+        key
+        for key in {**expected, **found}
+        if (key in found, found.get(key)) != (key in expected, expected.get(key))
+    )
+    return f"{quoted(name)[1:-1]} was {text(found, name)}, and is {text(expected, name)}"
 
 
 Task = TypeVar("Task")
@@ -240,9 +230,18 @@ def with_work(function: Function) -> Function:
     return function
 
 
-def blocks(repeats: int, each: int = BLOCK) -> list[tuple[int, int]]:
-    """Divide repeats into parts, such as (0, 10), (10, 20), (20, 25)."""
-    return [(start, min(start + each, repeats)) for start in range(0, repeats, each)]
+def part_name(text: str) -> str:
+    """Make a name of a part out of any text, with its hash."""
+    name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def repeated(
+    sizes: Iterable[int], repeats: int, each: int = BLOCK, form: str = "{:05d}-{:06d}-{:06d}"
+) -> dict[str, tuple[int, int, int]]:
+    """Divide the repeats of several sizes into parts, such as (5, 0, 10), (5, 10, 20), by name."""
+    parts = [(size, k, min(k + each, repeats)) for size in sizes for k in range(0, repeats, each)]
+    return {form.format(*part): part for part in parts}
 
 
 def run_parts(
@@ -299,21 +298,22 @@ def run_parts(
     [4, 9]
     """
     check_whole("jobs", jobs, 1, MOST_JOBS)
-    kept = None if folder is None else ResultsFolder(folder, about)
-    done = {} if kept is None else {n: part for n in tasks if (part := kept.read(n)) is not None}
-    if kept is not None:
-        kept.say_damage()
+    results = None if folder is None else ResultsFolder(folder, about)
+    done = {}
+    if results is not None:
+        done = {n: part for n in tasks if (part := results.read(n)) is not None}
+        results.say_damage()
     if progress is not None:
         progress(len(done), len(tasks))
     todo = ((name, task) for name, task in tasks.items() if name not in done)
     for name, part in computed(function, shared, todo, jobs=jobs, backend=backend):
-        if kept is not None:
-            kept.write(name, part)
+        if results is not None:
+            results.write(name, part)
         done[name] = part
         if progress is not None:
             progress(len(done), len(tasks))
-    if kept is not None:
-        kept.tidy()
+    if results is not None:
+        results.tidy()
     return pl.concat([done[name] for name in tasks])
 
 

@@ -204,9 +204,12 @@ def test_bad_input_is_refused() -> None:
         correlate(THREE, method="tau-ap", ties="w")
     with pytest.raises(PolicyError, match="p must be a number between 0 and 1"):
         correlate(THREE, method="rbo", p=1)
-    for bad in (one, {"one": one}, [one, one], None):
-        with pytest.raises(PolicyError, match="a mapping of two or more of them to scores"):
-            correlate(bad)  # type: ignore[arg-type]
+    for few in (one, {"one": one}):
+        with pytest.raises(PolicyError, match="of two measures or more, not 1"):
+            correlate(few)
+    for bad in ([one, one], None):
+        with pytest.raises(PolicyError, match="scores by measure are a mapping, a table or a file"):
+            correlate(bad)
     with pytest.raises(PolicyError, match="'two' has scores by shard"):
         correlate({"one": one, "two": replace(one, values=np.ones((4, 6, 2)))})
     with pytest.raises(CranfieldError, match="'two' has an infinite score"):

@@ -292,13 +292,13 @@ def test_representation() -> None:
 
 def test_errors() -> None:
     good = scored(some_scores())
-    with pytest.raises(PolicyError, match="sizes must be an integer from 1 to 6, got 7"):
+    with pytest.raises(PolicyError, match="size must be an integer from 1 to 6, got 7"):
         swap_method(good, sizes=[7])
-    with pytest.raises(PolicyError, match="sizes must be an integer from 2 to 6, got 1"):
+    with pytest.raises(PolicyError, match="size must be an integer from 2 to 6, got 1"):
         swap_method(good, sizes=[1], test="t")
-    with pytest.raises(PolicyError, match="sizes are several numbers of topics, not 5"):
-        swap_method(good, sizes=5)  # type: ignore[arg-type]
-    with pytest.raises(PolicyError, match="there are no sizes"):
+    with pytest.raises(PolicyError, match="size must be an integer from 1 to 6, got '5'"):
+        swap_method(good, sizes="5")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="no size of topic sets was given"):
         swap_method(good, sizes=[])
     with pytest.raises(PolicyError, match="repeats must be an integer from 1"):
         swap_method(good, repeats=0)
@@ -317,10 +317,10 @@ def test_errors() -> None:
         swap_method(good, repeats=1).smallest(5)
     values = some_scores()
     values[2, 1] = np.nan
-    with pytest.raises(CranfieldError, match="system 's1' has no score on topic 'q2'"):
+    with pytest.raises(CranfieldError, match="system 's1' on topic 'q2' has no score"):
         swap_method(scored(values))
     values[2, 1] = np.inf
-    with pytest.raises(CranfieldError, match="system 's1' has an infinite score on topic 'q2'"):
+    with pytest.raises(CranfieldError, match="system 's1' on topic 'q2' has an infinite score"):
         swap_method(scored(values))
     with pytest.raises(CranfieldError, match="a swap is of two systems, and there is 1"):
         swap_method(scored(values[:, :1]))

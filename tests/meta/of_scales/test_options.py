@@ -137,5 +137,5 @@ def test_changes_are_shares_of_what_was_significant_and_of_all() -> None:
     assert of_sig == pytest.approx(100 * (lost + won) / sig)
     assert of_all == pytest.approx(100 * (lost + won) / (8 * 7 / 2))
     table = found.tables()[-1]
-    assert table.head[-2:] == ["changed, of Sig", "of all"]
-    assert table.rows[0][-2:] == [f"{of_sig:.2f}%", f"{of_all:.2f}%"]
+    assert table.head[-2:] == ["changed %", "changed % of all"]
+    assert table.rows[0][-2:] == [f"{of_sig:.2f}", f"{of_all:.2f}"]

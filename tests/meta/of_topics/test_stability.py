@@ -321,7 +321,7 @@ def test_missing_scores() -> None:
         {"top": [0]},
         {"top": [7]},
         {"top": []},
-        {"top": 3},
+        {"top": "3"},
         {"replace": "yes"},
         {"test": "no-such-test"},
         {"test": "anova-3"},
@@ -343,6 +343,6 @@ def test_shards_are_refused() -> None:
 def test_it_shows_itself() -> None:
     found = stability(some(), repeats=2)
     assert repr(found) == (
-        "Stability(6 systems, 12 topics; samples without replacement, 2 repeats, seed 0; anova-2"
-        " with tukey, alpha 0.05)"
+        "Stability(6 systems, 12 topics; samples without replacement, 2 repeats, seed 0; 5 of 15"
+        " pairs differ on all topics, by anova-2 with tukey, alpha 0.05; limits of 95%)"
     )

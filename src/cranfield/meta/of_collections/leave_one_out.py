@@ -19,6 +19,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.pools import Pools, pools, traced
 from cranfield.meta.of_collections.rankings import (
     LISTS,
+    OF_LIST,
     Teams,
     Wanted,
     agreement,
@@ -26,21 +27,16 @@ from cranfield.meta.of_collections.rankings import (
     ranks,
     wanted_of,
 )
-from cranfield.meta.study import first_rows
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import Depth, Rel, check_options
 from cranfield.meta.work import Progress, run_parts
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table
+from cranfield.result import Column, Columns
 
-_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True, read=False)}
-_OF_LIST = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
-}
+_LEFT_OUT = {"left out": Column("Unit that is left out: `team` or `run`.", key=True)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOneOut(Result):
+class LeaveOneOut(Study):
     """Changes of scores and ranks if judgments lack the unique contributions of a team.
 
     Attributes
@@ -58,6 +54,13 @@ class LeaveOneOut(Result):
 
     name: ClassVar[str] = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "left out summary": "Leaving out the unique documents of each team or run: changes of its"
+        " runs' scores",
+        "left out unique": "Unique contributions",
+        "left out systems": "Ranks with and without the unique documents",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "left out unique": {
             **_LEFT_OUT,
@@ -66,7 +69,7 @@ class LeaveOneOut(Result):
         },
         "left out summary": {
             **_LEFT_OUT,
-            **_OF_LIST,
+            **OF_LIST,
             "systems": Column("Number of systems of teams that contributed."),
             "mean drop": Column(
                 "Mean drop of their overall score; a drop is a change for the worse, whether high"
@@ -82,7 +85,7 @@ class LeaveOneOut(Result):
         },
         "left out rankings": {
             **_LEFT_OUT,
-            **_OF_LIST,
+            **OF_LIST,
             "team": Column("Team that was left out.", key=True),
             "tau": Column(
                 "Kendall's tau of the orders of all systems with all judgments and without those"
@@ -94,7 +97,7 @@ class LeaveOneOut(Result):
         },
         "left out systems": {
             **_LEFT_OUT,
-            **_OF_LIST,
+            **OF_LIST,
             "system": Column("System.", key=True),
             "team": Column("Its team.", key=True),
             "contributes": Column("Whether its run contributes to the pool.", read=False),
@@ -129,32 +132,30 @@ class LeaveOneOut(Result):
     @property
     def unit(self) -> str:
         """What was left out: a `team`, or a `run` where no teams were told."""
-        return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
+        return self.pools.unit
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        told = []
-        for row in self.summary.iter_rows(named=True):
-            if row["mean drop %"] is None or row["mean tau"] is None:
-                continue
-            told.append(
-                f"{row['measure']}, {row['list']} lists: without the unique documents of its"
-                f" {self.unit}"
-                f" a run loses {row['mean drop %']:.1f}% on average,"
-                f" {row['largest drop %']:.1f}% at"
-                f" most, and moves by up to {counted(row['largest rank change'], 'rank')}; the"
-                f" orders"
-                f" of all systems have a tau of {row['mean tau']:.2f} on average."
-            )
-        return (*told, "What new systems lose can be more, if they are unlike all of these.")
+        known = self.summary.drop_nulls(["mean drop %", "mean tau"])
+        sentences = [
+            f"{row['measure']}, {row['list']} lists: without the unique documents of its"
+            f" {self.unit} a run loses {row['mean drop %']:.1f}% on average,"
+            f" {row['largest drop %']:.1f}% at most, and moves by up to"
+            f" {counted(row['largest rank change'], 'rank')}; the orders of all systems have a tau"
+            f" of {row['mean tau']:.2f} on average."
+            for row in known.iter_rows(named=True)
+        ]
+        return (*sentences, "What new systems lose can be more, if they are unlike all of these.")
 
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit
-        runs = counted(int(pools.contributes.sum()), "contributing run")
+        contributing = len(pools.contributing)
         lines = [
-            f"leaving out each {unit}: {counted(len(pools.teams), unit)}, {runs}, pool depth"
+            f"leaving out each {unit}: {counted(len(pools.teams), unit)},"
+            f" {counted(contributing, 'contributing run')}, pool depth"
             f" {pools.depth}{', found in the judgments' if pools.found else ''}"
         ]
+        apart = len(pools.contributes) - contributing
         apart = len(pools.contributes) - int(pools.contributes.sum())
         if pools.found and apart:
             lines.append(
@@ -172,115 +173,59 @@ class LeaveOneOut(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         unit = pl.lit(self.unit).alias("left out")
-        every = (self.teams, self.summary, self.rankings, self.systems)
-        return {
-            name: frame.select(unit, pl.all())
-            for name, frame in zip(self.columns, every, strict=True)
-        }
+        return {name: frame.select(unit, pl.all()) for name, frame in super().frames().items()}
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "left out": self.unit, "depth": self.pools.depth}
 
-    def tables(self) -> list[Table]:
-        unit, columns = self.unit, self.columns
-        most = self.teams.sort("unique relevant", "unique", descending=True)
-        tables = [
-            readable(
-                self.summary,
-                f"Leaving out the unique documents of each {unit}: changes of its runs' scores",
-                columns["left out summary"],
-            ),
-            first_rows(
-                most,
-                f"Unique contributions by {unit}, most relevant ones first",
-                columns["left out unique"],
-            ),
-        ]
-        change = pl.col("rank change", "difference").abs()
-        for (measure, kind), rows in self.systems.group_by("measure", "list", maintain_order=True):
-            tables.append(
-                first_rows(
-                    rows.sort(change, descending=True, nulls_last=True).drop("measure", "list"),
-                    f"{measure}, {kind} lists: ranks with and without the {unit}'s unique"
-                    " documents, largest change first",
-                    columns["left out systems"],
-                )
-            )
-        return tables
 
+def _compared(
+    known: Pools, wanted: Wanted, before: Floats, after: Floats
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the systems, and the rankings, with those without a team.
 
-def left_out(
-    known: Pools, wanted: Wanted, others: str, before: Floats, after: Floats
-) -> LeaveOneOut:
-    """Make the result of overall scores, shape ([teams,] lists, measures, systems)."""
-    systems, rankings = (
-        pl.concat(
-            table(known, wanted, place, before[place], after[(slice(None), *place)])
-            for place in wanted.places
-        )
-        for table in (_of_systems, _of_rankings)
-    )
-    summary = _summary(known, wanted, systems, rankings)
-    return LeaveOneOut(
-        tuple(wanted.names), wanted.lists, known, others, systems, known.by_team, rankings, summary
-    )
-
-
-def _labels(wanted: Wanted, place: tuple[int, int], rows: int) -> dict[str, list[str]]:
-    return {"measure": [wanted.names[place[1]]] * rows, "list": [wanted.lists[place[0]]] * rows}
-
-
-def _of_systems(
-    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
-) -> pl.DataFrame:
-    """Compare each system's score with the one without its team; shapes ([teams,] systems)."""
-    lower = bool(wanted.lower[place[1]])
-    own = after[known.team_of, np.arange(before.size)]
-    first, then = ranks(before, before, lower), ranks(own, before, lower)
-    difference = own - before
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.where(before == 0, np.nan, 100 * difference / np.abs(before))
-    return pl.DataFrame(
-        {
-            **_labels(wanted, place, before.size),
+    Overall scores have shape (kinds of score, systems), after a team is left out (teams, kinds of
+    score, systems).
+    """
+    systems, rankings = [], []
+    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+        first, without = before[k], after[:, k]
+        own = without[known.team_of, np.arange(first.size)]
+        rank = ranks(first, first, lower)
+        worse = without - first if lower else first - without
+        drops = [worse[j, known.team_of == j] for j in range(len(known.teams))]
+        moved = [np.abs(ranks(one, one, lower) - rank) for one in without]
+        labels = [pl.lit(measure).alias("measure"), pl.lit(kind).alias("list")]
+        of_systems = {
             "system": pl.Series(known.runs.judged.systems, dtype=pl.String),
             "team": [known.teams[j] for j in known.team_of],
             "contributes": known.contributes,
-            "before": before,
+            "before": first,
             "after": own,
-            "difference": difference,
-            "change %": change,
-            "rank before": first,
-            "rank after": then,
-            "rank change": then - first,
+            "rank before": rank,
+            "rank after": ranks(own, first, lower),
         }
-    ).with_columns(
-        pl.col("before", "after", "difference", "change %").fill_nan(None),
-        pl.col("^rank .*$").fill_nan(None).cast(pl.Int64),
-    )
-
-
-def _of_rankings(
-    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
-) -> pl.DataFrame:
-    """Compare all systems without a team with all systems before, a row a team left out."""
-    lower = bool(wanted.lower[place[1]])
-    first = ranks(before, before, lower)
-    moved = [np.abs(ranks(one, one, lower) - first) for one in after]
-    worse = after - before if lower else before - after
-    own = [worse[j, known.team_of == j] for j in range(len(known.teams))]
-    return pl.DataFrame(
-        {
-            **_labels(wanted, place, len(known.teams)),
+        of_rankings = {
             "team": pl.Series(known.teams, dtype=pl.String),
-            "tau": [agreement(before, one) for one in after],
+            "tau": [agreement(first, one) for one in without],
             "largest rank change": [_reduced(np.max, one) for one in moved],
-            "mean drop": [_reduced(np.mean, one) for one in own],
-            "largest drop": [_reduced(np.max, one) for one in own],
+            "mean drop": [_reduced(np.mean, one) for one in drops],
+            "largest drop": [_reduced(np.max, one) for one in drops],
         }
-    ).with_columns(
-        pl.col("tau", "mean drop", "largest drop").fill_nan(None),
-        pl.col("largest rank change").fill_nan(None).cast(pl.Int64),
+        systems.append(pl.DataFrame(of_systems).select(*labels, pl.all()))
+        rankings.append(pl.DataFrame(of_rankings).select(*labels, pl.all()))
+    start, difference = pl.col("before"), pl.col("after") - pl.col("before")
+    change = pl.when(start != 0).then(100 * difference / start.abs())
+    rank_change = pl.col("rank after") - pl.col("rank before")
+    whole = pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
+    return (
+        pl.concat(systems)
+        .with_columns(difference.alias("difference"), change.alias("change %"))
+        .with_columns(rank_change.alias("rank change"))
+        .fill_nan(None)
+        .with_columns(whole)
+        .select(name for name in LeaveOneOut.columns["left out systems"] if name != "left out"),
+        pl.concat(rankings).fill_nan(None).with_columns(whole),
     )
 
 
@@ -294,9 +239,8 @@ def _summary(
 ) -> pl.DataFrame:
     """Sum up both tables by measure and list, over the teams that contributed."""
     contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
-    sign = pl.col("measure").replace_strict(
-        dict(zip(wanted.names, np.where(wanted.lower, 1.0, -1.0).tolist(), strict=True))
-    )
+    signs = {measure: 1.0 if lower else -1.0 for measure, _, lower in wanted.kinds}
+    sign = pl.col("measure").replace_strict(signs)
     drops = (
         systems.filter(pl.col("team").is_in(contributed.implode()))
         .with_columns(drop=pl.col("difference") * sign, share=pl.col("change %") * sign)
@@ -414,11 +358,12 @@ def leave_one_out(
     # A team without unique contributions changes nothing.
     todo = np.flatnonzero(known.by_team["unique"].to_numpy() > 0)
     if todo.size:
+        about = {"study": "leave one out", **wanted.about(), "others": others}
         parts = run_parts(
             _without,
             (known, wanted, others),
             {f"team-{j}": int(j) for j in todo},
-            about={} if folder is None else _about(known, wanted, others),
+            about={} if folder is None else {**about, **known.about()},
             jobs=jobs,
             # The arrays are large, and what is done with them releases the interpreter.
             backend=backend or ("threading" if jobs > 1 else None),
@@ -426,22 +371,10 @@ def leave_one_out(
             progress=progress,
         )
         after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
-    return left_out(known, wanted, others, before, after)
-
-
-def _about(known: Pools, wanted: Wanted, others: str) -> dict[str, Any]:
-    """Return what the scores without a team depend on."""
-    systems = known.runs.judged.systems
-    return {
-        "study": "leave one out",
-        "measures": wanted.names,
-        "lists": list(wanted.lists),
-        "others": others,
-        "depth": known.depth,
-        "teams": [known.teams[j] for j in known.team_of],
-        "contributing": [s for s, one in zip(systems, known.contributes, strict=True) if one],
-        "runs": known.runs.fingerprint(),
-    }
+    systems, rankings = _compared(known, wanted, before, after)
+    summary = _summary(known, wanted, systems, rankings)
+    asked = tuple(wanted.names), wanted.lists
+    return LeaveOneOut(*asked, known, others, systems, known.by_team, rankings, summary)
 
 
 def _without(shared: tuple[Pools, Wanted, str], team: int) -> pl.DataFrame:

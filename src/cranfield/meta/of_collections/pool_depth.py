@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.kinds import Numbers, Whole
 from cranfield.base.text import counted
@@ -25,37 +24,22 @@ from cranfield.meta.of_collections.pools import (
     pools,
     traced,
 )
-from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
+from cranfield.meta.of_collections.rankings import OF_LIST, agreement, overall, ranks, wanted_of
+from cranfield.meta.study import Study
 from cranfield.meta.study_options import Depth, Rel, check_options, whole_numbers
-from cranfield.result import Column, Columns, Result, readable
-from cranfield.tabular import Table
+from cranfield.result import Column, Columns
 
 DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 """Depths of pools that are studied by default, as far as they are below the depth of the pool."""
 
-LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
-RANKINGS = {
-    **LABELS,
-    **dict.fromkeys(("mean score", "difference", "tau"), pl.Float64),
-    "largest rank change": pl.Int64,
-}
-COUNTS = {
-    **dict.fromkeys(("depth", "judged", "relevant"), pl.Int64),
-    **dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64),
-    "lacking": pl.Int64,
-}
-"""Columns of the tables, and their types."""
-
-
 _OF_DEPTH = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
+    **OF_LIST,
     "depth": Column("Depth of the pool; null for all judgments.", key=True),
 }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolDepths(Result):
+class PoolDepths(Study):
     """Scores and ranks of systems by pools of several depths; see :func:`pool_depths`.
 
     Attributes
@@ -74,6 +58,13 @@ class PoolDepths(Result):
 
     name: ClassVar[str] = "pool-depth"
     reference: ClassVar[str] = "Zobel (1998)"
+    parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "pools": "Shallower pools: judgments",
+        "pool rankings": "Shallower pools: scores, and the order of systems, against those by all"
+        " judgments",
+    }
+    nulls: ClassVar[Mapping[str, str]] = {"depth": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
         "pools": {
             "depth": Column("Depth of the pool; null for all judgments.", key=True),
@@ -138,25 +129,11 @@ class PoolDepths(Result):
             )
         return tuple(told)
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return dict(zip(self.columns, (self.pools, self.rankings, self.systems), strict=True))
-
     def heading(self) -> list[str]:
         return [
             f"shallower pools: {counted(len(self.runs.judged.systems), 'system')},"
             f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of the"
             f" top {self.top}"
-        ]
-
-    def tables(self) -> list[Table]:
-        pools = self.pools.with_columns(pl.col("depth").cast(pl.String).fill_null("all"))
-        return [
-            readable(pools, "Shallower pools: judgments", self.columns["pools"]),
-            readable(
-                self.rankings,
-                "Shallower pools: scores, and the order of systems, against those by all judgments",
-                self.columns["pool rankings"],
-            ),
         ]
 
 
@@ -244,72 +221,51 @@ def pool_depths(
     kept = [pool_of(made, contributes, depth) for depth in chosen]
     kept.append(np.ones(made.grade.size, dtype=bool))
     scores = np.array([overall(made.blocks(one), wanted) for one in kept])
-    rankings, systems = [], []
-    for m, measure in enumerate(wanted.names):
-        lower = bool(wanted.lower[m])
-        for k, kind in enumerate(wanted.lists):
-            before = scores[-1, k, m]
-            for depth, after in zip((*chosen, None), scores[:, k, m], strict=True):
-                labels = {"measure": measure, "list": kind, "depth": depth}
-                systems.append(_of_systems(labels, full.systems, after, lower))
-                if depth is not None:
-                    rankings.append({**labels, **_compared(before, after, lower)})
-    rows = [
+    rankings: list[Any] = []
+    systems = []
+    for k, (measure, kind, lower) in enumerate(wanted.kinds):
+        for depth, after in zip((*chosen, None), scores[:, k], strict=True):
+            labels = {"measure": measure, "list": kind, "depth": depth}
+            rank = ranks(after, after, lower)
+            of_system = {"system": full.systems, "score": after, "rank": rank}
+            whole = pl.DataFrame([labels], schema_overrides={"depth": pl.Int64})
+            systems.append(whole.join(pl.DataFrame(of_system), how="cross"))
+            if depth is None:
+                continue
+            before = scores[-1, k]
+            known = ~np.isnan(before)
+            moved = np.abs(rank - ranks(before, before, lower))[known]
+            some = known.any()
+            rankings.append(
+                {
+                    **labels,
+                    "mean score": after[known].mean() if some else None,
+                    "difference": (after - before)[known].mean() if some else None,
+                    "tau": agreement(before, after),
+                    "largest rank change": int(moved.max()) if some else None,
+                }
+            )
+    counts = [
         counts_of(made, contributes, depth, one, top, rel)
         for depth, one in zip((*chosen, None), kept, strict=True)
     ]
+    numbers = dict.fromkeys(("mean score", "difference", "tau"), pl.Float64)
+    types = {"depth": pl.Int64, **numbers, "largest rank change": pl.Int64}
+    shares = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
+    # Shares are of all judgments, which stand in the last row.
+    judged, relevant = pl.col("judged"), pl.col("relevant")
+    pools_by_depth = pl.DataFrame(counts, schema_overrides=shares).with_columns(
+        (judged / judged.last()).alias("judged share"),
+        (relevant / relevant.last()).fill_nan(None).alias("relevant share"),
+    )
     return PoolDepths(
         tuple(wanted.names),
         wanted.lists,
         chosen,
-        tuple(name for name, one in zip(full.systems, contributes, strict=True) if one),
+        tuple(full.systems[s] for s in np.flatnonzero(contributes)),
         int(top),
         made,
-        _with_shares(pl.DataFrame(rows, COUNTS)),
-        pl.DataFrame(rankings, RANKINGS).with_columns(
-            pl.col("mean score", "difference", "tau").fill_nan(None)
-        ),
-        pl.concat(systems),
+        pools_by_depth.select(list(PoolDepths.columns["pools"])),
+        pl.DataFrame(rankings, schema_overrides=types).fill_nan(None),
+        pl.concat(systems).fill_nan(None).with_columns(pl.col("rank").cast(pl.Int64)),
     )
-
-
-def _with_shares(counts: pl.DataFrame) -> pl.DataFrame:
-    """Add the shares of all judgments, which stand in the last row."""
-    return counts.select(
-        "depth",
-        "judged",
-        (pl.col("judged") / pl.col("judged").last()).alias("judged share"),
-        "relevant",
-        (pl.col("relevant") / pl.col("relevant").last()).fill_nan(None).alias("relevant share"),
-        "unjudged",
-        "largest unjudged",
-        "lacking",
-    )
-
-
-def _compared(before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
-    known = ~np.isnan(before)
-    moved = np.abs(ranks(after, after, lower) - ranks(before, before, lower))[known]
-    return {
-        "mean score": float(after[known].mean()) if known.any() else None,
-        "difference": float((after - before)[known].mean()) if known.any() else None,
-        "tau": agreement(before, after),
-        "largest rank change": int(moved.max()) if known.any() else None,
-    }
-
-
-def _of_systems(
-    labels: dict[str, Any], systems: tuple[str, ...], scores: Floats, lower: bool
-) -> pl.DataFrame:
-    columns = {
-        name: pl.Series([value] * len(systems), dtype=LABELS[name])
-        for name, value in labels.items()
-    }
-    return pl.DataFrame(
-        {
-            **columns,
-            "system": pl.Series(systems, dtype=pl.String),
-            "score": scores,
-            "rank": ranks(scores, scores, lower),
-        }
-    ).with_columns(pl.col("score").fill_nan(None), pl.col("rank").fill_nan(None).cast(pl.Int64))

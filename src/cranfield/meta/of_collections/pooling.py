@@ -23,7 +23,7 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.pools import Pools, pools, traced
-from cranfield.meta.of_collections.rankings import Teams, Wanted, by_topic, ranks, wanted_of
+from cranfield.meta.of_collections.rankings import OF_LIST, Teams, by_topic, ranks, wanted_of
 from cranfield.meta.of_collections.spending import (
     AGREEMENT,
     ALONE,
@@ -36,27 +36,23 @@ from cranfield.meta.of_collections.spending import (
     spent,
 )
 from cranfield.meta.of_tests.fast_tests import read_choice
-from cranfield.meta.study import attaining, percent
+from cranfield.meta.study import Study, attaining, percent
 from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_options, whole_numbers
-from cranfield.meta.work import Progress, run_parts
-from cranfield.result import Column, Columns, Result
-from cranfield.tabular import Table, from_frame
+from cranfield.meta.work import Progress, part_name, run_parts
+from cranfield.result import Column, Columns
 
 KIND = ("measure", "list")
 BUDGET = ("method", "budget")
 SPREAD = ("tau", "tau ap", "rmse")
 """Numbers whose standard deviation over repeats is told."""
 
-WHOLE = "whole pool"
+_NUMBERS = ("rank change", *PAIRS, "drop %", "fall")
+"""Means of whole numbers, and a percentage."""
 
 
 _BUDGET = {
     "method": Column("Pooling method; null for the whole pool.", key=True),
     "budget": Column("Number of judgments per topic; null for the whole pool.", key=True),
-}
-_OF_LIST = {
-    "measure": Column("Text form of the measure.", key=True),
-    "list": Column("Kind of list: `raw` or `condensed`.", key=True),
 }
 _AGREEMENT = {
     "tau": "Kendall's tau with the ranking by all judgments",
@@ -79,14 +75,15 @@ def _means() -> Columns:
     """Declare the means over repeats, and the standard deviations of some."""
     columns = {"repeats": Column("Number of repeats; the others are means over them.")}
     for name, about in _AGREEMENT.items():
-        columns[name] = Column(f"{about}.")
+        columns[name] = Column(f"{about}.", decimals=1 if name in _NUMBERS else 4)
         if name in SPREAD:
-            columns[f"{name} sd"] = Column("Its standard deviation over repeats; null for one.")
+            spread = "Its standard deviation over repeats; null for one."
+            columns[f"{name} sd"] = Column(spread, read=False)
     return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooling(Result):
+class Pooling(Study):
     """Pooling methods within a budget, against all judgments; see :func:`pooling`.
 
     In all tables the last row or rows, with null for method and budget, are of the whole pool,
@@ -119,26 +116,33 @@ class Pooling(Result):
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )
+    parts: ClassVar[Sequence[str]] = ("found", "rankings", "samples", "systems")
+    titles: ClassVar[Mapping[str, str]] = {
+        "pooling found": "Documents found, by judgments of each topic",
+        "pooling rankings": "Budgets against all judgments; drop and fall: of a team or run that is"
+        " left out",
+    }
+    nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
         "pooling found": {
             **_BUDGET,
             "repeats": Column("Number of repeats; the others are means over them."),
-            "asked": Column("Number of documents requested."),
-            "judged": Column("Number of these that are judged."),
-            "relevant": Column("Number of relevant documents found."),
+            "asked": Column("Number of documents requested.", decimals=1),
+            "judged": Column("Number of these that are judged.", decimals=1),
+            "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column("Its standard deviation over repeats; null for one."),
             "of pool": Column("Proportion of the relevant documents in the pool."),
             "of all": Column("Proportion of all relevant documents."),
         },
-        "pooling rankings": {**_OF_LIST, **_BUDGET, **_means()},
+        "pooling rankings": {**OF_LIST, **_BUDGET, **_means()},
         "pooling samples": {
-            **_OF_LIST,
+            **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
             "*": Column("A number of `pooling found` or `pooling rankings`, of one repeat."),
         },
         "pooling systems": {
-            **_OF_LIST,
+            **OF_LIST,
             **_BUDGET,
             "repeat": Column("Repeat.", key=True),
             "system": Column("System.", key=True),
@@ -178,134 +182,88 @@ class Pooling(Result):
         best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
         if best["of pool"] is None:
             return ()
-        names = attaining(rows, "relevant", best["relevant"], "method")
-        share = f"{percent(best['of pool'])} of those in the pool"
-        budget = f"With {counted(best['budget'], 'judgment')} a topic,"
+        names = attaining(rows, "relevant", best["relevant"], name="method")
+        verb = "finds" if len(names) == 1 else "find"
+        finds = f"{names_or_count(names, 'method')} {verb} the most"
         if len(names) == len(rows) > 1:
-            lead = (
-                f"{budget} all {len(rows)} methods find equally many relevant documents: {share}."
-            )
-        else:
-            finds = "finds" if len(names) == 1 else "find"
-            lead = (
-                f"{budget} {names_or_count(names, 'method')} {finds} the most relevant documents:"
-                f" {share}."
-            )
+            finds = f"all {len(rows)} methods find equally many"
         return (
-            lead,
+            f"With {counted(best['budget'], 'judgment')} a topic, {finds} relevant documents:"
+            f" {percent(best['of pool'])} of those in the pool.",
             f"That rests on {counted(len(self.pools.runs.judged.topics), 'topic')}"
             f" and {counted(self.repeats, 'repeat')} of methods that draw.",
         )
 
     def heading(self) -> list[str]:
-        runs = counted(int(self.pools.contributes.sum()), "contributing run")
         drawn = self.found["repeats"].max() != 1
         again = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if drawn else ""
         return [
-            f"judging a pool of {counted(len(self.pool), 'document')}: {runs}, depth"
+            f"judging a pool of {counted(len(self.pool), 'document')} for {self.relevant:,}"
+            f" relevant ones: {counted(len(self.pools.contributing), 'contributing run')}, depth"
             f" {self.pool.depth}; {counted(len(self.pools.team_of), 'system')} scored{again};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        every = (self.found, self.rankings, self.samples, self.systems)
-        return dict(zip(self.columns, every, strict=True))
-
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "depth": self.pool.depth, "pooled": len(self.pool)}
-
-    def tables(self) -> list[Table]:
-        several = int(self.found["relevant sd"].is_not_null().any())
-        tables = [
-            from_frame(
-                _shown(self.found).pivot("budget", index="method", values="relevant"),
-                f"Relevant documents found, of {self.relevant:,}, by judgments of each topic",
-                left=["method"],
-                places=several,
-            )
-        ]
-        without = () if several else tuple(f"{name} sd" for name in SPREAD)
-        places = {"drop %": 1, **dict.fromkeys(("rank change", *PAIRS, "fall"), several)}
-        for (measure, kind), rows in self.rankings.group_by(*KIND, maintain_order=True):
-            whole = rows["found again", "lost", "reversed"].tail(1)
-            tested = whole.sum_horizontal(ignore_nulls=False).item()
-            pairs = "" if tested is None else f", where {tested:,.0f} pairs differ significantly"
-            tables.append(
-                from_frame(
-                    _shown(rows.drop(*KIND, "repeats", *without)),
-                    f"{measure}, {kind} lists: budgets against all judgments{pairs};"
-                    f" drop and fall: of a {self.unit} left out",
-                    left=["method"],
-                    places=places,
-                )
-            )
-        return tables
 
     @property
     def unit(self) -> str:
         """What was left out: a `team`, or a `run` where no teams were told."""
-        return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
-
-
-def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(
-        pl.col("method").fill_null(WHOLE), pl.col("budget").cast(pl.String).fill_null("all")
-    )
+        return self.pools.unit
 
 
 def over_repeats(samples: pl.DataFrame, relevant: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return what is found, and what is said of systems, as means over repeats."""
+    """Return the documents found, and the agreement of scores, as means over repeats."""
+    repeats = pl.len().cast(pl.Int64).alias("repeats")
     # What is found is the same by each measure.
     first = pl.struct(*KIND) == pl.struct(*KIND).first()
-    of_pool = pl.col("relevant") / pl.col("relevant").last()
+    documents = pl.col("relevant")
     found = (
         samples.filter(first)
         .group_by(*BUDGET, maintain_order=True)
         .agg(
-            pl.len().cast(pl.Int64).alias("repeats"),
+            repeats,
             pl.col("asked", "judged", "relevant").mean(),
-            pl.col("relevant").std().alias("relevant sd"),
+            documents.std().alias("relevant sd"),
         )
         .with_columns(
-            of_pool.fill_nan(None).alias("of pool"),
-            (pl.col("relevant") / relevant).fill_nan(None).alias("of all"),
+            (documents / documents.last()).fill_nan(None).alias("of pool"),
+            (documents / relevant).fill_nan(None).alias("of all"),
         )
     )
-    spread: list[pl.Expr] = []
-    for name in AGREEMENT:
-        spread.append(pl.col(name).mean())
+    means: list[pl.Expr] = []
+    for name in (*AGREEMENT, *ALONE):
+        means.append(pl.col(name).mean())
         if name in SPREAD:
-            spread.append(pl.col(name).std().alias(f"{name} sd"))
-    rankings = samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("repeats"), *spread, pl.col(*ALONE).mean()
-    )
-    return found, rankings
+            means.append(pl.col(name).std().alias(f"{name} sd"))
+    return found, samples.group_by(*KIND, *BUDGET, maintain_order=True).agg(repeats, *means)
 
 
-def of_systems(
-    rows: pl.DataFrame, systems: Sequence[str], full: Sequence[Any], wanted: Wanted
-) -> pl.DataFrame:
+def _of_systems(rows: pl.DataFrame, given: Spending) -> pl.DataFrame:
     """Make a row a system of the scores of each row, and rank it."""
-    place = {(wanted.names[m], wanted.lists[k]): i for i, (k, m) in enumerate(wanted.places)}
-    lower = dict(zip(wanted.names, wanted.lower.tolist(), strict=True))
+    kinds = {
+        kind[:2]: (full.overall(), kind[2])
+        for kind, full in zip(given.wanted.kinds, given.full, strict=True)
+    }
+    systems = pl.Series(given.known.runs.judged.systems, dtype=pl.String)
     tables = []
-    for row in rows.select(*KIND, *BUDGET, "repeat", "score", "without").iter_rows(named=True):
-        score, without = (np.array(row.pop(name), dtype=float) for name in ("score", "without"))
-        before, down = full[place[row["measure"], row["list"]]], lower[row["measure"]]
+    for row in rows.iter_slices(1):
+        score, without = (row[name].to_numpy()[0] for name in ("score", "without"))
+        full, lower = kinds[row.select(KIND).row(0)]
         columns = {
-            "system": pl.Series(systems, dtype=pl.String),
+            "system": systems,
             "score": score,
-            "rank": ranks(score, score, down),
-            "full score": before,
-            "full rank": ranks(before, before, down),
+            "rank": ranks(score, score, lower),
+            "full score": full,
+            "full rank": ranks(full, full, lower),
             "score without": without,
-            "rank without": ranks(without, score, down),
+            "rank without": ranks(without, score, lower),
         }
-        labels = [pl.lit(value, rows.schema[name]).alias(name) for name, value in row.items()]
-        tables.append(pl.DataFrame(columns).select(*labels, pl.all()))
-    return pl.concat(tables).with_columns(
-        pl.col("^.*score.*$").fill_nan(None), pl.col("^.*rank.*$").fill_nan(None).cast(pl.Int64)
-    )
+        labels = row.select(*KIND, *BUDGET, "repeat")
+        tables.append(labels.join(pl.DataFrame(columns), how="cross"))
+    ranked = pl.col("^.*rank.*$").cast(pl.Int64)
+    return pl.concat(tables).fill_nan(None).with_columns(ranked)
 
 
 METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
@@ -433,11 +391,11 @@ def pooling(
     of_pool = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     known = pools(many, judgments, **of_pool, compat=compat, **policies)
     judged = known.runs.judged
-    within = pool(many, depth, ties=judged.policies.ties, contributors=_named(known))
+    within = pool(many, depth, ties=judged.policies.ties, contributors=known.contributing)
     if spending is None:
         largest = np.diff(within.starts).max(initial=0)
         spending = tuple(budget for budget in BUDGETS if budget < largest) or (1,)
-    every = known.judgments(others) & (known.runs.topic >= 0)
+    every = known.judgments(others)
     full = by_topic(known.runs.blocks(every), wanted)
     given = Spending(
         known=known,
@@ -454,10 +412,16 @@ def pooling(
         full=full,
         signs=[signs_of(choice, one, int(seed)) for one in full],
     )
+    # A file is named by its method, so that others can be added.
+    tasks: dict[str, Task] = {
+        f"{part_name(text)}-{repeat:05d}": (text, repeat)
+        for text, method in zip(map(str, chosen), chosen, strict=True)
+        for repeat in range(repeats if method.random else 1)
+    }
     rows = run_parts(
         spent,
         given,
-        dict(_tasks(chosen, int(repeats))),
+        {**tasks, "whole-pool": (None, 0)},
         about={} if folder is None else _about(given),
         jobs=jobs,
         backend=backend,
@@ -466,8 +430,8 @@ def pooling(
     )
     # Those of a measure and a list together, and else as they are.
     rows = pl.concat(
-        rows.filter(pl.col("measure") == wanted.names[m], pl.col("list") == wanted.lists[k])
-        for k, m in wanted.places
+        rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
+        for measure, kind, _ in wanted.kinds
     )
     relevant = int((every & (known.runs.grade >= rel)).sum())
     samples = rows.drop("score", "without")
@@ -489,7 +453,7 @@ def pooling(
         found=found,
         rankings=rankings,
         samples=samples,
-        systems=of_systems(rows, judged.systems, [one.overall() for one in full], wanted),
+        systems=_of_systems(rows, given),
         notes=tuple(_notes(given, rows)),
     )
 
@@ -507,36 +471,17 @@ def methods_of(methods: Any) -> tuple[Method, ...]:
     return tuple({str(one): one for one in map(parse_method, given)}.values())
 
 
-def _named(known: Pools) -> list[str]:
-    systems = known.runs.judged.systems
-    return [name for name, one in zip(systems, known.contributes, strict=True) if one]
-
-
-def _tasks(methods: Iterable[Method], repeats: int) -> Iterable[tuple[str, Task]]:
-    """Yield the parts; a file is named by its method, so that others can be added."""
-    for method in methods:
-        text = str(method)
-        name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
-        name = f"{name}-{sha256(text.encode()).hexdigest()[:8]}"
-        for repeat in range(repeats if method.random else 1):
-            yield f"{name}-{repeat:05d}", (text, repeat)
-    yield "whole-pool", (None, 0)
-
-
 def _about(given: Spending) -> dict[str, Any]:
     """Return what the parts depend on, besides their methods."""
-    known, within = given.known, given.pool
+    within = given.pool
     digest = sha256("\n".join(within.docs.to_list()).encode(errors="surrogatepass"))
     for numbers in (within.starts, within.ranked, within.lists, within.scores + 0.0):
         digest.update(np.ascontiguousarray(numbers).tobytes())
     return {
         "study": "pooling",
-        "measures": given.wanted.names,
-        "lists": list(given.wanted.lists),
+        **given.wanted.about(),
+        **given.known.about(),
         "budgets": list(given.budgets),
-        "depth": within.depth,
-        "contributing": _named(known),
-        "teams": [known.teams[j] for j in known.team_of],
         "others": given.others,
         "rel": given.rel,
         "test": given.choice.label,
@@ -545,7 +490,6 @@ def _about(given: Spending) -> dict[str, Any]:
         "missing": given.choice.missing,
         "seed": given.seed,
         "pool": digest.hexdigest(),
-        "runs": known.runs.fingerprint(),
     }
 
 

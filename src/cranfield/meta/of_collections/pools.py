@@ -16,9 +16,7 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.rows import Judgments, Rows
-from cranfield.collection.policies import policies
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.judged.rows import Rows
 from cranfield.meta.of_collections.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel, check_options
 from cranfield.meta.work import hash_of_runs
@@ -29,19 +27,28 @@ ROWS = 200_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TracedRuns:
-    """Judged runs, and the judgment that each of their rows comes from; made by :func:`traced`.
+    """Judged runs, and the documents of their judgments; made by :func:`traced`.
 
-    The coverage of `judged`, the runs with all judgments, takes every document with an entry in the
-    judgments for judged, whatever its grade. The judgment of each row of `judged.documents` is its
-    `number`, shape (rows,); a `topic` of a judgment is an index into `judged.topics`, or -1 where
-    it does not count.
+    Judgments are those of the topics that count, in order of topic and falling grade; each `doc`
+    is the document of one.
     """
 
     judged: JudgedRuns
-    number: Ints
-    topic: Ints
     doc: pl.Series
-    grade: Ints
+
+    @property
+    def number(self) -> Ints:
+        """The judgment of each row of `judged.documents`."""
+        return self.judged.documents.judgment
+
+    @property
+    def topic(self) -> Ints:
+        """The topic of each judgment, an index into `judged.topics`."""
+        return self.judged.judgments.topic
+
+    @property
+    def grade(self) -> Ints:
+        return self.judged.judgments.grade
 
     def fingerprint(self) -> str:
         """Return a hash of all that scores of these runs depend on, besides measures."""
@@ -54,9 +61,8 @@ class TracedRuns:
 
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
         measures take from the judgments: the grades that assessors could give do not change.
-
         """
-        return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
+        return next(self._parts(kept, [(0, len(self.judged.systems))]))
 
     def blocks(self, kept: Bools) -> Iterator[JudgedRuns]:
         """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
@@ -64,39 +70,43 @@ class TracedRuns:
         Scores of a system do not depend on others; tables that fit into the cache are scored about
         twice as fast as one of all systems.
         """
-        (judgments, place), systems = _judgments(self, kept), len(self.judged.systems)
+        systems = len(self.judged.systems)
         size = max(1, ROWS * systems // max(1, self.number.size))
-        for start in range(0, systems, size):
-            yield self._part(kept, judgments, place, start, min(start + size, systems))
+        starts = range(0, systems, size)
+        return self._parts(kept, ((start, min(start + size, systems)) for start in starts))
 
     def of_systems(self, kept: Bools, systems: Ints) -> Iterator[JudgedRuns]:
         """Yield the same as :meth:`restricted` of some of the systems, by index, one at a time."""
-        judgments, place = _judgments(self, kept)
-        for system in systems.tolist():
-            yield self._part(kept, judgments, place, system, system + 1)
+        return self._parts(kept, ((system, system + 1) for system in systems.tolist()))
 
-    def _part(
-        self, kept: Bools, judgments: Judgments, place: Ints, start: int, stop: int
-    ) -> JudgedRuns:
-        rows, topics = self.judged.documents, self.judged.shape[0]
-        # Rows are in order of system first.
-        begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
-        chosen = kept[self.number[begin:end]]
-        return replace(
-            self.judged,
-            systems=self.judged.systems[start:stop],
-            documents=Rows(
-                rows.cell[begin:end][chosen] - start * topics,
-                rows.rank[begin:end][chosen],
-                rows.grade[begin:end][chosen],
-                (topics, stop - start),
-                source=place[self.number[begin:end][chosen]],
-            ),
-            retrieved=self.judged.retrieved[:, start:stop],
-            scored=self.judged.scored[:, start:stop],
-            judgments=judgments,
-            views={},
+    def _parts(self, kept: Bools, spans: Iterable[tuple[int, int]]) -> Iterator[JudgedRuns]:
+        judged, topics = self.judged, self.judged.shape[0]
+        rows, judgments, place = judged.documents, judged.judgments, np.cumsum(kept) - 1
+        fewer = replace(
+            judgments,
+            topic=judgments.topic[kept],
+            grade=judgments.grade[kept],
+            columns={name: values[kept] for name, values in judgments.columns.items()},
         )
+        for start, stop in spans:
+            # Rows are in order of system first.
+            begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
+            chosen = begin + np.flatnonzero(kept[self.number[begin:end]])
+            yield replace(
+                judged,
+                systems=judged.systems[start:stop],
+                documents=Rows(
+                    rows.cell[chosen] - start * topics,
+                    rows.rank[chosen],
+                    rows.grade[chosen],
+                    (topics, stop - start),
+                    source=place[self.number[chosen]],
+                ),
+                retrieved=judged.retrieved[:, start:stop],
+                scored=judged.scored[:, start:stop],
+                judgments=fewer,
+                views={},
+            )
 
     def __repr__(self) -> str:
         return f"TracedRuns({self.judged!r}, {counted(self.grade.size, 'judgment')})"
@@ -119,60 +129,19 @@ def traced(
     What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
     and take no judgments (None) and no policies.
     """
+    policies = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
     if isinstance(runs, TracedRuns):
-        if any(one is not None for one in (qrels, ties, topics, negative, compat)):
+        if any(one is not None for one in (qrels, *policies.values())):
             raise PolicyError("these runs are judged already: leave out judgments and policies")
         return runs
-    chosen = policies(compat, ties=ties, topics=topics, negative=negative)
     given = read_qrels(qrels).flat()
-    # Judged by judgments whose grade is their number, a row says which judgment it comes from.
-    numbers = np.arange(len(given), dtype=np.int32)
-    numbered = judge(
-        runs,
-        Qrels(given.topics, given.codes, given.docs, numbers, origin=given.origin),
-        ties=chosen.ties,
-        topics=chosen.topics,
-        jobs=jobs,
-        backend=backend,
-        progress=progress,
-    )
-    topic = np.full(len(given), -1, dtype=np.int64)
-    topic[numbered.judgments.grade] = numbered.judgments.topic
-    number = numbered.documents.grade
-    grade = given.grades.astype(np.int64)
-    cell, rank, tied, first, size = numbered.ties
-    order = np.lexsort((-grade[tied], first, cell))
-    judged = replace(
-        numbered,
-        documents=replace(numbered.documents, grade=grade[number], source=None),
-        policies=chosen,
-        ties=np.stack([cell, rank, grade[tied], first, size])[:, order],
-        views={},
-    )
-    made = TracedRuns(judged, number, topic, given.docs, grade)
-    judgments, place = _judgments(made, np.ones(grade.size, dtype=bool))
-    documents = replace(judged.documents, source=place[number])
-    return replace(made, judged=replace(judged, documents=documents, judgments=judgments, views={}))
-
-
-def _judgments(runs: TracedRuns, kept: Bools) -> tuple[Judgments, Ints]:
-    """Order the kept judgments of the topics that count by topic and falling grade.
-
-    The second is the place of each judgment in that order, or -1.
-    """
-    chosen = np.flatnonzero(kept & (runs.topic >= 0))
-    topic, grade = runs.topic[chosen], runs.grade[chosen]
-    order = np.lexsort((-grade, topic))
-    place = np.full(runs.topic.size, -1, dtype=np.int64)
-    place[chosen[order]] = np.arange(order.size)
-    judgments = Judgments(
-        len(runs.judged.topics),
-        topic[order],
-        grade[order],
-        0 if runs.judged.policies.negative == "unjudged" else -(2**31),
-        max(int(runs.grade.max()), 0),
-    )
-    return judgments, place
+    work: dict[str, Any] = {"jobs": jobs, "backend": backend, "progress": progress}
+    judged = judge(runs, given, **policies, **work)
+    place = {name: t for t, name in enumerate(judged.topics)}
+    topic = np.array([place.get(name, -1) for name in given.topics])[given.codes]
+    row = np.flatnonzero(topic >= 0)
+    row = row[np.lexsort((-given.grades[row].astype(np.int64), topic[row]))]
+    return TracedRuns(judged, given.docs.gather(row))
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
@@ -249,15 +218,14 @@ def counts_of(
     runs: TracedRuns, contributes: Bools, depth: int | None, kept: Bools, top: int, rel: int
 ) -> dict[str, Any]:
     """Count what is judged, and what is not judged among the top documents."""
-    chosen = kept & (runs.topic >= 0)
     seen = runs.restricted(kept).top(top)
     retrieved = seen.retrieved.sum(axis=0)
     unjudged = retrieved - seen.judged().count.sum(axis=0)
     some = retrieved > 0
     return {
         "depth": depth,
-        "judged": int(chosen.sum()),
-        "relevant": int((chosen & (runs.grade >= rel)).sum()),
+        "judged": int(kept.sum()),
+        "relevant": int((kept & (runs.grade >= rel)).sum()),
         "unjudged": float(unjudged.sum() / retrieved.sum()) if some.any() else None,
         "largest unjudged": float((unjudged[some] / retrieved[some]).max()) if some.any() else None,
         "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
@@ -318,7 +286,7 @@ class Pools:
     @property
     def outside(self) -> int:
         """Judgments of topics that count which no contributing run has within the depth."""
-        return int(((self.contributors == 0) & (self.runs.topic >= 0)).sum())
+        return int((self.contributors == 0).sum())
 
     def without(self, team: int, others: str = "keep") -> Bools:
         """Which judgments are left without the unique contributions of a team, by its index.
@@ -330,6 +298,25 @@ class Pools:
     def judgments(self, others: str = "keep") -> Bools:
         """Which judgments there are before any team is left out."""
         return np.asarray(self.contributors > (0 if others == "drop" else -1))
+
+    @property
+    def unit(self) -> str:
+        """What a team stands for: a `team`, or a `run` where no teams were given."""
+        return "run" if len(self.teams) == len(self.team_of) else "team"
+
+    @property
+    def contributing(self) -> list[str]:
+        """The systems whose runs went into the pool."""
+        return [self.runs.judged.systems[s] for s in np.flatnonzero(self.contributes)]
+
+    def about(self) -> dict[str, Any]:
+        """Return what scores without a team depend on."""
+        return {
+            "depth": self.depth,
+            "teams": [self.teams[j] for j in self.team_of],
+            "contributing": self.contributing,
+            "runs": self.runs.fingerprint(),
+        }
 
     def by_system(self) -> pl.DataFrame:
         """Return the team, the contribution and the judged depth of each system."""
@@ -412,12 +399,23 @@ def pools(
     contributes = contributing(made, contributors, reach, depth)
     names = teams_of(made.judged.systems, teams)
     labels = tuple(sorted(set(names)))
-    place = {name: j for j, name in enumerate(labels)}
-    team_of = np.array([place[name] for name in names], dtype=np.int64)
+    team_of = np.array([labels.index(name) for name in names], dtype=np.int64)
     if depth is None:
-        if contributors is None and not reach.min():
-            contributes = _half_of(reach)
-        chosen = _depth_found(made, contributes, reach)
+        # A pool is often made of some of the runs that were submitted: the half that is judged
+        # deepest, and those as deep as the last of them. The others are judged no deeper than they
+        # happen to agree.
+        least = np.sort(reach)[reach.size // 2]
+        if contributors is None and not reach.min() and least:
+            contributes = reach >= least
+        shallowest = int(np.argmin(np.where(contributes, reach, np.iinfo(np.int64).max)))
+        if not reach[shallowest]:
+            raise PolicyError(
+                f"no depth of the pool fits all runs: system"
+                f" {quoted(made.judged.systems[shallowest])} has an unjudged document at rank 1;"
+                " give a depth, and the contributors if not all runs contributed"
+            )
+        longest = int(retrieved_where_judged(made)[:, contributes].max())
+        chosen = min(int(reach[shallowest]), max(1, longest))
     else:
         chosen = int(depth)
     pooled = in_pool(made, contributes, chosen)
@@ -429,6 +427,25 @@ def pools(
     owner = np.full(made.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
     owner[number != 1] = -1
+
+    def by_team(teams: Any, weights: Any = None) -> Ints:
+        return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
+
+    relevant = made.grade >= rel
+    both = (owner >= 0) & relevant
+    n_topics = len(made.judged.topics)
+    cells = np.unique(owner[both] * n_topics + made.topic[both])
+    counts = {
+        "team": pl.Series(labels, dtype=pl.String),
+        "systems": by_team(team_of),
+        "contributing": by_team(team_of[contributes]),
+        "contributed": by_team(team),
+        "contributed relevant": by_team(team[relevant[judgment]]),
+        "unique": by_team(owner[owner >= 0]),
+        "unique relevant": by_team(owner[both]),
+        "topics": by_team(cells // n_topics),
+        "unjudged": by_team(team_of, unjudged_in_pool(made, contributes, chosen)),
+    }
     return Pools(
         runs=made,
         teams=labels,
@@ -439,61 +456,5 @@ def pools(
         judged_depth=np.minimum(reach, retrieved_where_judged(made).max(axis=0)),
         contributors=number,
         owner=owner,
-        by_team=_by_team(made, labels, team_of, contributes, chosen, judgment, team, owner, rel),
-    )
-
-
-def _half_of(reach: Ints) -> Bools:
-    """Choose the runs that are judged deepest: half of all, and those as deep as the last of them.
-
-    A pool is often made of some of the runs that were handed in; the others are judged no deeper
-    than they happen to agree.
-    """
-    least = np.sort(reach)[reach.size // 2]
-    return np.asarray(reach >= least) if least else np.ones(reach.size, dtype=np.bool_)
-
-
-def _depth_found(runs: TracedRuns, contributes: Bools, reach: Ints) -> int:
-    depth = int(reach[contributes].min())
-    if depth == 0:
-        first = int(np.flatnonzero(contributes & (reach == 0))[0])
-        raise PolicyError(
-            f"no depth of the pool fits all runs: system {quoted(runs.judged.systems[first])} has"
-            " an unjudged document at rank 1; give a depth, and the contributors if not all runs"
-            " contributed"
-        )
-    return min(depth, max(1, int(retrieved_where_judged(runs)[:, contributes].max())))
-
-
-def _by_team(
-    runs: TracedRuns,
-    labels: tuple[str, ...],
-    team_of: Ints,
-    contributes: Bools,
-    depth: int,
-    judgment: Ints,
-    team: Ints,
-    owner: Ints,
-    rel: int,
-) -> pl.DataFrame:
-    def by_team(which: Any, weights: Any = None) -> Ints:
-        counts = np.bincount(which, weights=weights, minlength=len(labels))
-        return np.asarray(counts, dtype=np.int64)
-
-    relevant = runs.grade >= rel
-    unique = owner >= 0
-    both = unique & relevant
-    cells = np.unique(owner[both] * len(runs.judged.topics) + runs.topic[both])
-    return pl.DataFrame(
-        {
-            "team": pl.Series(labels, dtype=pl.String),
-            "systems": by_team(team_of),
-            "contributing": by_team(team_of[contributes]),
-            "contributed": by_team(team),
-            "contributed relevant": by_team(team[relevant[judgment]]),
-            "unique": by_team(owner[unique]),
-            "unique relevant": by_team(owner[both]),
-            "topics": by_team(cells // len(runs.judged.topics)),
-            "unjudged": by_team(team_of, unjudged_in_pool(runs, contributes, depth)),
-        }
+        by_team=pl.DataFrame(counts),
     )

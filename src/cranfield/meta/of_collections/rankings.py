@@ -11,15 +11,18 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from cranfield.base.arrays import Floats, to_order
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_several, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
+from cranfield.result import Column as ColumnOfTable
 from cranfield.scores import Scores
 from cranfield.sources.columns import Table, is_frame, read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -30,18 +33,22 @@ Teams: TypeAlias = (
 )
 """How to find the team of a system: see :func:`teams_of`."""
 
+
 _TEAMS = Schema(
     "table of teams",
-    (
-        Column("system", TAG),
-        Column("team", TAG),
-    ),
+    (Column("system", TAG), Column("team", TAG)),
     called="the teams",
     formats=FRAMES,
     otherwise="csv",
     readable="table of systems and teams",
     lacks="has no column {either}; it has {have}",
 )
+
+OF_LIST = {
+    "measure": ColumnOfTable("Text form of the measure.", key=True),
+    "list": ColumnOfTable("Kind of list: `raw` or `condensed`.", key=True),
+}
+"""Columns that say which kind of score a row is of."""
 
 
 def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
@@ -99,7 +106,8 @@ def _finder(teams: Any) -> Callable[[str], Any]:
     if isinstance(teams, re.Pattern):
         if not isinstance(teams.pattern, str):
             raise PolicyError("a regular expression for teams is of text, not of bytes")
-        return lambda name: _matched(teams, name)
+        group = 1 if teams.groups else 0
+        return lambda name: found.group(group) if (found := teams.search(name)) else None
     if isinstance(teams, (str, PathLike)) or is_frame(teams):
         return _by_system(read_table(teams, _TEAMS)).get
     if callable(teams):
@@ -109,13 +117,6 @@ def _finder(teams: Any) -> Callable[[str], Any]:
         "teams are a mapping of systems, a function, a compiled regular expression, a data frame"
         f" or the path of a table, not {type(teams).__name__}"
     )
-
-
-def _matched(pattern: re.Pattern[str], name: str) -> str | None:
-    found = pattern.search(name)
-    if found is None:
-        return None
-    return found.group(1 if pattern.groups else 0)
 
 
 def _by_system(table: Table) -> dict[str, str | None]:
@@ -148,14 +149,16 @@ class Wanted:
         return [one.label for one in self.measures]
 
     @property
-    def lower(self) -> NDArray[np.bool_]:
-        """Whether a low score is the good one, by measure."""
-        return np.array([one.info.lower_is_better for one in self.measures])
+    def kinds(self) -> list[tuple[str, str, bool]]:
+        """Return measure, list, and whether low is good of each kind of score, measures first."""
+        return [
+            (one.label, kind, one.info.lower_is_better)
+            for one in self.measures
+            for kind in self.lists
+        ]
 
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """Index of the list and of the measure of each kind of score, measures first."""
-        return [(k, m) for m in range(len(self.measures)) for k in range(len(self.lists))]
+    def about(self) -> dict[str, Any]:
+        return {"measures": self.names, "lists": list(self.lists)}
 
 
 def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
@@ -170,27 +173,27 @@ def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> 
 
 
 def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
-    """Compute the overall score of each system; shape (lists, measures, systems)."""
-    found = [[[one.overall() for one in of] for of in _scored(part, wanted)] for part in parts]
+    """Compute the overall score of each system; shape (kinds of score, systems)."""
+    found = [[one.overall() for one in _scored(part, wanted)] for part in parts]
     return np.concatenate([np.array(one) for one in found], axis=-1)
 
 
 def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
-    """Score runs, some systems in each part, and put the parts together; in order of places."""
-    found = [_scored(part, wanted) for part in parts]
+    """Score runs, some systems in each part, and put the parts together; by kind of score."""
     return [
         replace(
-            found[0][k][m],
-            values=np.concatenate([part[k][m].values for part in found], axis=1),
-            systems=tuple(name for part in found for name in part[k][m].systems),
+            some[0],
+            values=np.concatenate([one.values for one in some], axis=1),
+            systems=tuple(name for one in some for name in one.systems),
         )
-        for k, m in wanted.places
+        for some in zip(*(_scored(part, wanted) for part in parts), strict=True)
     ]
 
 
-def _scored(judged: JudgedRuns, wanted: Wanted) -> list[list[Scores]]:
+def _scored(judged: JudgedRuns, wanted: Wanted) -> list[Scores]:
     views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
-    return [[*score(view, wanted.measures).values()] for view in views]
+    scores = [[*score(view, wanted.measures).values()] for view in views]
+    return [of_list[m] for m in range(len(wanted.measures)) for of_list in scores]
 
 
 def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
@@ -220,3 +223,15 @@ def agreement(before: Floats, after: Floats) -> float:
     known = ~(np.isnan(before) | np.isnan(after))
     rounded = [to_order(one[known]) for one in (before, after)]
     return float(kendall_tau(*rounded))
+
+
+def ranked_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+    """Return the `topic`, `doc` and `rank` of what a run retrieved, down to a depth."""
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes),
+            "doc": run.docs,
+            "rank": order_of(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
+        }
+    )
+    return frame if depth is None else frame.filter(pl.col("rank") <= depth)

@@ -14,12 +14,7 @@ from cranfield.base.arrays import Bools, Floats, Indices, Ints, to_order
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.meta.of_collections.pools import Pools, TracedRuns
-from cranfield.meta.of_collections.rankings import (
-    Wanted,
-    agreement,
-    by_topic,
-    ranks,
-)
+from cranfield.meta.of_collections.rankings import Wanted, agreement, by_topic, ranks
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
 from cranfield.scores import Scores
 
@@ -33,13 +28,20 @@ AGREEMENT: dict[str, Any] = {
     **dict.fromkeys(("tau", "tau ap", "rmse"), pl.Float64),
     **dict.fromkeys(("rank change", *PAIRS), pl.Int64),
 }
-"""What is said of the scores against those by all judgments."""
+"""How scores agree with those by all judgments."""
 
 ALONE: dict[str, Any] = {
     **dict.fromkeys(("drop", "drop %", "largest drop"), pl.Float64),
     "fall": pl.Int64,
 }
 """What becomes of the runs of a team that is left out."""
+
+_ROW: dict[str, Any] = {
+    **dict.fromkeys(("measure", "list", "method"), pl.String),
+    **dict.fromkeys(("budget", "repeat", "asked", "judged", "relevant"), pl.Int64),
+    **AGREEMENT,
+    **ALONE,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ class Spending:
 
     `number` is the judgment of each document of the pool, or -1, and `counts` tells which are of
     topics that count, both of shape (documents,). `full` are the scores with all judgments and
-    `signs` those of their significant differences by pair, both a list and measure after another,
-    measures first; no signs where pairs cannot be tested.
+    `signs` those of their significant differences by pair, both by kind of score; no signs where
+    pairs cannot be tested.
     """
 
     known: Pools
@@ -69,20 +71,15 @@ class Spending:
 
 def judgments_of(runs: TracedRuns, within: Pool) -> Ints:
     """Find the judgment of each document of a pool, or -1; shape (documents,)."""
-    own = np.flatnonzero(runs.topic >= 0)
-    numbered = Qrels(
-        runs.judged.topics,
-        runs.topic[own].astype(np.int32),
-        runs.doc.gather(own),
-        own.astype(np.int32),
-    )
+    numbers = np.arange(runs.topic.size, dtype=np.int32)
+    numbered = Qrels(runs.judged.topics, runs.topic.astype(np.int32), runs.doc, numbers)
     found = within.graded(numbered).astype(np.int64)
     return np.where(found == UNJUDGED, -1, found)
 
 
 def counting(runs: TracedRuns, within: Pool) -> Bools:
     """Tell which documents of a pool are of topics that somebody judged."""
-    judged = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist() if t >= 0}
+    judged = {runs.judged.topics[t] for t in np.unique(runs.topic).tolist()}
     return np.array([name in judged for name in within.topics], dtype=bool)[within.topic]
 
 
@@ -130,68 +127,63 @@ def _scored(
     found = by_topic(runs.blocks(kept), given.wanted)
     scores = np.array([one.overall() for one in found])
     without = _without_own(given, kept, scores)
-    return pl.DataFrame(
+    counts = {
+        "method": method,
+        "budget": budget,
+        "repeat": repeat,
+        "asked": asked.size,
+        "judged": judged.size,
+        "relevant": int((runs.grade[judged] >= given.rel).sum()),
+    }
+    rows = [
         {
-            **_numbers("asked", len(found), asked.size),
-            **_numbers("judged", len(found), judged.size),
-            **_numbers("relevant", len(found), int((runs.grade[judged] >= given.rel).sum())),
-            **_against(given, found, scores),
-            **_of_teams(given, scores, without),
-            "score": pl.Series(scores, dtype=pl.Array(pl.Float64, scores.shape[1])),
-            "without": pl.Series(without, dtype=pl.Array(pl.Float64, scores.shape[1])),
+            "measure": measure,
+            "list": kind,
+            **counts,
+            **_against(given, k, found[k], lower),
+            **_of_teams(given.known, scores[k], without[k], lower),
         }
-    ).select(
-        pl.Series("measure", [given.wanted.names[m] for _, m in given.wanted.places]),
-        pl.Series("list", [given.wanted.lists[k] for k, _ in given.wanted.places]),
-        pl.lit(method, dtype=pl.String).alias("method"),
-        pl.lit(budget, dtype=pl.Int64).alias("budget"),
-        pl.lit(repeat, dtype=pl.Int64).alias("repeat"),
-        pl.all(),
-    )
-
-
-def _numbers(name: str, rows: int, value: int) -> dict[str, Ints]:
-    return {name: np.full(rows, value)}
-
-
-def _against(given: Spending, found: list[Scores], scores: Floats) -> dict[str, pl.Series]:
-    """Compare with the scores by all judgments."""
-    rows = []
-    for i, (_, m) in enumerate(given.wanted.places):
-        before, after, lower = given.full[i].overall(), scores[i], bool(given.wanted.lower[m])
-        known = ~(np.isnan(before) | np.isnan(after))
-        sign = -1.0 if lower else 1.0
-        moved = np.abs(ranks(after, after, lower) - ranks(before, before, lower))[known]
-        now, then = signs_of(given.choice, found[i], given.seed), given.signs[i]
-        rows.append(
-            {
-                "tau": agreement(before, after),
-                "tau ap": float(tau_ap(*(to_order(sign * one[known]) for one in (after, before)))),
-                "rmse": float(np.sqrt(np.mean((after - before)[known] ** 2)))
-                if known.any()
-                else None,
-                "rank change": int(moved.max()) if known.any() else None,
-                **_pairs(then, now),
-            }
+        for k, (measure, kind, lower) in enumerate(given.wanted.kinds)
+    ]
+    by_system = pl.Array(pl.Float64, scores.shape[1])
+    return (
+        pl.DataFrame(rows, _ROW)
+        .fill_nan(None)
+        .with_columns(
+            pl.Series("score", scores, by_system), pl.Series("without", without, by_system)
         )
-    return pl.DataFrame(rows, schema=AGREEMENT).fill_nan(None).to_dict()
-
-
-def _pairs(then: Ints | None, now: Ints | None) -> dict[str, int | None]:
-    if then is None or now is None:
-        return dict.fromkeys(PAIRS)
-    found = (
-        now != 0,
-        then * now > 0,
-        (then != 0) & (now == 0),
-        (then == 0) & (now != 0),
-        then * now < 0,
     )
-    return {name: int(one.sum()) for name, one in zip(PAIRS, found, strict=True)}
+
+
+def _against(given: Spending, kind: int, found: Scores, lower: bool) -> dict[str, Any]:
+    """Compare with the scores by all judgments."""
+    before, after = given.full[kind].overall(), found.overall()
+    known = ~(np.isnan(before) | np.isnan(after))
+    sign = -1.0 if lower else 1.0
+    moved = np.abs(ranks(after, after, lower) - ranks(before, before, lower))[known]
+    orders = (to_order(sign * one[known]) for one in (after, before))
+    then, now = given.signs[kind], signs_of(given.choice, found, given.seed)
+    pairs: list[int | None] = [None] * len(PAIRS)
+    if then is not None and now is not None:
+        masks = (
+            now != 0,
+            then * now > 0,
+            (then != 0) & (now == 0),
+            (then == 0) & (now != 0),
+            then * now < 0,
+        )
+        pairs = [int(one.sum()) for one in masks]
+    return {
+        "tau": agreement(before, after),
+        "tau ap": float(tau_ap(*orders)),
+        "rmse": float(np.sqrt(np.mean((after - before)[known] ** 2))) if known.any() else None,
+        "rank change": int(moved.max()) if known.any() else None,
+        **dict(zip(PAIRS, pairs, strict=True)),
+    }
 
 
 def _without_own(given: Spending, kept: Bools, scores: Floats) -> Floats:
-    """Score each system without what only its team's runs have; shape (places, systems)."""
+    """Score each system without what only its team's runs have; shape (kinds, systems)."""
     known = given.known
     if len(known.teams) < 2:
         return np.full(scores.shape, np.nan)
@@ -204,26 +196,20 @@ def _without_own(given: Spending, kept: Bools, scores: Floats) -> Floats:
     return out
 
 
-def _of_teams(given: Spending, scores: Floats, without: Floats) -> dict[str, pl.Series]:
+def _of_teams(known: Pools, before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
     """Sum up what becomes of the systems of teams that contributed, each team left out alone."""
-    known = given.known
     contributed = np.isin(known.team_of, known.team_of[known.contributes])
-    rows = []
-    for i, (_, m) in enumerate(given.wanted.places):
-        lower = bool(given.wanted.lower[m])
-        before, after = scores[i], without[i]
-        drop = after - before if lower else before - after
-        fall = ranks(after, before, lower) - ranks(before, before, lower)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(before == 0, np.nan, 100 * drop / np.abs(before))
-        some = contributed & ~np.isnan(drop)
-        shares = share[some & ~np.isnan(share)]
-        rows.append(
-            {
-                "drop": float(drop[some].mean()) if some.any() else None,
-                "drop %": float(shares.mean()) if shares.size else None,
-                "largest drop": max(0.0, float(drop[some].max())) if some.any() else None,
-                "fall": max(0, int(fall[some].max())) if some.any() else None,
-            }
-        )
-    return pl.DataFrame(rows, schema=ALONE).to_dict()
+    drop = after - before if lower else before - after
+    fall = ranks(after, before, lower) - ranks(before, before, lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(before == 0, np.nan, 100 * drop / np.abs(before))
+    some = contributed & ~np.isnan(drop)
+    if not some.any():
+        return {}
+    shares = share[some & ~np.isnan(share)]
+    return {
+        "drop": float(drop[some].mean()),
+        "drop %": float(shares.mean()) if shares.size else None,
+        "largest drop": max(0.0, float(drop[some].max())),
+        "fall": max(0, int(fall[some].max())),
+    }

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.measures import Measure
@@ -76,18 +75,17 @@ class Concordance(Result):
         The share of the row's measure, that of the column's measure, `‡` or `†` where the sign test
         is significant at 0.01 or 0.05, and the number of disagreements, as text.
         """
-        cells = {(a, b): "" for a in self.measures[:-1] for b in self.measures[1:]}
+        measures = self.measures
+        columns: dict[str, Any] = {"measure": pl.Series(measures[:-1], dtype=pl.String)}
+        for name in measures[1:]:
+            columns[name if name != "measure" else "measure "] = [""] * (len(measures) - 1)
         for row in self.pairs.iter_rows(named=True):
             mark = next((mark for alpha, mark in MARKS if row["p"] <= alpha), "")
-            shares = (
-                "-"
-                if row["first share"] is None
-                else f"{row['first share']:.0%}/{row['second share']:.0%}{mark}"
-            )
-            cells[row["first"], row["second"]] = f"{shares} ({row['disagreements']})"
-        columns: dict[str, Any] = {"measure": pl.Series(self.measures[:-1], dtype=pl.String)}
-        for b in self.measures[1:]:
-            columns[b if b != "measure" else "measure "] = [cells[a, b] for a in self.measures[:-1]]
+            shares = "-"
+            if row["first share"] is not None:
+                shares = f"{row['first share']:.0%}/{row['second share']:.0%}{mark}"
+            second = row["second"] if row["second"] != "measure" else "measure "
+            columns[second][measures.index(row["first"])] = f"{shares} ({row['disagreements']})"
         return pl.DataFrame(columns)
 
     @property
@@ -95,25 +93,21 @@ class Concordance(Result):
         known = self.pairs.filter(pl.col("disagreements") > 0)
         if known.is_empty():
             return ()
-        beaten = dict.fromkeys(self.measures, 0)
-        for row in known.iter_rows(named=True):
-            ahead = row["first wins"] - row["second wins"]
-            if ahead:
-                beaten[row["first" if ahead > 0 else "second"]] += 1
-        most, gold = max(beaten.values()), " and ".join(self.gold)
-        best = [name for name, number in beaten.items() if number == most]
-        others = counted(len(self.measures) - 1, "other")
+        ahead = known.with_columns(by=pl.col("first wins") - pl.col("second wins"))
+        winners = pl.concat(
+            [ahead.filter(pl.col("by") > 0)["first"], ahead.filter(pl.col("by") < 0)["second"]]
+        ).to_list()
+        most = max(map(winners.count, self.measures))
+        best = [name for name in self.measures if winners.count(name) == most]
+        who, than = "none agrees", "another"
+        if most:
+            verb = "agrees" if len(best) == 1 else "each agree"
+            who = f"{names_or_count(best, 'measure')} {verb}"
+            than = f"{most:,} of the {counted(len(self.measures) - 1, 'other')}"
         sure = known.filter(pl.col("p") <= MARKS[-1][0]).height
-        lead = (
-            f"Where two measures disagree, {names_or_count(best, 'measure')}"
-            f" {'agrees' if len(best) == 1 else 'each agree'} with {gold} more often"
-            f" than {most:,} of the {others}."
-            if most
-            else f"Where two measures disagree, none agrees with {gold} more often than another."
-        )
         return (
-            f"{lead} Of"
-            f" {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
+            f"Where two measures disagree, {who} with {' and '.join(self.gold)} more often than"
+            f" {than}. Of {counted(known.height, 'pair')} of measures, {sure:,} differ with p up to"
             f" {MARKS[-1][0]:g} (sign test, each by itself).",
             "Pairs of runs share runs and topics, so that these p are too small; and the gold"
             " standard is trusted, not tested.",
@@ -200,14 +194,13 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     if len(candidates) < 2:
         raise PolicyError(f"the test compares two measures or more, not {len(candidates)}")
     names = tuple(candidates)
-    both = aligned(
-        {**candidates, **{("gold", name): one for name, one in golden.items()}}, called=_called
-    )
-    like = next(iter(both.values()))
-    if len(like.systems) < 2:
-        raise CranfieldError(f"the test compares runs, and there is {len(like.systems)}")
-    table = _table(names, _counts(list(both.values()), len(names)))
-    return Concordance(names, tuple(golden), len(like.systems), len(like.topics), table)
+    every: dict[Any, Scores] = {**candidates}
+    every |= {("gold", name): one for name, one in golden.items()}
+    scores = list(aligned(every, called=_called).values())
+    topics, systems = scores[0].values.shape
+    if systems < 2:
+        raise CranfieldError(f"the test compares runs, and there is {systems}")
+    return Concordance(names, tuple(golden), systems, topics, _compared(names, scores))
 
 
 def _called(name: Any) -> str:
@@ -249,63 +242,49 @@ def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str,
     raise PolicyError(f"there is no {quoted(name)}: there are {', '.join(candidates)}")
 
 
-def _counts(scores: list[Scores], number: int) -> tuple[Ints, ...]:
-    """Count over topics and pairs of runs, for all pairs of candidates at once.
-
-    Scores are of the candidates, of which there is a `number`, then of the gold measures. Returns
-    compared, missing, disagreements, concordant and both, of shape (candidates, candidates);
-    `concordant` is of the candidate in the row.
-    """
+def _compared(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame:
+    """Compare the candidates two at a time; their scores are followed by those of gold measures."""
     # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
-    # floats below 2**53.
+    # floats below 2**53. Rows are of the first candidate, columns of the second.
     values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    number = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both = np.zeros((4, number, number))
     for topic in range(values.shape[1]):
         preferred = signs(values[:, topic], first, second)
         golden = preferred[number:]
         judged = ~np.isnan(golden).any(axis=0)
-        known = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
+        scored = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
         up = np.where(judged, preferred[:number] > 0, 0.0)
         down = np.where(judged, preferred[:number] < 0, 0.0)
         # Of two measures that disagree, one is up and the other down.
         up_agrees, down_agrees = (golden >= 0).all(axis=0), (golden <= 0).all(axis=0)
-        all_tie = up_agrees & down_agrees
-        compared += known @ known.T
-        apart = up @ down.T
-        disagreements += apart + apart.T
+        compared += scored @ scored.T
+        disagreements += up @ down.T + down @ up.T
         concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
-        tied = (up * all_tie) @ down.T
-        both += tied + tied.T
-    total = values.shape[1] * first.size
-    out = (compared, total - compared, disagreements, concordant, both)
-    return tuple(one.astype(np.int64) for one in out)
-
-
-def _table(names: tuple[str, ...], counts: tuple[Ints, ...]) -> pl.DataFrame:
-    compared, missing, disagreements, concordant, both = counts
-    i, j = np.triu_indices(len(names), 1)
+        both_agree = (up * (up_agrees & down_agrees)) @ down.T
+        both += both_agree + both_agree.T
+    i, j = np.triu_indices(number, 1)
+    every = (compared, disagreements, concordant, concordant.T, both)
+    known, differ, mine, theirs, tied = (one[i, j].astype(np.int64) for one in every)
     labels = pl.Series(names, dtype=pl.String)
-    differ, tied = disagreements[i, j], both[i, j]
-    mine, theirs = concordant[i, j], concordant[j, i]
-    wins, losses = mine - tied, theirs - tied
     with np.errstate(invalid="ignore"):
         shares = mine / differ, theirs / differ
     return pl.DataFrame(
         {
             "first": labels.gather(i),
             "second": labels.gather(j),
-            "compared": compared[i, j],
-            "missing": missing[i, j],
+            "compared": known,
+            "missing": values.shape[1] * first.size - known,
             "disagreements": differ,
             "first concordant": mine,
             "second concordant": theirs,
-            "first share": pl.Series(shares[0]).fill_nan(None),
-            "second share": pl.Series(shares[1]).fill_nan(None),
-            "first wins": wins,
-            "second wins": losses,
+            "first share": shares[0],
+            "second share": shares[1],
+            "first wins": mine - tied,
+            "second wins": theirs - tied,
             "both": tied,
-            "neither": differ - wins - losses - tied,
-            "p": sign_pvalue(wins, losses),
+            "neither": differ - mine - theirs + tied,
+            "p": sign_pvalue(mine - tied, theirs - tied),
         }
-    )
+    ).fill_nan(None)

@@ -116,7 +116,14 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
     Values and the levels of their order have shape (measures, systems).
     """
     if method in {"tau", "tau-a"}:
-        return _tau(levels, method)
+        # All pairs of measures as one product of signs.
+        first, second = np.triu_indices(levels.shape[1], 1)
+        order = np.sign(levels[:, first] - levels[:, second])
+        agree = order @ order.T
+        untied = np.diag(agree)
+        with np.errstate(invalid="ignore"):
+            pairs = first.size if method == "tau-a" else np.sqrt(untied[:, None] * untied)
+            return np.asarray(agree / pairs)
     if method == "spearman":
         from scipy.stats import rankdata
 
@@ -136,18 +143,6 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
         ]
     matrix[second, first] = matrix[first, second]
     return matrix
-
-
-def _tau(levels: Floats, method: str) -> Floats:
-    """Compute Kendall's tau of all pairs of measures as one product of signs."""
-    first, second = np.triu_indices(levels.shape[1], 1)
-    signs = np.sign(levels[:, first] - levels[:, second])
-    agree = signs @ signs.T
-    if method == "tau-a":
-        return np.asarray(agree / first.size)
-    untied = np.diag(agree)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(agree / np.sqrt(untied[:, None] * untied))
 
 
 def _pearson(values: Floats, levels: Floats) -> Floats:
@@ -224,41 +219,39 @@ class Correlations(Result):
         first, second = np.triu_indices(len(self.measures), 1)
         each = self.topicwise[:, first, second]
         worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
-        n_topics = self.counted_topics[first, second]
-        return pl.DataFrame(
-            {
-                "first": [self.measures[k] for k in first],
-                "second": [self.measures[k] for k in second],
-                "overall": self.overall[first, second],
-                "by topic": self.by_topic[first, second],
-                "lowest": self.lowest[first, second],
-                "lowest topic": [
-                    self.topics[t] if n else None for t, n in zip(worst, n_topics, strict=True)
-                ],
-                "topics": n_topics,
-            },
-            {
-                **dict.fromkeys(("first", "second"), pl.String),
-                **dict.fromkeys(("overall", "by topic", "lowest"), pl.Float64),
-                "lowest topic": pl.String,
-                "topics": pl.Int64,
-            },
-        ).with_columns(pl.col(pl.Float64).fill_nan(None))
+        measures = pl.Series(self.measures, dtype=pl.String)
+        pairs = {
+            "first": measures.gather(first),
+            "second": measures.gather(second),
+            "overall": self.overall[first, second],
+            "by topic": self.by_topic[first, second],
+            "lowest": self.lowest[first, second],
+            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(worst),
+            "topics": self.counted_topics[first, second],
+        }
+        topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
+        return pl.DataFrame(pairs).fill_nan(None).with_columns(topic)
 
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.pairs.drop_nulls("overall").sort("overall")
         if rows.is_empty():
             return ()
-        low, high = rows.row(0, named=True), rows.row(-1, named=True)
-        if low["overall"] == high["overall"]:
+        low, high = rows["overall"][0], rows["overall"][-1]
+
+        def pairs(extreme: float) -> str:
+            """Name the pairs of measures whose coefficient is the same to the printed digits."""
+            same = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
+            named = same.select(pl.format("{}/{}", "first", "second"))
+            return names_or_count(named.to_series().to_list(), "pair")
+
+        lead = (
+            f"Most alike order the systems {pairs(high)} ({self.method} {high:.2f}), least"
+            f" {pairs(low)} ({low:.2f})."
+        )
+        if low == high:
             every = "" if len(rows) == 1 else f", each of the {len(rows)} pairs of measures"
-            lead = f"{_pairs(rows, high)}: {self.method} {high['overall']:.2f}{every}."
-        else:
-            lead = (
-                f"Most alike order the systems {_pairs(rows, high)} ({self.method}"
-                f" {high['overall']:.2f}), least {_pairs(rows, low)} ({low['overall']:.2f})."
-            )
+            lead = f"{pairs(high)}: {self.method} {high:.2f}{every}."
         return (
             lead,
             f"That is by the means of {counted(len(self.systems), 'system')} over"
@@ -286,32 +279,21 @@ class Correlations(Result):
         }
 
     def tables(self) -> list[Table]:
-        name = METHODS[self.method]
-        return [
-            Table(
-                title,
-                ["", *self.measures],
-                [
-                    [measure, *(number(float(value), 3) for value in row)]
-                    for measure, row in zip(self.measures, values, strict=True)
-                ],
-            )
-            for title, values in (
-                (f"{name} of the orders of systems over all topics", self.overall),
-                (f"{name} topic by topic, mean over topics", self.by_topic),
-            )
-        ]
-
-
-def _pairs(rows: pl.DataFrame, extreme: Mapping[str, Any]) -> str:
-    """Name the pairs of measures whose coefficient is the same to the printed digits."""
-    same = rows.filter(pl.col("overall").round(2) == round(extreme["overall"], 2))
-    named = [f"{first}/{second}" for first, second in same.select("first", "second").iter_rows()]
-    return names_or_count(named, "pair")
+        tables = []
+        for what, values in (
+            ("of the orders of systems over all topics", self.overall),
+            ("topic by topic, mean over topics", self.by_topic),
+        ):
+            rows = [
+                [measure, *(number(float(value), 3) for value in row)]
+                for measure, row in zip(self.measures, values, strict=True)
+            ]
+            tables.append(Table(f"{METHODS[self.method]} {what}", ["", *self.measures], rows))
+        return tables
 
 
 def correlate(
-    scores_by_measure: Mapping[str, Any],
+    scores_by_measure: Any,
     *,
     method: Annotated[str, OneOf(tuple(METHODS))] = "tau",
     missing: str = "error",
@@ -374,21 +356,25 @@ def correlate(
     """
     check_options(correlate, locals())
     options = options_of(method, ties, p)
-    scores, notes = complete(_comparable(scores_by_measure), missing)
-    names = tuple(scores)
+    given = by_measure(scores_by_measure)
+    if len(given) < 2:
+        raise PolicyError(f"a correlation is of two measures or more, not {len(given)}")
+    scores, notes = complete(aligned(given), missing)
     some = next(iter(scores.values()))
-    turned = tuple(name for name, one in scores.items() if one.lower_is_better)
+    if len(some.systems) < 2 or not some.topics:
+        sizes = counted(len(some.systems), "system"), counted(len(some.topics), "topic")
+        raise CranfieldError(
+            f"two systems at least are ordered, and {sizes[0]} on {sizes[1]} given"
+        )
     sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
     totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
     cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
     order = levels_of(to_order(totals), np.zeros(len(totals)))
-    overall = agreement(totals, order, method, options)
+    orders = [levels_of(values, ROUNDING * np.abs(values).max(axis=1)) for values in cells]
     topicwise = np.array(
         [
-            agreement(
-                values, levels_of(values, ROUNDING * np.abs(values).max(axis=1)), method, options
-            )
-            for values in cells
+            agreement(values, levels, method, options)
+            for values, levels in zip(cells, orders, strict=True)
         ]
     )
     defined = ~np.isnan(topicwise)
@@ -397,32 +383,17 @@ def correlate(
         mean = np.where(defined, topicwise, 0.0).sum(axis=0) / n_topics
     low = np.where(defined, topicwise, np.inf).min(axis=0)
     return Correlations(
-        measures=names,
+        measures=tuple(scores),
         method=method,
-        overall=overall,
+        overall=agreement(totals, order, method, options),
         topicwise=topicwise,
         by_topic=mean,
         lowest=np.where(n_topics > 0, low, np.nan),
         counted_topics=n_topics,
         topics=some.topics,
         systems=some.systems,
-        turned=turned,
+        turned=tuple(name for name, one in scores.items() if one.lower_is_better),
         missing=missing,
         notes=notes,
         options=options,
     )
-
-
-def _comparable(scores_by_measure: Any) -> dict[str, Scores]:
-    """Take the scores of each measure, all in the order of topics and systems of the first."""
-    if not isinstance(scores_by_measure, Mapping) or len(scores_by_measure) < 2:
-        raise PolicyError("measures are compared as a mapping of two or more of them to scores")
-    scores = {str(name): as_scores(one) for name, one in scores_by_measure.items()}
-    if len(scores) < len(scores_by_measure):
-        raise PolicyError("two measures have the same name")
-    scores = aligned(scores)
-    first, *_ = scores.values()
-    if len(first.systems) < 2 or not first.topics:
-        some = counted(len(first.systems), "system"), counted(len(first.topics), "topic")
-        raise CranfieldError(f"two systems at least are ordered, and {some[0]} on {some[1]} given")
-    return scores

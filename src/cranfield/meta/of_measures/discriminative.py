@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
@@ -10,23 +10,22 @@ from typing import Any, ClassVar, Unpack
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure
-from cranfield.meta.study import attaining, labelled, percent
+from cranfield.meta.study import Study, labelled, most_and_fewest, percent
 from cranfield.meta.study_options import Resamples, Seed, check_options
 from cranfield.meta.work import Work, fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.registry import Options
-from cranfield.tabular import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscriminativePower(Result):
+class DiscriminativePower(Study):
     """Significant pairs of systems by measure.
 
     Attributes
@@ -48,6 +47,10 @@ class DiscriminativePower(Result):
 
     name: ClassVar[str] = "discriminative-power"
     reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "pairs")
+    titles: ClassVar[Mapping[str, str]] = {
+        "power": "Discriminative power: pairs of systems that differ significantly"
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             "measure": Column("Measure, the most discriminative first.", key=True),
@@ -118,30 +121,25 @@ class DiscriminativePower(Result):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.summary.sort("power", descending=True, nulls_last=True)
-        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+        rows = self.summary
+        first = rows.row(0, named=True)
         if first["power"] is None:
             return ()
+        how = f"by {self.test} with {self.correction} at {self.alpha:g}"
+        pairs = f"{counted(first['pairs'], 'pair')} of systems"
         if first["power"] == 0:
-            none = f"No measure tells any of {counted(first['pairs'], 'pair')} of systems apart"
-            return (f"{none}, by {self.test} with {self.correction} at {self.alpha:g}.",)
-        share = f"{first['significant']:,} of {counted(first['pairs'], 'pair')} of systems"
-        share += f" ({percent(first['power'])})"
-        best = attaining(rows, "significant", first["significant"])
-        if len(rows) == 1:
-            lead = f"{labelled(first['measure'])}{share} differ significantly."
-        elif len(best) == len(rows):
-            lead = f"All {len(rows)} measures find equally many significant differences: {share}."
-        else:
-            worst = attaining(rows, "significant", last["significant"])
-            lead = (
-                f"Most significant differences: {names_or_count(best, 'measure')}, {share}"
-                f"{' each' if len(best) > 1 else ''}; fewest:"
-                f" {names_or_count(worst, 'measure')}, {last['significant']:,}."
-            )
+            return (f"No measure tells any of {pairs} apart, {how}.",)
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            number = f"{row['significant']:,}"
+            return f"{number} of {pairs} ({percent(row['power'])})", number
+
+        lead = f"{labelled(first['measure'])}{share(first)[0]} differ significantly."
+        if len(rows) > 1:
+            lead = most_and_fewest(rows, "significant", "significant differences", share)
         return (
             lead,
-            f"That is by {self.test} with {self.correction} at {self.alpha:g}, on these"
+            f"That is {how}, on these"
             f" {counted(self.systems, 'system')} and topics; which measure is right it does not"
             f" say.",
         )
@@ -163,17 +161,9 @@ class DiscriminativePower(Result):
                 measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
         return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"power": self.summary, "pairs": self.pairs}
-
     def facts(self) -> dict[str, Any]:
         notes = {name: list(notes) for name, notes in self.notes.items() if notes}
         return {**super().facts(), "topics": dict(self.topics), "notes": notes}
-
-    def tables(self) -> list[Table]:
-        pairs = counted(self.systems * (self.systems - 1) // 2, "pair")
-        title = f"Discriminative power: of {pairs} of systems, those that differ"
-        return [readable(self.summary, title, self.columns["power"])]
 
 
 @with_work
@@ -253,7 +243,7 @@ def discriminative_power(
         about={"study": "discriminative power", **scores, **options},
         **work,
     )
-    told = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
+    by_name = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
     random = info.random or CORRECTIONS[correct].random
     return DiscriminativePower(
         test=info.name,
@@ -264,9 +254,9 @@ def discriminative_power(
         missing=missing,
         measures=tuple(names),
         systems=len(given[names[0]].systems),
-        topics=dict(told.select("measure", "topics").iter_rows()),
+        topics=dict(by_name.select("measure", "topics").iter_rows()),
         pairs=found.drop("topics", "notes"),
-        notes={name: tuple(notes) for name, notes in told.select("measure", "notes").iter_rows()},
+        notes={name: tuple(notes) for name, _, notes in by_name.iter_rows()},
     )
 
 
@@ -280,15 +270,17 @@ def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str)
     except CranfieldError as error:
         raise CranfieldError(f"{quoted(name)}: {error}") from error
     systems = pl.Series(found.systems, dtype=pl.String)
-    notes = pl.Series([list(found.notes)], dtype=pl.List(pl.String))
-    return pl.DataFrame(
+    pairs = pl.DataFrame(
         {
-            "measure": pl.repeat(name, len(found), dtype=pl.String, eager=True),
             "first": systems.gather(found.first),
             "second": systems.gather(found.second),
             "difference": found.difference,
             "p": found.adjusted_pvalues,
-            "topics": pl.repeat(found.topics, len(found), dtype=pl.Int64, eager=True),
-            "notes": notes.new_from_index(0, len(found)),
         }
+    )
+    return pairs.select(
+        pl.lit(name).alias("measure"),
+        pl.all(),
+        pl.lit(found.topics, pl.Int64).alias("topics"),
+        pl.lit(list(found.notes), pl.List(pl.String)).alias("notes"),
     )

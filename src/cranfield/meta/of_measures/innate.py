@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.correlations import sign_pvalue, signs
-from cranfield.meta.study import attaining, first_rows, percent
-from cranfield.result import Column, Columns, Result, readable
+from cranfield.meta.study import Study, attaining, percent
+from cranfield.result import Column, Columns
 from cranfield.scales.interval_scaled import padded
-from cranfield.tabular import Table
 
 OPEN = 2
 """Code of two rankings without an innate order."""
@@ -29,7 +28,7 @@ COUNTS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InnateOrders(Result):
+class InnateOrders(Study):
     """Topics on which two rankings have the same order by any measure.
 
     Attributes
@@ -42,6 +41,11 @@ class InnateOrders(Result):
 
     name: ClassVar[str] = "innate-orders"
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
+    parts: ClassVar[Sequence[str]] = ("pairs", "agreement")
+    titles: ClassVar[Mapping[str, str]] = {
+        "innate": "Topics by innate order",
+        "agreement": "Measures and the innate order of two rankings on a topic",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
             "first": Column("First system of the pair.", key=True),
@@ -75,20 +79,15 @@ class InnateOrders(Result):
     def verdict(self) -> tuple[str, ...]:
         counts = {name: int(self.pairs[name].sum()) for name in COUNTS}
         ordered, total = counts["better"] + counts["worse"], sum(counts.values())
-        against = self.agreement.sort("against", descending=True, maintain_order=True)
-        worst = against.head(1).to_dicts()
         if not total:
             return ()
-        same = against.filter(pl.col("ordered") == pl.col("ordered").first())
-        measures = (
-            " No measure here goes against that order."
-            if worst and not worst[0]["against"]
-            else f" Most often against that order:"
-            f" {names_or_count(attaining(same, 'against', worst[0]['against']), 'measure')}, in"
-            f" {worst[0]['against']:,} of {worst[0]['ordered']:,}."
-            if worst
-            else ""
-        )
+        measures = ""
+        most: Any = self.agreement["against"].max()
+        if most == 0:
+            measures = " No measure here goes against that order."
+        elif most is not None:
+            worst = names_or_count(attaining(self.agreement, "against", most), "measure")
+            measures = f" Most often against that order: {worst}, in {most:,} of {ordered:,}."
         return (
             f"In {percent(ordered / total)} of the pairs of rankings one is better whatever the"
             f" measure; in {percent(counts['open'] / total)} measures are free to differ, and in"
@@ -105,17 +104,6 @@ class InnateOrders(Result):
             f" {sum(counts):,} pairs of rankings {shares[0]:.1f}% are ordered innately,"
             f" {shares[1]:.1f}% the same, {shares[2]:.1f}% open"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"innate": self.pairs, "agreement": self.agreement}
-
-    def tables(self) -> list[Table]:
-        ordered = self.pairs.sort("p", maintain_order=True)
-        tables = [first_rows(ordered, "Topics by innate order", self.columns["innate"])]
-        if not self.agreement.is_empty():
-            title = "Measures and the innate order of two rankings on a topic"
-            tables.append(readable(self.agreement, title, self.columns["agreement"]))
-        return tables
 
 
 def innate_orders(

@@ -10,18 +10,18 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.kinds import Flag
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.shares import clopper_pearson
+from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
-from cranfield.meta.study import attaining, percent
+from cranfield.meta.study import Study, attaining, most_and_fewest, percent
 from cranfield.meta.study_options import check_options
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import aligned
+from cranfield.scores.one_measure import aligned, places_of
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Columns as ColumnsOfFile
 from cranfield.sources.columns import Table, columns_of_frame, csv_frame, fitted, is_frame
@@ -48,22 +48,11 @@ _PREFERENCES = Schema(
 )
 
 WORDS = {
-    **dict.fromkeys(("first", "left", "1"), 1.0),
-    **dict.fromkeys(("second", "right", "2"), -1.0),
-    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0.0),
+    **dict.fromkeys(("first", "left", "1"), 1),
+    **dict.fromkeys(("second", "right", "2"), -1),
+    **dict.fromkeys(("tie", "tied", "same", "equal", "0"), 0),
 }
 """How preferences are written besides the names of systems, in any case."""
-
-
-def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
-    """Read preferences, and check them against the topics and systems that have scores.
-
-    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
-    0 for a tie), `votes`, which is 1, `assessor`, null where there is none, and `at`, the number of
-    the row.
-
-    """
-    return _checked(_read(data), like)
 
 
 def joined(table: pl.DataFrame) -> pl.DataFrame:
@@ -84,7 +73,6 @@ def joined(table: pl.DataFrame) -> pl.DataFrame:
             pl.col("preferred").sum().sign(),
             pl.col("votes").sum(),
             pl.lit(None, dtype=pl.String).alias("assessor"),
-            pl.col("at").first(),
         )
     )
 
@@ -122,32 +110,34 @@ def _read(data: Any) -> Table:
     return replace(table, lines=range(above, above + table.frame.height))
 
 
-def _checked(table: Table, like: Scores) -> pl.DataFrame:
+def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
+    """Read preferences, and check them against the topics and systems that have scores.
+
+    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
+    0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
+    """
+    table = _read(data)
     topics, systems = set(like.topics), set(like.systems)
     out = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
         topic, first, second, preferred = (label or "" for label in labels)
-        wrong = None
-        if topic not in topics:
-            wrong = f"topic {quoted(topic)} has no scores"
-        for system in (first, second):
-            if system not in systems:
-                wrong = wrong or f"system {quoted(system)} has no scores"
-        if first == second:
-            wrong = wrong or f"system {quoted(first)} is compared with itself"
         # A system that is called like one of the words is that system.
-        sign = {second: -1.0, first: 1.0}.get(preferred, WORDS.get(preferred.lower()))
+        sign = {second: -1, first: 1}.get(preferred, WORDS.get(preferred.lower()))
+        unknown = [system for system in (first, second) if system not in systems]
+        if topic not in topics:
+            raise table.wrong(number, f"topic {quoted(topic)} has no scores")
+        if unknown:
+            raise table.wrong(number, f"system {quoted(unknown[0])} has no scores")
+        if first == second:
+            raise table.wrong(number, f"system {quoted(first)} is compared with itself")
         if sign is None:
-            wrong = wrong or (
-                f"preferred is {quoted(first)}, {quoted(second)}, first, second or tie, not"
-                f" {quoted(preferred)}"
-            )
-        if wrong:
+            names = f"{quoted(first)}, {quoted(second)}"
+            wrong = f"preferred is {names}, first, second or tie, not {quoted(preferred)}"
             raise table.wrong(number, wrong)
-        out.append((topic, first, second, sign, 1, assessor, number))
-    columns = ("topic", "first", "second", "preferred", "votes", "assessor", "at")
-    kinds = (pl.String, pl.String, pl.String, pl.Int64, pl.Int64, pl.String, pl.Int64)
-    return pl.DataFrame(out, dict(zip(columns, kinds, strict=True)), orient="row", strict=False)
+        out.append((topic, first, second, sign, 1, assessor))
+    text, whole = pl.String, pl.Int64
+    schema = {"topic": text, "first": text, "second": text, "preferred": whole, "votes": whole}
+    return pl.DataFrame(out, {**schema, "assessor": text}, orient="row")
 
 
 _COUNTS = {
@@ -173,7 +163,7 @@ _COUNTS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictivePower(Result):
+class PredictivePower(Study):
     """Preferences of people that measures predict.
 
     Attributes
@@ -191,6 +181,7 @@ class PredictivePower(Result):
 
     name: ClassVar[str] = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
+    parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
         "preferences": _COUNTS,
         "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
@@ -216,31 +207,24 @@ class PredictivePower(Result):
         rows = self.summary.drop_nulls("predicted")
         if rows.is_empty():
             return ()
-        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            short, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
+            limits = f"{low} to {high} with {self.confidence:g} confidence"
+            return f"{row['correct']:,} of {row['preferences']:,}, {short} ({limits})", short
+
+        first = rows.row(0, named=True)
         best = attaining(rows, "predicted", first["predicted"])
-        named = names_or_count(best, "measure")
-        share = (
-            f"{first['correct']:,} of {first['preferences']:,}, {percent(first['predicted'])}"
-            f" ({percent(first['low'])} to {percent(first['high'])} with"
-            f" {self.confidence:g} confidence)"
-        )
-        if len(rows) == 1:
-            lead = f"{named} predicts {share} preferences of people."
-        elif len(best) == len(rows):
-            lead = f"All {len(rows)} measures predict equally many preferences of people: {share}."
-        else:
-            fewest = names_or_count(attaining(rows, "predicted", last["predicted"]), "measure")
-            lead = (
-                f"Most preferences of people predicted: {named}, {share}; fewest: {fewest},"
-                f" {percent(last['predicted'])}."
-            )
+        lead = f"{best[0]} predicts {share(first)[0]} preferences of people."
+        if len(rows) > 1:
+            lead = most_and_fewest(rows, "predicted", "preferences of people predicted", share)
         if len(best) == 1 < len(rows):
             apart = self.versus.filter(
-                (pl.col("first") == named) | (pl.col("second") == named),
+                (pl.col("first") == best[0]) | (pl.col("second") == best[0]),
                 pl.col("p") <= 1 - self.confidence,
             ).height
             lead += (
-                f" By sign tests at {1 - self.confidence:g}, each by itself, {named} differs from"
+                f" By sign tests at {1 - self.confidence:g}, each by itself, {best[0]} differs from"
                 f" {apart:,} of the {counted(len(self.measures) - 1, 'other measure')}."
             )
         return (
@@ -250,7 +234,7 @@ class PredictivePower(Result):
         )
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.columns, (self.summary, self.by_assessor, self.versus), strict=True)
+        every = super().frames().items()
         return {name: frame for name, frame in every if name == "preferences" or frame.height}
 
     def heading(self) -> list[str]:
@@ -334,21 +318,18 @@ def predictive_power(
     preferred = _preferred(list(scores.values()), table)
     wanted = table["preferred"].to_numpy().astype(np.float64)
     summary = _summary(names, preferred, wanted, confidence)
-    parts = [
-        _summary(names, preferred[:, rows], wanted[rows], confidence).select(
-            pl.lit(assessor).alias("assessor"), pl.all()
-        )
-        for assessor, rows in _by_assessor(table)
-    ]
+    by_assessor = [summary.clear().select(pl.lit("").alias("assessor"), pl.all())]
+    for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
+        rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
+        part = _summary(names, preferred[:, rows], wanted[rows], confidence)
+        by_assessor.append(part.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         measures=names,
         majority=bool(majority),
         confidence=float(confidence),
-        preferences=table.drop("at"),
+        preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
-        by_assessor=pl.concat(parts)
-        if parts
-        else summary.clear().select(pl.lit("").alias("assessor"), pl.all()),
+        by_assessor=pl.concat(by_assessor),
         versus=_versus(names, preferred, wanted),
     )
 
@@ -356,10 +337,8 @@ def predictive_power(
 def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return which run each measure prefers, shape (measures, preferences); NaN is no score."""
     values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
-    topics = {label: place for place, label in enumerate(scores[0].topics)}
-    systems = {label: place for place, label in enumerate(scores[0].systems)}
-    first, second = (np.array([systems[s] for s in table[c]]) for c in ("first", "second"))
-    rows = np.array([topics[topic] for topic in table["topic"]])
+    first, second = (places_of(table[name], scores[0].systems) for name in ("first", "second"))
+    rows = places_of(table["topic"], scores[0].topics)
     out = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         mine = np.flatnonzero(rows == topic)
@@ -370,37 +349,30 @@ def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
 def _summary(
     names: Sequence[str], preferred: Floats, wanted: Floats, confidence: float
 ) -> pl.DataFrame:
-    from scipy.special import betaincinv
-
     known, decided = ~np.isnan(preferred), wanted != 0
     number = (known & decided).sum(axis=1)
     correct = ((preferred == wanted) & decided).sum(axis=1)
     wrong = ((preferred == -wanted) & decided).sum(axis=1)
-    tail = (1 - confidence) / 2
-    # The limits are quantiles of beta distributions, but for none and for all.
-    low = np.where(correct > 0, betaincinv(np.maximum(correct, 1), number - correct + 1, tail), 0.0)
-    missed = number - correct
-    high = np.where(missed > 0, betaincinv(correct + 1, np.maximum(missed, 1), 1 - tail), 1.0)
-    some, any_decided = pl.Series(number > 0), pl.Series(correct + wrong > 0)
+    low, high = clopper_pearson(correct, number, confidence)
     with np.errstate(invalid="ignore"):
-        shares = correct / number, correct / (correct + wrong)
+        predicted, of_decided = correct / number, correct / (correct + wrong)
     return pl.DataFrame(
         {
             "measure": pl.Series(names, dtype=pl.String),
             "preferences": number,
             "correct": correct,
             "wrong": wrong,
-            "tied": missed - wrong,
-            "predicted": pl.Series(shares[0]).set(~some, None),
-            "low": pl.Series(low).set(~some, None),
-            "high": pl.Series(high).set(~some, None),
-            "of decided": pl.Series(shares[1]).set(~any_decided, None),
+            "tied": number - correct - wrong,
+            "predicted": predicted,
+            "low": low,
+            "high": high,
+            "of decided": of_decided,
             "p": sign_pvalue(correct, wrong),
             "no preference": np.full(len(names), (~decided).sum()),
             "both tied": ((preferred == 0) & ~decided).sum(axis=1),
             "missing": (~known).sum(axis=1),
         }
-    )
+    ).fill_nan(None)
 
 
 def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataFrame:
@@ -419,8 +391,3 @@ def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataF
             "p": sign_pvalue(only[i, j], only[j, i]),
         }
     )
-
-
-def _by_assessor(table: pl.DataFrame) -> Iterable[tuple[str, NDArray[np.bool_]]]:
-    for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
-        yield assessor, (table["assessor"] == assessor).fill_null(False).to_numpy()

@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.kinds import Numbers, OneOf
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent
-from cranfield.meta.study_options import Repeats, Resamples, Seed, check_options
-from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study_options import Repeats, Resamples, Seed, check_options, whole_numbers
+from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -28,16 +28,21 @@ from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import as_integers
-from cranfield.tabular import Table, number
-
-FITTED = ("size", "rate", "comparisons")
 
 ERROR = 0.05
 """Rate of swaps above which a difference is not trusted."""
 
+_SIZE = {**OF_MEASURE, "size": Column("Number of topics of each set.", key=True)}
+_COUNTS = {
+    "comparisons": Column("Number of these that count, because they passed the test."),
+    "swaps": Column("Number of comparisons that the second set orders differently."),
+    "ties": Column("Number of comparisons without a difference on one of the sets."),
+    "rate": Column("swaps / comparisons; null if there are none.", decimals=1, percent=True),
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Swaps(Result):
+class Swaps(Study):
     """Rates at which two sets of topics order two systems differently.
 
     Attributes
@@ -54,10 +59,16 @@ class Swaps(Result):
 
     name: ClassVar[str] = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
+    parts: ClassVar[Sequence[str]] = ("rates", "_differences")
+    titles: ClassVar[Mapping[str, str]] = {
+        "differences": f"Swap method: pairs of systems that another set of as many topics turns"
+        f" round; the least difference from which {ERROR:.0%} do at most, and the share that"
+        " reaches it",
+        "swaps": "The same by the difference on the first set",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "swaps": {
-            **OF_MEASURE,
-            "size": Column("Number of topics of each set.", key=True),
+            **_SIZE,
             "low": Column(
                 "Lower end of the bin of absolute differences on the first set.", key=True
             ),
@@ -65,24 +76,22 @@ class Swaps(Result):
                 "Upper end of the bin, not included; infinite in the last one.", key=True
             ),
             "pairs": Column("Number of pairs of systems with such a difference."),
-            "comparisons": Column("Number of these that count, because they passed the test."),
-            "swaps": Column("Number of comparisons that the second set orders differently."),
-            "ties": Column("Number of comparisons without a difference on one of the sets."),
-            "rate": Column("swaps / comparisons; null if there are none."),
+            **_COUNTS,
         },
         "differences": {
-            **OF_MEASURE,
-            "size": Column("Number of topics of each set.", key=True),
-            "pairs": Column("Number of pairs of systems, all bins together."),
-            "comparisons": Column("Number of these that count."),
-            "swaps": Column("Number of comparisons that the second set orders differently."),
-            "ties": Column("Number of comparisons without a difference on one of the sets."),
-            "rate": Column("swaps / comparisons; null if there are none."),
+            **_SIZE,
+            "pairs": Column("Number of pairs of systems, all bins together.", read=False),
+            **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {ERROR:.0%} are swapped; null if even the"
-                " largest are swapped more often."
+                " largest are swapped more often.",
+                decimals=2,
             ),
-            "share": Column("Proportion of comparisons with such a difference (sensitivity)."),
+            "share": Column(
+                "Proportion of comparisons with such a difference (sensitivity).",
+                decimals=1,
+                percent=True,
+            ),
         },
     }
 
@@ -140,10 +149,10 @@ class Swaps(Result):
         mine = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         number = swaps = 0
-        for row in mine.reverse().iter_rows(named=True):
-            number, swaps = number + row["comparisons"], swaps + row["swaps"]
+        for low, *counts in mine.select("low", "comparisons", "swaps").reverse().iter_rows():
+            number, swaps = number + counts[0], swaps + counts[1]
             if number >= least:
-                bins.append((row["low"], number, swaps))
+                bins.append((low, number, swaps))
                 number = swaps = 0
         if number:
             # The lowest bins together are too few: they join the one above them.
@@ -172,14 +181,14 @@ class Swaps(Result):
         rows = []
         for (low, high), mine in self.rates.group_by(["low", "high"], maintain_order=True):
             known = mine.filter(pl.col("comparisons") > 0)
-            fit: dict[str, float | None] = dict.fromkeys(("a1", "a2", "error", "rate"))
+            fit: tuple[float | None, ...] = (None,) * 4
             if known.height >= 3:
-                a1, a2, error = _fitted(
-                    *(known[name].cast(pl.Float64).to_numpy() for name in FITTED)
-                )
-                fit = {"a1": a1, "a2": a2, "error": error, "rate": a1 * np.exp(-a2 * size)}
-            rows.append({"low": low, "high": high, **fit})
-        return pl.DataFrame(rows, dict.fromkeys(rows[0], pl.Float64))
+                columns = known.select("size", "rate", "comparisons").cast(pl.Float64)
+                a1, a2, error = _fitted(*columns.to_numpy().T)
+                fit = (a1, a2, error, a1 * np.exp(-a2 * size))
+            rows.append((low, high, *fit))
+        names = ("low", "high", "a1", "a2", "error", "rate")
+        return pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
 
     @property
     def label(self) -> str:
@@ -188,34 +197,29 @@ class Swaps(Result):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.frames()["differences"].sort("size")
-        row = rows.row(-1, named=True)
+        row = self._differences().sort("size").row(-1, named=True)
         if row["rate"] is None:
             return ()
         if row["difference"] is not None:
             sure = (
-                f" Of differences of {row['difference']:g} or more at most {ERROR:.0%} are swapped,"
+                f"Of differences of {row['difference']:g} or more at most {ERROR:.0%} are swapped,"
                 f" and {percent(row['share'])} of the pairs have one."
             )
         else:
             low, number, swaps = self._joined(row["size"], 1 / ERROR)[0]
-            sure = (
-                f" Even of the largest differences, {low:g} or more, {percent(swaps / number)} are"
-                " swapped."
-            )
+            share = percent(swaps / number)
+            sure = f"Even of the largest differences, {low:g} or more, {share} are swapped."
         tied = row["ties"] / row["comparisons"]
         ties = f" and {percent(tied)} are tied on one of them" if tied else ""
         return (
             f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems change places{ties}.{sure}",
+            f" {percent(row['rate'])} of the pairs of systems change places{ties}. {sure}",
             f"That rests on {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        total = self.overall.join(self.smallest(), on="size", maintain_order="left")
-        frames = {"swaps": self.rates, "differences": total}
-        return {name: of_measure(self.label, frame) for name, frame in frames.items()}
+    def _differences(self) -> pl.DataFrame:
+        return self.overall.join(self.smallest(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
         passed = f", {self.test} at {self.alpha:g}" if self.test else ""
@@ -226,57 +230,6 @@ class Swaps(Result):
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{passed};"
             f" {rate} with {counted(self.sizes[-1], 'topic')}"
         ]
-
-    def tables(self) -> list[Table]:
-        return self.side_by_side([self])
-
-    @classmethod
-    def side_by_side(cls, studies: Sequence[Swaps]) -> list[Table]:
-        """Return the tables of several measures, all of the same sizes."""
-        check_several("studies", studies)
-        if not studies:
-            raise CranfieldError("there is no study to be shown")
-        frames = [study.frames() for study in studies]
-        rates, overall = (pl.concat(one[name] for one in frames) for name in cls.columns)
-        some = studies[0]
-        rows = [
-            [
-                row["measure"],
-                str(row["size"]),
-                percent(row["rate"]),
-                percent(row["ties"] / row["comparisons"] if row["comparisons"] else None),
-                number(row["difference"], 2),
-                percent(row["share"]),
-            ]
-            for row in overall.iter_rows(named=True)
-        ]
-        title = (
-            "Swap method: pairs of systems that another set of as many topics turns round,"
-            f" {counted(some.repeats, 'repeat')}; the least difference from which {ERROR:.0%} do at"
-            " most, and how many reach it"
-        )
-        head = ("measure", "topics", "swaps", "tied", "least difference", "reach it")
-        alike: dict[tuple[float, ...], list[str]] = {}
-        for study in studies:
-            alike.setdefault(study.bins, []).append(study.label)
-        return [
-            Table(title, head, rows),
-            *(_by_bin(rates, names, size) for size in some.sizes for names in alike.values()),
-        ]
-
-
-def _by_bin(rates: pl.DataFrame, measures: Sequence[str], size: int) -> Table:
-    """Show the rates of all measures with sets of a size, by bin of differences."""
-    rows = []
-    of_size = rates.filter(pl.col("size") == size, pl.col("measure").is_in(measures))
-    for (low, high), mine in of_size.group_by("low", "high", maintain_order=True):
-        if not mine["comparisons"].sum():
-            continue
-        shares = dict(mine.select("measure", "rate").iter_rows())
-        limits = f"{low:g} to {high:g}" if high != float("inf") else f"{low:g} or more"
-        rows.append([limits, *(percent(shares[name]) for name in measures)])
-    title = f"The same by the difference on the first set, sets of {counted(size, 'topic')}"
-    return Table(title, ["difference", *measures], rows)
 
 
 def rate() -> pl.Expr:
@@ -393,44 +346,34 @@ def swap_method(
     >>> found.overall["size", "comparisons", "swaps"].rows()
     [(5, 4500, 1591), (25, 4500, 946)]
     """
-    check_several("sizes", sizes)
     check_several("bins", bins)
     check_options(swap_method, locals())
     given = as_scores(scores)
-    _check_scores(given)
+    given.flat("the swap method takes no scores by shard")
+    if len(given.systems) < 2:
+        raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
+    given.finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = default_bins(given.values) if bins is None else _edges(bins)
     of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
+    options = None
     if test is not None:
-        names = find_test(test).info.name, CORRECTIONS.find(correction)
-        of_test = dict(zip(of_test, (*names, alpha, resamples), strict=True))
-    options = None if test is None else {**of_test, "seed": seed}
+        names = {"test": find_test(test).info.name, "correction": CORRECTIONS.find(correction)}
+        of_test = {**names, "alpha": alpha, "resamples": resamples}
+        options = {**of_test, "seed": seed}
     chosen = _sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)
+    about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     found = run_parts(
         _count_swaps,
         (given, edges, replacement, ties, options, seed),
-        {
-            f"size-{size}-repeats-{start}-{stop}": (size, start, stop)
-            for size in chosen
-            for start, stop in blocks(repeats, REPEATS)
-        },
-        about={
-            "study": "swaps",
-            "scores": fingerprint(given),
-            "bins": edges,
-            "replacement": replacement,
-            "ties": ties,
-            "test": options,
-            "seed": seed,
-        },
+        repeated(chosen, repeats, REPEATS, "size-{}-repeats-{}-{}"),
+        about={"study": "swaps", "scores": fingerprint(given), **about},
         **work,
     )
-    limits = pl.DataFrame({"low": edges, "high": [*edges[1:], np.inf]}).with_row_index("bin")
     rates = (
-        found.group_by("size", "bin", maintain_order=True)
+        found.group_by("size", "low", "high", maintain_order=True)
         .agg(pl.col("pairs", "comparisons", "swaps", "ties").sum())
-        .join(limits.cast({"bin": pl.Int64}), on="bin", maintain_order="left")
-        .select("size", "low", "high", "pairs", "comparisons", "swaps", "ties", rate())
+        .with_columns(rate())
     )
     return Swaps(
         measure=given.measure,
@@ -447,20 +390,6 @@ def swap_method(
     )
 
 
-def _check_scores(given: Scores) -> None:
-    given.flat("the swap method takes no scores by shard")
-    if len(given.systems) < 2:
-        raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
-    unknown = np.argwhere(~np.isfinite(given.values))
-    if unknown.size:
-        topic, system = (int(k) for k in unknown[0])
-        what = "no score" if np.isnan(given.values[topic, system]) else "an infinite score"
-        raise CranfieldError(
-            f"system {quoted(given.systems[system])} has {what} on topic"
-            f" {quoted(given.topics[topic])}"
-        )
-
-
 def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int, ...]:
     """Return the sizes of topic sets, ascending, each once; evenly spaced ones by default."""
     most = topics if replacement else topics // 2
@@ -469,14 +398,7 @@ def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int,
     if sizes is None:
         spaced = np.linspace(least, most, min(MOST_SIZES, most - least + 1))
         return tuple(sorted({int(size) for size in np.rint(spaced)}))
-    if not isinstance(sizes, Iterable) or isinstance(sizes, (str, bytes)):
-        raise PolicyError(f"sizes are several numbers of topics, not {sizes!r}")
-    given = list(sizes)
-    for size in given:
-        check_whole("sizes", size, least, most)
-    if not given:
-        raise PolicyError("there are no sizes")
-    return tuple(sorted({int(size) for size in given}))
+    return whole_numbers("size", sizes, most, " of topic sets", least)
 
 
 def default_bins(values: Floats) -> tuple[float, ...]:
@@ -522,28 +444,27 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     size, start, stop = task
     integers, unit = as_integers(given.values, 2 * size)
     first, second = np.triu_indices(len(given.systems), 1)
+    # A difference that misses an edge by rounding belongs there.
+    near = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        mine, other = draw(seed, len(given.topics), size, repeat, replacement=replacement)
-        before, after = (
-            sums[first] - sums[second]
-            for sums in (integers[chosen].sum(axis=0) for chosen in (mine, other))
-        )
+        sets = draw(seed, len(given.topics), size, repeat, replacement=replacement)
+        sums = integers[sets].sum(axis=1)
+        apart = sums[:, first] - sums[:, second]
         # Each integer is off by half a unit at most, and scores by rounding of their own.
-        before[np.abs(before) <= 2 * size] = 0.0
-        after[np.abs(after) <= 2 * size] = 0.0
-        counts = _significant(given, mine, options)
-        product = np.sign(before) * np.sign(after)
+        apart[np.abs(apart) <= 2 * size] = 0.0
+        counts = _significant(given, sets[0], options)
+        product = np.sign(apart).prod(axis=0)
         tied = product == 0
         swapped = (product < 0) | (tied if ties == "swaps" else False)
-        places = _bins(np.abs(before) * (unit / size), edges)
-        for row, which in enumerate((True, counts, counts & swapped, counts & tied)):
-            some = places if which is True else places[which]
-            totals[row] += np.bincount(some, minlength=len(edges))
+        places = np.searchsorted(near, np.abs(apart[0]) * (unit / size), side="right") - 1
+        for row, which in enumerate((slice(None), counts, counts & swapped, counts & tied)):
+            totals[row] += np.bincount(places[which], minlength=len(edges))
     return pl.DataFrame(
         {
             "size": pl.repeat(size, len(edges), dtype=pl.Int64, eager=True),
-            "bin": pl.int_range(len(edges), dtype=pl.Int64, eager=True),
+            "low": edges,
+            "high": [*edges[1:], np.inf],
             **dict(zip(("pairs", "comparisons", "swaps", "ties"), totals, strict=True)),
         }
     )
@@ -561,12 +482,5 @@ def _significant(given: Scores, chosen: Indices, options: Any) -> Bools:
     """Tell which pairs count: all, or those that a test finds significant on the chosen topics."""
     if options is None:
         return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
-    labels = tuple(map(str, range(len(chosen))))
-    some = replace(given, values=given.values[chosen], topics=labels)
+    some = replace(given, values=given.values[chosen], topics=tuple(map(str, range(len(chosen)))))
     return compare(some, jobs=1, **options).is_significant()
-
-
-def _bins(differences: Floats, edges: tuple[float, ...]) -> Indices:
-    """Return the bin of each difference; one that misses an edge by rounding belongs there."""
-    near = np.asarray(edges) * (1 - 1e-9)
-    return np.searchsorted(near, differences, side="right") - 1

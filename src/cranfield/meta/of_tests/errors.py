@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Protocol, Unpack
+from functools import partial
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 import polars as pl
-from scipy.special import betaincinv
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_several
 from cranfield.base.kinds import OneOf
+from cranfield.base.shares import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_tests.fast_tests import (
     Given,
     TestChoice,
+    Verdict,
     checked_sizes,
     explained,
     given_tests,
+    numbered,
     verdict_or_none,
 )
-from cranfield.meta.study import attaining, labelled, percent
+from cranfield.meta.study import Study, attaining, labelled, most_and_fewest, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
-from cranfield.meta.work import Work, blocks, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.work import Work, repeated, run_parts, with_work
+from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
@@ -34,55 +37,47 @@ from cranfield.significance.simulation import Resampled, Simulator, fit_simulato
 MOST_DRAWN = 100_000
 """Topics in a data set that is drawn."""
 
-
-class Source(Protocol):
-    """Where data sets come from."""
-
-    def data_set(self, test: TestChoice, size: int, seed: int, repeat: int) -> Scores | Floats:
-        """Return the scores that a test is given, of the same topics as other tests."""
+Source = Callable[[TestChoice, int, int], "Scores | Floats"]
+"""Returns a data set for a test, a size and a repeat; all tests are given the same topics."""
 
 
-@dataclass(frozen=True, eq=False)
-class Swapped:
-    """Real topics, on each of which the systems swap their scores."""
-
-    given: Given
-    members: Indices
-
-    def data_set(self, test: TestChoice, size: int, seed: int, repeat: int) -> Scores | Floats:
-        random = stream(seed, size, repeat)
-        topics = np.sort(random.permutation(len(self.given.scores.topics))[:size])
-        order = random.permuted(np.tile(np.arange(len(self.members)), (size, 1)), axis=1)
-        scores = self.given.of(test, topics, self.members)
-        return replace(scores, values=scores.values[np.arange(size)[:, None], order])
+def _swapped(
+    given: Given, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
+) -> Scores:
+    """Return real topics, on each of which the systems swap their scores."""
+    random = stream(seed, size, repeat)
+    topics = np.sort(random.permutation(len(given.scores.topics))[:size])
+    order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
+    scores = given.of(test, topics, members)
+    return replace(scores, values=scores.values[np.arange(size)[:, None], order])
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class _Population:
     """New topics of a population, and of one of scores by shard where some test needs it."""
 
     whole: Resampled | Simulator
     by_shard: Resampled | None
+    seed: int
 
-    def equal(self) -> Drawn:
-        """Return the population in which all systems have the mean of their means."""
+    def of(self, test: TestChoice) -> Resampled | Simulator:
+        return (self.by_shard if test.by_shard else None) or self.whole
+
+    def with_equal_means(self) -> _Population:
         shards = self.by_shard
-        return Drawn(
+        return _Population(
             self.whole.with_means(self.whole.means.mean()),
             None if shards is None else shards.with_means(shards.means.mean()),
+            self.seed,
         )
 
-    def data_set(self, test: TestChoice, size: int, seed: int, repeat: int) -> Scores | Floats:
-        takes = self.by_shard if test.by_shard else None
-        values = (takes or self.whole).draw(size, seed, size, repeat)
-        if not np.isnan(values).any():
-            return values
-        topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
-        return Scores(values, topics, systems)
+    def __call__(self, test: TestChoice, size: int, repeat: int) -> Scores | Floats:
+        values = self.of(test).draw(size, self.seed, size, repeat)
+        return numbered(values) if np.isnan(values).any() else values
 
 
-def drawn_from(given: Given, kind: str) -> Drawn:
-    """Make a population of the systems that are given: `simulated`, or real topics drawn again."""
+def _population(given: Given, kind: str, seed: int) -> _Population:
+    """Make a population of the systems: `simulated`, or of real topics drawn again."""
     [members] = given.groups.values()
     missing = given.tests[0].missing
 
@@ -96,14 +91,30 @@ def drawn_from(given: Given, kind: str) -> Drawn:
         if sharded:
             raise PolicyError(f"{sharded[0].test} needs scores by shard, which are not simulated")
         # Under another copula differences would be more symmetric than real ones.
-        return Drawn(fit_simulator(of(given.scores), copula="empirical"), None)
+        return _Population(fit_simulator(of(given.scores), copula="empirical"), None, seed)
     by_shard = Resampled(of(given.by_shard).values) if sharded and given.by_shard else None
-    return Drawn(Resampled(of(given.scores).values), by_shard)
+    return _Population(Resampled(of(given.scores).values), by_shard, seed)
 
 
-def seed_of(seed: int, size: int, repeat: int) -> int:
-    """Return the seed of tests that draw random numbers, apart from that of their topics."""
-    return int(stream(seed, size, repeat, 1).integers(2**31))
+Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
+"""Returns what a verdict counts, a row or several."""
+
+
+def _block(
+    shared: tuple[Given, Source, int, Count, Sequence[str]], task: tuple[int, int, int]
+) -> pl.DataFrame:
+    given, source, seed, count, columns = shared
+    size, start, stop = task
+    rows = []
+    for repeat in range(start, stop):
+        # The seed of tests that draw random numbers, apart from that of their topics.
+        own_seed = int(stream(seed, size, repeat, 1).integers(2**31))
+        for test in given.tests:
+            verdict, done = verdict_or_none(test, source(test, size, repeat), own_seed)
+            rows += [
+                (size, repeat, test.label, *row, int(not done)) for row in count(test, verdict)
+            ]
+    return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "undone"], orient="row")
 
 
 NULLS = {
@@ -118,7 +129,7 @@ LIMITS = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FalseAlarms(Result):
+class FalseAlarms(Study):
     """Rates of false positives of tests among equal systems.
 
     Attributes
@@ -134,6 +145,7 @@ class FalseAlarms(Result):
 
     name: ClassVar[str] = "false-alarms"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "false alarms": {
             "size": Column("Number of topics.", key=True),
@@ -175,14 +187,10 @@ class FalseAlarms(Result):
             done.sum().alias("done"),
             pl.col("undone").sum(),
         )
-        count = table["count"].to_numpy().astype(np.float64)
-        done_ones = table["done"].to_numpy().astype(np.float64)
-        tail = (1 - LIMITS) / 2
-        low = betaincinv(np.maximum(count, 1), done_ones - count + 1, tail)
-        high = betaincinv(count + 1, np.maximum(done_ones - count, 1), 1 - tail)
+        low, high = clopper_pearson(table["count"].to_numpy(), table["done"].to_numpy(), LIMITS)
+        limits = {"low": low, "high": high}
         return table.with_columns(
-            pl.Series("low", np.where(count == 0, 0.0, low)),
-            pl.Series("high", np.where(count == done_ones, 1.0, high)),
+            pl.Series(name, limit).fill_nan(None) for name, limit in limits.items()
         ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
 
     @property
@@ -190,16 +198,16 @@ class FalseAlarms(Result):
         rows = self.summary().filter(pl.col("size") == max(self.sizes)).drop_nulls("any pair")
         if rows.is_empty():
             return ()
-        worst = rows.sort("any pair", descending=True).row(0, named=True)
+        worst = rows.sort("any pair", descending=True).row(0, named=True)["any pair"]
+        most = attaining(rows, "any pair", worst, "test")
+        each = " each" if len(most) > 1 else ""
         over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
-        most = attaining(rows, "any pair", worst["any pair"], "test")
-        above = "has a 95% confidence interval above"
+        has = "has" if len(over) < 2 else "have"
         return (
             f"Where no systems differ, the family-wise error rate on {max(self.sizes)} topics is"
-            f" highest for {names_or_count(most, 'test')}: {percent(worst['any pair'])}"
-            f"{' each' if len(most) > 1 else ''}.",
-            f"{names_or_count(over, 'test') if over else 'No test'}"
-            f" {above if len(over) < 2 else above.replace('has', 'have')} {self.alpha:g}.",
+            f" highest for {names_or_count(most, 'test')}: {percent(worst)}{each}.",
+            f"{names_or_count(over, 'test') if over else 'No test'} {has} a 95% confidence interval"
+            f" above {self.alpha:g}.",
             f"That rests on {counted(self.repeats, 'repeat')}.",
         )
 
@@ -210,9 +218,6 @@ class FalseAlarms(Result):
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explained(self.tests),
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"false alarms": self.summary()}
 
 
 @with_work
@@ -281,8 +286,6 @@ def false_alarms(
     >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
     [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """
-    check_several("tests", tests)
-    check_several("systems", systems)
     check_options(false_alarms, locals())
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)
@@ -290,21 +293,22 @@ def false_alarms(
     limit = (topics, f"the {topics} topics") if swapped else (MOST_DRAWN, f"{MOST_DRAWN:,}")
     wanted = checked_sizes([topics] if sizes is None else sizes, *limit)
     [members] = given.groups.values()
-    source: Source = Swapped(given, members) if swapped else drawn_from(given, null).equal()
+    source: Source = (
+        partial(_swapped, given, members, seed)
+        if swapped
+        else _population(given, null, seed).with_equal_means()
+    )
     found = run_parts(
         _block,
-        (given, source, seed),
-        {
-            f"{size:05d}-{start:06d}-{stop:06d}": (size, start, stop)
-            for size in wanted
-            for start, stop in blocks(repeats, 25)
-        },
+        (given, source, seed, _significant, ("found", "pairs")),
+        repeated(wanted, repeats, 25),
         about={"study": "false alarms", "null": null, **given.about(seed)},
         **work,
     )
+    options = {"missing": missing, "resamples": resamples}
     return FalseAlarms(
         given.scores.measure,
-        tuple(one.label for one in given.tests),
+        given.labels,
         wanted,
         repeats,
         seed,
@@ -313,23 +317,12 @@ def false_alarms(
         topics,
         found,
         null,
-        {"missing": missing, "resamples": resamples},
+        options,
     )
 
 
-def _block(shared: tuple[Given, Source, int], task: tuple[int, int, int]) -> pl.DataFrame:
-    given, source, seed = shared
-    size, start, stop = task
-    rows = []
-    for repeat in range(start, stop):
-        own_seed = seed_of(seed, size, repeat)
-        for test in given.tests:
-            scores = source.data_set(test, size, seed, repeat)
-            verdict, done = verdict_or_none(test, scores, own_seed)
-            counts = int(verdict.significant.sum()), verdict.significant.size
-            rows.append((size, repeat, test.label, *counts, int(not done)))
-    names = ("size", "repeat", "test", "found", "pairs", "undone")
-    return pl.DataFrame(rows, schema=names, orient="row")
+def _significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
+    return [(int(verdict.significant.sum()), verdict.significant.size)]
 
 
 POPULATIONS = ("simulated", "resampled")
@@ -340,7 +333,7 @@ EDGES = (0.01, 0.02, 0.05, 0.1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerOfTests(Result):
+class PowerOfTests(Study):
     """Power of tests, and their errors, for known true differences.
 
     Attributes
@@ -358,6 +351,7 @@ class PowerOfTests(Result):
 
     name: ClassVar[str] = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
+    parts: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             "size": Column("Number of topics.", key=True),
@@ -402,19 +396,19 @@ class PowerOfTests(Result):
         Repeats in which the test could not be done count as without a significant pair.
         """
         ends = (0.0, *self.edges, np.inf)
+        pairs = pl.col("pairs").sum()
         table = (
             self.repeated.filter(pl.col("range") > 0)
             .group_by("size", "test", "range", maintain_order=True)
             .agg(
-                (pl.col("pairs").first()),
-                (pl.col("right").sum() / pl.col("pairs").sum()).alias("found"),
-                (pl.col("wrong").sum() / pl.col("pairs").sum()).alias("reversed"),
+                pl.col("pairs").first(),
+                (pl.col("right").sum() / pairs).alias("found"),
+                (pl.col("wrong").sum() / pairs).alias("reversed"),
             )
         )
-        at = table["range"].to_numpy()
-        return table.with_columns(
-            pl.Series("from", np.take(ends, at - 1)), pl.Series("to", np.take(ends, at))
-        ).select("size", "test", "from", "to", "pairs", "found", "reversed")
+        at = table.drop_in_place("range").to_numpy()
+        table.insert_column(2, pl.Series("from", np.take(ends, at - 1)))
+        return table.insert_column(3, pl.Series("to", np.take(ends, at)))
 
     def errors(self) -> pl.DataFrame:
         """Return the power over all pairs, and the proportions of repeats with an error."""
@@ -437,25 +431,20 @@ class PowerOfTests(Result):
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
         rows = self.errors().filter(pl.col("size") == size).drop_nulls("found")
-        rows = rows.sort("found", descending=True, maintain_order=True)
         if rows.is_empty():
             return ()
-        first, last = rows.row(0, named=True), rows.row(-1, named=True)
-        best = attaining(rows, "found", first["found"], "test")
-        share = f"{percent(first['found'])} of the pairs"
-        if len(rows) == 1:
-            found = f"{first['test']} finds {share} that differ."
-        elif len(best) == len(rows):
-            found = f"all {len(rows)} tests find equally many true differences, {share}."
-        else:
-            worst = attaining(rows, "found", last["found"], "test")
-            found = (
-                f"most true differences found: {names_or_count(best, 'test')}, {share};"
-                f" fewest: {names_or_count(worst, 'test')}, {percent(last['found'])}."
-            )
-        most = max(rows["any reversed"].to_list())
-        wrong = attaining(rows, "any reversed", most, "test")
-        by = f" at most, by {names_or_count(wrong, 'test')}" if len(rows) > 1 else ""
+
+        def share(row: Mapping[str, Any]) -> tuple[str, str]:
+            short = percent(row["found"])
+            return f"{short} of the pairs", short
+
+        found = f"{rows['test'][0]} finds {share(rows.row(0, named=True))[0]} that differ."
+        if len(rows) > 1:
+            found = most_and_fewest(rows, "found", "true differences found", share, "test")
+            found = found[0].lower() + found[1:]
+        most = rows.sort("any reversed", descending=True).row(0, named=True)["any reversed"]
+        worst = names_or_count(attaining(rows, "any reversed", most, "test"), "test")
+        by = f" at most, by {worst}" if len(rows) > 1 else ""
         return (
             f"{labelled(self.measure)}on {counted(size, 'topic')} {found}",
             f"A worse system is called better in {percent(most)} of the repeats{by}."
@@ -471,9 +460,6 @@ class PowerOfTests(Result):
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explained(self.tests),
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"power": self.summary(), "errors": self.errors()}
 
 
 @with_work
@@ -529,8 +515,6 @@ def power_of_tests(
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
     check_several("edges", edges)
-    check_several("tests", tests)
-    check_several("systems", systems)
     check_options(power_of_tests, locals())
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     ends = tuple(float(edge) for edge in edges)
@@ -538,14 +522,12 @@ def power_of_tests(
         raise PolicyError("edges of true differences rise from above 0")
     topics = len(given.scores.topics)
     wanted = checked_sizes([topics] if sizes is None else sizes, MOST_DRAWN, f"{MOST_DRAWN:,}")
+    drawn = _population(given, population, seed)
+    count = partial(_by_range, {test.label: _true(drawn, test) for test in given.tests}, ends)
     found = run_parts(
-        _block_of_differences,
-        (given, drawn_from(given, population), ends, seed),
-        {
-            f"{size:05d}-{start:06d}-{stop:06d}": (size, start, stop)
-            for size in wanted
-            for start, stop in blocks(repeats, 25)
-        },
+        _block,
+        (given, drawn, seed, count, ("range", "pairs", "right", "wrong")),
+        repeated(wanted, repeats, 25),
         about={
             "study": "power of tests",
             "population": population,
@@ -555,9 +537,10 @@ def power_of_tests(
         **work,
     )
     [members] = given.groups.values()
+    options = {"missing": missing, "resamples": resamples}
     return PowerOfTests(
         given.scores.measure,
-        tuple(one.label for one in given.tests),
+        given.labels,
         wanted,
         repeats,
         seed,
@@ -566,39 +549,26 @@ def power_of_tests(
         population,
         ends,
         found,
-        {"missing": missing, "resamples": resamples},
+        options,
     )
 
 
-def _block_of_differences(
-    shared: tuple[Given, Drawn, tuple[float, ...], int], task: tuple[int, int, int]
-) -> pl.DataFrame:
-    given, drawn, edges, seed = shared
-    size, start, stop = task
-    by_test = {test.label: _true(drawn, by_shard=test.by_shard) for test in given.tests}
-    rows = []
-    for repeat in range(start, stop):
-        own_seed = seed_of(seed, size, repeat)
-        for test in given.tests:
-            scores = drawn.data_set(test, size, seed, repeat)
-            verdict, done = verdict_or_none(test, scores, own_seed)
-            true = by_test[test.label]
-            right = verdict.significant & (verdict.order == np.sign(true))
-            wrong = verdict.significant & ~right
-            at = np.where(true == 0, 0, 1 + np.searchsorted(edges, np.abs(true)))
-            kinds = (np.ones_like(right), right, wrong)
-            counts = (np.bincount(at, one, len(edges) + 2) for one in kinds)
-            rows += [
-                (size, repeat, test.label, k, *map(int, some), int(not done))
-                for k, some in enumerate(zip(*counts, strict=True))
-                if some[0]
-            ]
-    names = ("size", "repeat", "test", "range", "pairs", "right", "wrong", "undone")
-    return pl.DataFrame(rows, schema=names, orient="row")
+def _by_range(
+    true_differences: Mapping[str, Floats],
+    edges: Sequence[float],
+    test: TestChoice,
+    verdict: Verdict,
+) -> list[tuple[int, ...]]:
+    """Count pairs, and those found right and wrong, by range of the true difference."""
+    true = true_differences[test.label]
+    right = verdict.significant & (verdict.order == np.sign(true))
+    wrong = verdict.significant & ~right
+    at = np.where(true == 0, 0, 1 + np.searchsorted(edges, np.abs(true)))
+    counts = [np.bincount(at, one, len(edges) + 2) for one in (np.ones_like(right), right, wrong)]
+    return [(k, *map(int, some)) for k, some in enumerate(zip(*counts, strict=True)) if some[0]]
 
 
-def _true(drawn: Drawn, *, by_shard: bool) -> Floats:
+def _true(drawn: _Population, test: TestChoice) -> Floats:
     """Return the true differences of all pairs; those by rounding are 0."""
-    source = drawn.by_shard if by_shard and drawn.by_shard is not None else drawn.whole
-    means = source.means
+    means = drawn.of(test).means
     return all_pairs(means[None, :]).differences_of(means)

@@ -22,7 +22,7 @@ from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
 from cranfield.significance.pairwise.catalogue import TESTS, find_test
-from cranfield.significance.prepare import as_scores, prepared
+from cranfield.significance.prepare import Ready, as_scores, prepared
 from cranfield.significance.registry import Options
 
 Signs = NDArray[np.int8]
@@ -59,8 +59,7 @@ class TestChoice:
 
     def __post_init__(self) -> None:
         Options(alpha=self.alpha, resamples=self.resamples)
-        set_, info = object.__setattr__, find_test(self.test).info
-        set_(self, "test", info.name)
+        info = find_test(self.test).info
         own = info.corrections[0]
         correction = own if self.correction is None else CORRECTIONS.find(self.correction)
         if correction not in info.corrections:
@@ -69,8 +68,9 @@ class TestChoice:
                 f"correction {correction!r} cannot be combined with test {info.name!r}; use"
                 f" {fitting}"
             )
-        set_(self, "correction", correction)
-        set_(self, "label", info.name if correction == own else f"{info.name}+{correction}")
+        label = info.name if correction == own else f"{info.name}+{correction}"
+        for name, value in (("test", info.name), ("correction", correction), ("label", label)):
+            object.__setattr__(self, name, value)
 
     @property
     def info(self) -> TestInfo:
@@ -91,21 +91,19 @@ class TestChoice:
         A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
         it is not checked, which saves most of the time that a fast test takes.
         """
-        info = self.info
-        fast = info.bound or (bool(info.fit) and self.correction == "tukey")
+        fast = self.info.bound or (bool(self.info.fit) and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
             if fast and scores.ndim == 2:
                 return self._by_model(scores, scores)
-            scores = _labelled(scores)
-        missing = self._missing(scores)
+            scores = numbered(scores)
         if not fast:
-            return self._compared(scores, missing, seed)
-        ready = prepared(scores, info, missing)
+            return self._compared(scores, seed)
+        ready = self.prepared(scores)
         return self._by_model(ready.scores.values, ready.flat)
 
-    def check(self, scores: Scores) -> None:
-        """Refuse scores that the test cannot take, such as missing ones."""
-        prepared(scores, self.info, self._missing(scores))
+    def prepared(self, scores: Scores) -> Ready:
+        """Make scores ready, and refuse those that the test cannot take, such as missing ones."""
+        return prepared(scores, self.info, self._missing(scores))
 
     def _missing(self, scores: Scores) -> str | None:
         if self.missing is None and scores.shards and self.info.shards == "needed":
@@ -122,30 +120,29 @@ class TestChoice:
             return Verdict(order, order != 0)
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # Without any error, as of one topic drawn every time, differences have exact tests.
-            return self._compared(_labelled(values), self._missing(_labelled(values)), seed=0)
+            return self._compared(numbered(values), seed=0)
         limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
         beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
         return Verdict(order, beyond & (order != 0))
 
-    def _compared(self, scores: Scores, missing: str | None, seed: int) -> Verdict:
+    def _compared(self, scores: Scores, seed: int) -> Verdict:
         found = compare(
             scores,
             test=self.test,
             correction=self.correction,
             alpha=self.alpha,
-            missing=missing,
+            missing=self._missing(scores),
             resamples=self.resamples,
             seed=seed,
             jobs=1,
         )
         # Of mean ranks the lower one is better.
         better = -found.difference if found.lower_is_better else found.difference
-        order = np.sign(better).astype(np.int8)
-        return Verdict(order, found.is_significant())
+        return Verdict(np.sign(better).astype(np.int8), found.is_significant())
 
 
-def _labelled(values: Floats) -> Scores:
-    """Number topics and systems; a topic may be there more than once."""
+def numbered(values: Floats) -> Scores:
+    """Return scores whose topics and systems have numbers for names."""
     topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
     return Scores(values, topics, systems)
 
@@ -213,26 +210,30 @@ class Given:
     tests: tuple[TestChoice, ...]
     groups: dict[str, Indices]
 
-    def sizes(self, asked: Sequence[int] | None) -> tuple[int, ...]:
-        """Sizes of two disjoint sets of topics: half of them, rounded up, at most."""
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(one.label for one in self.tests)
+
+    def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
+        """Return sizes of two disjoint sets of topics: half of them, rounded up, at most."""
         topics = len(self.scores.topics)
         most = (topics + 1) // 2
         if topics < 4:
             raise CranfieldError(f"{topics} topics are too few to be split into two sets of 2")
-        if asked is None:
-            found = tuple(size for size in SIZES if size <= most)
-            return found or (most,)
-        return checked_sizes(asked, most, f"half of the {topics} topics")
+        if requested is None:
+            return tuple(size for size in SIZES if size <= most) or (most,)
+        return checked_sizes(requested, most, f"half of the {topics} topics")
 
     def about(self, seed: int) -> dict[str, Any]:
         """Return what results depend on besides sizes and repeats."""
         every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
+        some = self.tests[0]
         return {
             "measure": self.scores.measure,
-            "tests": [one.label for one in self.tests],
-            "alpha": self.tests[0].alpha,
-            "missing": self.tests[0].missing,
-            "resamples": self.tests[0].resamples,
+            "tests": self.labels,
+            "alpha": some.alpha,
+            "missing": some.missing,
+            "resamples": some.resamples,
             "groups": {name: len(members) for name, members in self.groups.items()},
             "members": {name: members.tolist() for name, members in self.groups.items()},
             "seed": seed,
@@ -245,20 +246,20 @@ class Given:
         return (takes or self.scores).select(topics, systems)
 
 
-def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
-    """Refuse sizes of topic sets that are no whole numbers from 2 to a limit."""
-    check_several("sizes", asked)
+def checked_sizes(sizes: Any, most: int, what: str) -> tuple[int, ...]:
+    """Return sizes of topic sets, each once; they must be integers from 2 to a limit."""
+    check_several("sizes", sizes)
     try:
-        sizes = tuple(dict.fromkeys(asked))
+        chosen = tuple(dict.fromkeys(sizes))
     except TypeError:
-        raise PolicyError(f"sizes are a list of numbers of topics, not {asked!r}") from None
-    if not sizes:
+        raise PolicyError(f"sizes are a list of numbers of topics, not {sizes!r}") from None
+    if not chosen:
         raise PolicyError("no size of a topic set is given")
-    for size in sizes:
+    for size in chosen:
         check_whole("the size of a topic set", size, 2)
         if size > most:
             raise PolicyError(f"sizes must be at most {what}, got {size}")
-    return tuple(int(size) for size in sizes)
+    return tuple(map(int, chosen))
 
 
 def given_tests(
@@ -271,29 +272,28 @@ def given_tests(
     missing: str | None,
     resamples: int,
 ) -> Given:
+    check_several("systems", systems)
+    check_several("tests", tests)
     whole = as_scores(scores)
     if whole.shards:
         raise PolicyError("scores by shard are given as by_shard, beside those of all documents")
     shards = None if by_shard is None else _aligned(as_scores(by_shard), whole)
-    if isinstance(tests, str):
-        tests = [tests]
     if not isinstance(tests, Iterable):
         raise PolicyError(f"tests are a list of their names, not {tests!r}")
     chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
     if not chosen:
         raise PolicyError("no test is given")
     labels = [one.label for one in chosen]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise PolicyError(f"the test {label} is named twice")
     for one in chosen:
+        if labels.count(one.label) > 1:
+            raise PolicyError(f"the test {one.label} is named twice")
         if one.info.shards == "needed" and shards is None:
             raise PolicyError(f"{one.test} needs scores by shard")
-    made = Given(whole, shards, tuple(chosen), _groups(whole, systems, teams))
+    groups = _groups(whole, systems, teams)
     for one in chosen:
         # What cannot be tested on all topics is an error; on a few of them it is a finding.
-        one.check(made.by_shard if one.by_shard and made.by_shard is not None else whole)
-    return made
+        one.prepared(shards if one.by_shard and shards is not None else whole)
+    return Given(whole, shards, tuple(chosen), groups)
 
 
 def _aligned(shards: Scores, whole: Scores) -> Scores:
@@ -313,22 +313,21 @@ def _aligned(shards: Scores, whole: Scores) -> Scores:
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
     if not (systems is None or isinstance(systems, Iterable)):
         raise PolicyError(f"systems are a list of their names, not {systems!r}")
-    systems = [systems] if isinstance(systems, str) else systems
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
     whole = ALL if systems is None else "systems"
-    groups = {whole: places_of(names, scores.systems)}
+    groups = {whole: names}
     if teams is not None:
-        team_of = teams_of(names, teams)
-        for team in sorted(set(team_of)):
-            own = [name for name, of in zip(names, team_of, strict=True) if of == team]
-            if team == whole:
-                raise PolicyError(f"no team can be called {quoted(team)}: that is the whole group")
-            if len(own) > 1:
-                groups[team] = places_of(own, scores.systems)
-    for name, members in groups.items():
+        by_team: dict[str, list[str]] = {}
+        for name, team in zip(names, teams_of(names, teams), strict=True):
+            by_team.setdefault(team, []).append(name)
+        if whole in by_team:
+            raise PolicyError(f"no team can be called {quoted(whole)}: that is the whole group")
+        groups |= {team: by_team[team] for team in sorted(by_team) if len(by_team[team]) > 1}
+    places = {group: places_of(members, scores.systems) for group, members in groups.items()}
+    for group, members in places.items():
         if len(members) < 2:
-            raise CranfieldError(f"{name}: a comparison needs two systems, not {len(members)}")
-    return groups
+            raise CranfieldError(f"{group}: a comparison needs two systems, not {len(members)}")
+    return places
 
 
 def explained(tests: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import PolicyError, check_choice, check_several, numbers, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_several, numbers
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.of_collections.rankings import Teams
@@ -23,10 +23,10 @@ from cranfield.meta.of_tests.fast_tests import (
     is_bound,
     verdict_or_none,
 )
-from cranfield.meta.study import percent
+from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes, check_options
-from cranfield.meta.work import Work, blocks, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.work import Work, repeated, run_parts, with_work
+from cranfield.result import Column, Columns
 from cranfield.tabular import Table, number
 
 COUNTS = ("AA", "AD", "MA", "MD")
@@ -89,13 +89,13 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    check_several("first", first)
-    check_several("second", second)
-    verdicts = [_checked(first), _checked(second)]
+    verdicts = [_checked("first", first), _checked("second", second)]
     pairs = {one.order.size for one in (*verdicts[0], *verdicts[1])}
     if len(pairs) > 1:
         raise PolicyError(f"verdicts are on the same pairs, not on {min(pairs)} and {max(pairs)}")
-    (order1, found1), (order2, found2) = map(_stacked, verdicts)
+    # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
+    order1, order2 = (np.array([v.order for v in one], dtype=np.float64) for one in verdicts)
+    found1, found2 = (np.array([v.significant for v in one], dtype=np.float64) for one in verdicts)
     ordered1, ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = found1.sum(axis=1)[:, None], found2.sum(axis=1)[None, :]
     both = found1 @ found2.T
@@ -134,8 +134,9 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
-def _checked(verdicts: Any) -> list[Verdict]:
-    if isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
+def _checked(name: str, verdicts: Any) -> list[Verdict]:
+    check_several(name, verdicts)
+    if not isinstance(verdicts, Iterable):
         raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
     found = list(verdicts)
     for one in found:
@@ -145,14 +146,6 @@ def _checked(verdicts: Any) -> list[Verdict]:
     if not found:
         raise PolicyError("no verdict of a test is given")
     return found
-
-
-def _stacked(verdicts: Sequence[Verdict]) -> tuple[Floats, Floats]:
-    # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
-    return (
-        np.array([one.order for one in verdicts], dtype=np.float64),
-        np.array([one.significant for one in verdicts], dtype=np.float64),
-    )
 
 
 def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
@@ -202,17 +195,16 @@ FOUND = ("significant first", "significant second", "both")
 NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
 """Columns with numbers."""
 
+DEFINED = ("jaccard", "overlap", "bias")
+"""Numbers that are not defined in every repeat."""
+
 BY_SIZE = (
     ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
     ("jaccard", "Jaccard similarity of what a test finds on the one set and on the other", 2),
     ("AA", "Active agreements (AA): significant on both sets, in the same direction", 1),
     ("AD", "Active disagreements (AD): significant on both sets, in opposite directions", 1),
     ("MA", "Mixed agreements (MA): significant on one set, and in the same order on the other", 1),
-    (
-        "MD",
-        "Mixed disagreements (MD): significant on one set, not in the same order on the other",
-        1,
-    ),
+    ("MD", "Mixed disagreements (MD): significant on one set, not in the same order", 1),
     ("tau", "Kendall's tau of the rankings of systems on the two sets", 2),
 )
 """Numbers that are shown by test and size: column, title, decimals."""
@@ -227,13 +219,12 @@ def _means(name: str, about: str) -> Columns:
         f"{name} low": Column("Its 5% quantile over repeats."),
         f"{name} high": Column("Its 95% quantile over repeats."),
     }
-    if name in {"jaccard", "overlap", "bias"}:
-        columns[f"defined {name}"] = Column("Number of repeats in which it is defined.")
-    return columns
+    defined = Column("Number of repeats in which it is defined.")
+    return {**columns, f"defined {name}": defined} if name in DEFINED else columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SplitStudy(Result):
+class SplitStudy(Study):
     """Agreement of tests with themselves, and with each other, on other topics.
 
     Attributes
@@ -253,6 +244,7 @@ class SplitStudy(Result):
 
     name: ClassVar[str] = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
+    parts: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "agreement": {
             "group": Column("Group of systems.", key=True),
@@ -306,14 +298,13 @@ class SplitStudy(Result):
         columns: list[pl.Expr] = [pl.col("undone").sum()]
         for name in NUMBERS:
             known = pl.col(name).filter(pl.col("undone") == 0).drop_nans()
-            mean = "bias mean" if name == "bias" else name
             columns += [
-                known.mean().alias(mean),
+                known.mean().alias("bias mean" if name == "bias" else name),
                 known.std().alias(f"{name} sd"),
                 known.quantile(0.05, "linear").alias(f"{name} low"),
                 known.quantile(0.95, "linear").alias(f"{name} high"),
             ]
-            if name in {"jaccard", "overlap", "bias"}:
+            if name in DEFINED:
                 columns.append(known.count().alias(f"defined {name}"))
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
         counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
@@ -339,19 +330,20 @@ class SplitStudy(Result):
         sets, group
             `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
         """
+        rows = self._of(sets, group)
+        what = FOUND[0] if what == "significant" else what
+        check_choice("number", what, rows.columns)
+        if second is not None:
+            check_choice("test", second, self.tests)
+        other = pl.col("first") if second is None else pl.lit(second)
+        rows = rows.filter(pl.col("second") == other)
+        return rows.pivot("size", index="first", values=what).rename({"first": "test"})
+
+    def _of(self, sets: str = "1-2", group: str | None = None) -> pl.DataFrame:
         group = next(iter(self.groups)) if group is None else group
         check_choice("group", group, self.groups)
-        rows = self._summary.filter(pl.col("group") == group)
-        what = FOUND[0] if what == "significant" else what
-        if what not in rows.columns:
-            raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
-        if second is not None and second not in self.tests:
-            raise PolicyError(f"the study has no test {quoted(second)}: {', '.join(self.tests)}")
-        if sets not in {"1-2", "1-1", "2-2"}:
-            raise PolicyError(f"sets {quoted(sets)} are none of 1-2, 1-1, 2-2")
-        other = pl.col("first") if second is None else pl.lit(second)
-        rows = rows.filter((pl.col("second") == other) & (pl.col("sets") == sets))
-        return rows.pivot("size", index="first", values=what).rename({"first": "test"})
+        check_choice("sets", sets, ("1-2", "1-1", "2-2"))
+        return self._summary.filter(pl.col("group") == group, pl.col("sets") == sets)
 
     def urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
@@ -360,44 +352,38 @@ class SplitStudy(Result):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        rows = self.summary().filter(
-            (pl.col("sets") == "1-2")
-            & (pl.col("first") == pl.col("second"))
-            & (pl.col("group") == next(iter(self.groups)))
-            & (pl.col("size") == max(self.sizes))
-        )
-        if rows.is_empty() or rows["AA"].null_count() == len(rows):
+        size = max(self.sizes)
+        rows = self._of().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
+        if rows["AA"].null_count() == len(rows):
             return ()
         # What contradicts itself more often than errors may does not win by finding much.
-        sound = rows.filter(pl.col("AD") <= self.alpha * pl.col("significant first"))
-        out = [one for one in rows["first"] if one not in sound["first"].to_list()]
-        left = (
-            f"Left out for opposite findings in more than {percent(self.alpha)}: {', '.join(out)}."
-        )
+        is_sound = pl.col("AD") <= self.alpha * pl.col("significant first")
+        sound = rows.filter(is_sound)
+        out = rows.filter(is_sound.not_().fill_null(True))["first"].to_list()
+        percents = percent(self.alpha)
+        left = [f"Left out for opposite findings in more than {percents}: {', '.join(out)}."]
+        left = left if out else []
         if sound.is_empty():
-            return (left,)
-        best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
-        if not best["AA"]:
+            return tuple(left)
+        best = sound["AA"].max()
+        if not best:
             others = "none of the other tests" if out else "no test"
-            found = (
-                f"On two sets of {best['size']} topics, {others} finds a pair significant on both."
+            return (
+                f"On two sets of {size} topics, {others} finds a pair significant on both.",
+                *left,
             )
-            return (found, *([left] if out else []))
-        tied = sound.filter(pl.col("AA") == best["AA"])
         each = [
             f"{row['first']} ({row['AA']:.1f} of the {row['significant first']:.1f} on the first)"
-            for row in tied.iter_rows(named=True)
+            for row in sound.filter(pl.col("AA") == best).iter_rows(named=True)
         ]
-        told = (
-            f"On two sets of {best['size']} topics, the most pairs significant on both and in the"
-            f" same order: {names_or_count(each, 'test')}, mean over the draws."
-        )
-        rests = (
+        return (
+            f"On two sets of {size} topics, the most pairs significant on both and in the"
+            f" same order: {names_or_count(each, 'test')}, mean over the draws.",
+            *left,
             f"That rests on {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}; a"
             " test that errs more often finds more, too; how often it errs is a study of its own,"
-            " of false alarms."
+            " of false alarms.",
         )
-        return (told, *([left] if out else []), rests)
 
     def heading(self) -> list[str]:
         lines = [
@@ -410,9 +396,6 @@ class SplitStudy(Result):
             lines.append("note: some tests could not be done on some sets, which are left out")
         return lines
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"agreement": self.summary()}
-
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "groups": self.groups, "options": self.options}
 
@@ -421,38 +404,40 @@ class SplitStudy(Result):
         for group, systems in self.groups.items():
             label = "" if len(self.groups) == 1 else f"{group}: "
             of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
-            tables += [self._sized(group, *what, of=of) for what in BY_SIZE]
-            tables += self._overlaps(group, of)
-            tables.append(self._largest(group, of))
+            of_one_test = pl.col("first") == pl.col("second")
+            own = self._of(group=group).filter(of_one_test).rename({"first": "test"})
+            tables += [
+                _by_size(own, ["test"], what, f"{title}; {of}", places)
+                for what, title, places in BY_SIZE
+            ]
+            # How much of what a test finds another one finds, on the same topics.
+            real = [test for test in self.tests if not is_bound(test)]
+            same = self._of("1-1", group).filter(
+                pl.all_horizontal(pl.col("first", "second").is_in(real))
+            )
+            # Grouped by the second test, in the order of tests.
+            same = same.sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
+            if same.height:
+                title = f"Overlap of what two tests find on the same set; {of}"
+                tables.append(_by_size(same, ["first", "second"], "overlap", title, 2))
+            largest = max(self.sizes)
+            rows = [
+                [row["test"], *(number(row[name], 1) for name in COUNTS), percent(row["bias"])]
+                for row in own.filter(pl.col("size") == largest).iter_rows(named=True)
+            ]
+            title = f"Consistent and inconsistent results, and publication bias, sets of {largest}"
+            tables.append(Table(f"{title}; {of}", ["test", *COUNTS, "bias"], rows))
         return tables
 
-    def _sized(self, group: str, what: str, title: str, places: int, *, of: str) -> Table:
-        frame = self.outcomes(what, group=group)
-        rows = [[str(row[0]), *(number(one, places) for one in row[1:])] for row in frame.rows()]
-        return Table(f"{title}; {of}", ["test", *map(str, self.sizes)], rows)
 
-    def _overlaps(self, group: str, of: str) -> list[Table]:
-        """Show how much of what a test finds another one finds, on the same topics."""
-        real = [test for test in self.tests if not is_bound(test)]
-        rows = []
-        for later, second in enumerate(real):
-            frame = self.outcomes("overlap", second=second, sets="1-1", group=group)
-            for row in frame.filter(pl.col("test").is_in(real[:later])).rows():
-                rows.append([str(row[0]), second, *(number(one, 2) for one in row[1:])])
-        if not rows:
-            return []
-        title = f"Overlap of what two tests find on the same set; {of}"
-        return [Table(title, ["first", "second", *map(str, self.sizes)], rows, (0, 1))]
-
-    def _largest(self, group: str, of: str) -> Table:
-        size = max(self.sizes)
-        columns = {name: self.outcomes(name, group=group)[str(size)] for name in (*COUNTS, "bias")}
-        rows = [
-            [test, *(number(columns[name][k], 1) for name in COUNTS), percent(columns["bias"][k])]
-            for k, test in enumerate(self.tests)
-        ]
-        title = f"Consistent and inconsistent results, and publication bias, sets of {size}; {of}"
-        return Table(title, ["test", *COUNTS, "bias"], rows)
+def _by_size(frame: pl.DataFrame, rows: list[str], what: str, title: str, places: int) -> Table:
+    """Show a number with a column for each size."""
+    found = frame.pivot("size", index=rows, values=what)
+    labels = len(rows)
+    cells = [
+        [*row[:labels], *(number(one, places) for one in row[labels:])] for row in found.rows()
+    ]
+    return Table(title, found.columns, cells, range(labels))
 
 
 @with_work
@@ -522,8 +507,6 @@ def split_topics(
     >>> study.outcomes("AA").rows()
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
-    check_several("tests", tests)
-    check_several("systems", systems)
     check_options(split_topics, locals())
     given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)
@@ -531,25 +514,26 @@ def split_topics(
         _split_block,
         (given, seed),
         {
-            f"{where:03d}-{size:05d}-{start:06d}-{stop:06d}": (where, size, start, stop)
-            for where in range(len(given.groups))
-            for size in wanted
-            for start, stop in blocks(repeats)
+            f"{where:03d}-{name}": (group, *task)
+            for where, group in enumerate(given.groups)
+            for name, task in repeated(wanted, repeats).items()
         },
         about={"study": "split topics", **given.about(seed)},
         **work,
     )
+    groups = {name: len(members) for name, members in given.groups.items()}
+    options = {"missing": missing, "resamples": resamples}
     return SplitStudy(
         given.scores.measure,
-        tuple(one.label for one in given.tests),
+        given.labels,
         wanted,
         repeats,
         seed,
         alpha,
-        {name: len(members) for name, members in given.groups.items()},
+        groups,
         len(given.scores.topics),
         found,
-        {"missing": missing, "resamples": resamples},
+        options,
     )
 
 
@@ -559,46 +543,34 @@ def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indic
     return np.sort(drawn[:size]), np.sort(drawn[size:])
 
 
-def _split_block(shared: tuple[Given, int], task: tuple[int, int, int, int]) -> pl.DataFrame:
+def _split_block(shared: tuple[Given, int], task: tuple[str, int, int, int]) -> pl.DataFrame:
     given, seed = shared
-    where, size, start, stop = task
-    group, members = list(given.groups.items())[where]
-    return pl.concat(
-        _split(given, group, members, size, repeat, seed) for repeat in range(start, stop)
-    )
+    group, size, start, stop = task
+    return pl.concat(_split(given, group, size, repeat, seed) for repeat in range(start, stop))
 
 
-def _split(
-    given: Given, group: str, members: Indices, size: int, repeat: int, seed: int
-) -> pl.DataFrame:
+def _split(given: Given, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, done = [], []
     for which, topics in enumerate(draw(len(given.scores.topics), size, repeat, seed)):
         own_seed = int(stream(seed, size, repeat, which + 1).integers(2**31))
         found = [
-            verdict_or_none(test, given.of(test, topics, members), own_seed) for test in given.tests
+            verdict_or_none(test, given.of(test, topics, given.groups[group]), own_seed)
+            for test in given.tests
         ]
         verdicts.append([verdict for verdict, _ in found])
         done.append(np.array([could for _, could in found]))
-    labels = np.array([one.label for one in given.tests])
-    every = np.arange(labels.size)
-    grid = np.repeat(every, every.size), np.tile(every, every.size)
-    later = np.triu_indices(every.size, 1)
+    labels = pl.Series(given.labels, dtype=pl.String)
+    grid = np.indices((len(labels), len(labels))).reshape(2, -1)
+    later = np.triu_indices(len(labels), 1)
     tables = []
     for one, other, (i, j) in ((0, 1, grid), (0, 0, later), (1, 1, later)):
-        numbers = agreement(verdicts[one], verdicts[other])
-        undone = (~done[one])[i].astype(np.int64) + (~done[other])[j]
-        tables.append(
-            pl.DataFrame(
-                {
-                    "group": pl.Series([group] * i.size, dtype=pl.String),
-                    "size": np.full(i.size, size),
-                    "repeat": np.full(i.size, repeat),
-                    "sets": pl.Series([f"{one + 1}-{other + 1}"] * i.size, dtype=pl.String),
-                    "first": pl.Series(labels[i], dtype=pl.String),
-                    "second": pl.Series(labels[j], dtype=pl.String),
-                    **{name: numbers[name][i, j] for name in NUMBERS},
-                    "undone": undone,
-                }
-            )
-        )
+        counts = agreement(verdicts[one], verdicts[other])
+        head = {"group": group, "size": size, "repeat": repeat, "sets": f"{one + 1}-{other + 1}"}
+        table = {
+            "first": labels.gather(i),
+            "second": labels.gather(j),
+            **{name: counts[name][i, j] for name in NUMBERS},
+            "undone": (~done[one])[i].astype(np.int64) + (~done[other])[j],
+        }
+        tables.append(pl.DataFrame([head]).join(pl.DataFrame(table), how="cross"))
     return pl.concat(tables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -18,15 +18,14 @@ from cranfield.base.text import counted
 from cranfield.meta.of_tests.fast_tests import checked_sizes
 from cranfield.meta.of_topics.sample_study import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.meta.study import OF_MEASURE, labelled, of_measure
+from cranfield.meta.study import OF_MEASURE, Study, labelled
 from cranfield.meta.study_options import Proportion, check_options
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.registry import Options
-from cranfield.tabular import Table, from_frame
 
 NODES = ((50, 256), (math.inf, 48))
 """Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
@@ -176,7 +175,7 @@ def generalizability(
         components=pl.DataFrame(
             {
                 "source": SOURCES,
-                "df": df,
+                "df": df.astype(np.int64),
                 "mean square": squares,
                 "variance": variances,
                 "share": variances / variances.sum(),
@@ -209,7 +208,7 @@ MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extrapolation(Result):
+class Extrapolation(Study):
     """Expected significant pairs and correlations of rankings by number of topics.
 
     Attributes
@@ -230,6 +229,11 @@ class Extrapolation(Result):
 
     name: ClassVar[str] = "extrapolation"
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
+    parts: ClassVar[Sequence[str]] = ("curve",)
+    titles: ClassVar[Mapping[str, str]] = {
+        "extrapolation": "Pairs that numbers of topics would be expected to find, and tau with the"
+        " true ranking and with one by other topics"
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "extrapolation": {
             **OF_MEASURE,
@@ -239,13 +243,15 @@ class Extrapolation(Result):
                 " ones; `normal low` and `normal high`, bounds if systems are normal.",
                 key=True,
             ),
-            "significant": Column("Expected number of significant pairs."),
+            "significant": Column("Expected number of significant pairs.", decimals=1),
             "tau truth": Column(
-                "Expected Kendall's tau of the ranking with the true one; null for the bounds."
+                "Expected Kendall's tau of the ranking with the true one; null for the bounds.",
+                decimals=2,
             ),
             "tau repeat": Column(
                 "Expected Kendall's tau of the ranking with that by as many other"
-                " topics; null for the bounds."
+                " topics; null for the bounds.",
+                decimals=2,
             ),
         }
     }
@@ -283,33 +289,12 @@ class Extrapolation(Result):
             f" to {high:.0f} pairs ({100 * self.confidence:g}% limits).",
         )
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return {"extrapolation": of_measure(self.measure, self.curve)}
-
     def heading(self) -> list[str]:
         return [
             f"{labelled(self.measure)}{counted(self.systems, 'system')},"
             f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
             f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
         ]
-
-    def tables(self) -> list[Table]:
-        parts = {
-            name: self.curve.filter(pl.col("means") == name).drop("means")
-            for name in ("shrunk", "normal low", "normal high")
-        }
-        table = parts.pop("shrunk")
-        for name, part in parts.items():
-            other = part.select("topics", pl.col("significant").alias(name))
-            table = table.join(other, on="topics")
-        title = (
-            f"{labelled(self.measure)}what numbers of topics would find of"
-            f" {counted(self.pairs, 'pair')} (two-way ANOVA, {self.correction}, alpha"
-            f" {self.alpha:g}), and tau with the true ranking and with one by other topics; normal"
-            " low, high: significant pairs, were systems normal"
-        )
-        places = {**dict.fromkeys(("significant", *parts), 1), "tau truth": 2, "tau repeat": 2}
-        return [from_frame(table, title, left=[], places=places)]
 
 
 def extrapolate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Unpack
 
@@ -10,20 +10,27 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Flag
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, checked_sizes, verdict_or_none
-from cranfield.meta.study import OF_MEASURE, first_rows, labelled, of_measure, percent
-from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_options
-from cranfield.meta.work import Work, blocks, fingerprint, run_parts, with_work
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.meta.study_options import (
+    Proportion,
+    Repeats,
+    Resamples,
+    Seed,
+    Sizes,
+    check_options,
+    whole_numbers,
+)
+from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
+from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, mid_ranks
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
-from cranfield.tabular import Table, from_frame, number
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""
@@ -49,60 +56,43 @@ class AllTopics:
     values: Floats
     lower_is_better: bool
     choice: TestChoice
+    replace: bool
     seed: int
     ranks: Ints
     signs: Ints
 
 
-@dataclass(frozen=True)
-class Block:
-    """Samples `start` to before `stop` of `size` topics each, drawn from the streams of `key`."""
+def _examined(whole: AllTopics, task: tuple[int, int, int]) -> pl.DataFrame:
+    """Draw samples: a row a sample, with twice the mid-ranks as `ranks`.
 
-    key: int
-    size: int
-    replace: bool
-    start: int
-    stop: int
-
-
-def sample_blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[tuple[str, Block]]:
-    """Yield the parts of the samples of one size, with their names.
-
-    Key 0 is for samples that are only ranked, not tested.
+    Size 0 stands for bootstrap samples of all topics, which are only ranked, not tested.
     """
-    what = f"size-{size:05d}" if key else "ranks"
-    for start, stop in blocks(repeats, BLOCK):
-        yield f"{what}-{start:07d}-{stop:07d}", Block(key, size, replace, start, stop)
-
-
-def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
-    """Draw the samples of a block: a row a sample, with twice the mid-ranks as `ranks`."""
-    repeats = np.arange(block.start, block.stop)
+    size, start, stop = task
+    repeats = np.arange(start, stop)
     topics = len(whole.values)
     means = np.empty((repeats.size, whole.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
-        random = stream(whole.seed, block.key, int(repeat))
+        random = stream(whole.seed, size, int(repeat))
         # In order of topics, so that equal samples have equal sums to the bit.
-        drawn = np.sort(random.choice(topics, block.size, replace=block.replace))
+        drawn = np.sort(random.choice(topics, size or topics, replace=whole.replace or not size))
         values = whole.values[drawn]
         means[k] = values.mean(axis=0)
-        if block.key:
+        if size:
             found, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
             agreed = whole.signs[found.significant] * found.order[found.significant]
             counts[k] = found.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
-    ranks = ranked(means, whole.values, whole.lower_is_better)
+    ranks = _ranked(means, whole.values, whole.lower_is_better)
     # Rank 1 is the best, where correlations take the highest number for it.
     high, truth = -ranks, np.broadcast_to(-whole.ranks, ranks.shape)
     return pl.DataFrame(
         {
-            "key": pl.repeat(block.key, repeats.size, dtype=pl.Int64, eager=True),
-            "topics": pl.repeat(block.size, repeats.size, dtype=pl.Int64, eager=True),
+            "topics": np.full(repeats.size, size),
             "repeat": repeats,
             "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
-            "tau": pl.Series(kendall_tau(high, truth)),
-            "tau ap": pl.Series(tau_ap(high, truth)),
+            "tau": kendall_tau(high, truth),
+            "tau ap": tau_ap(high, truth),
             "tested": tested,
             "significant": counts[:, 0],
             "found again": counts[:, 1],
@@ -111,7 +101,7 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
     )
 
 
-def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
+def _ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     """Return twice the mid-ranks by means, shape (samples, systems), the best first.
 
     The values that they are means of say what may be rounding.
@@ -127,17 +117,12 @@ def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
 TAUS = ("tau", "tau ap")
 """How the ranking by a sample is compared with that by all topics."""
 
-MAYBE = dict.fromkeys(
-    [*(f"{name}{end}" for name in TAUS for end in ("", " low", " high")), "found again"], pl.Float64
-)
-"""Columns of the table by size that may hold nothing."""
-
 TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
 """Columns of the table of top systems; it may be empty."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability(Result):
+class Stability(Study):
     """Agreement of samples of topics with all topics.
 
     Attributes
@@ -163,44 +148,55 @@ class Stability(Result):
 
     name: ClassVar[str] = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
+    parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
+    titles: ClassVar[Mapping[str, str]] = {
+        "stability": "Samples of topics against all topics; low, high: limits over the samples",
+        "top": "Samples with the same systems on top",
+        "ranks": "Systems, and limits of their ranks by bootstrap",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "stability": {
             **OF_MEASURE,
             "topics": Column("Number of topics in a sample.", key=True),
-            "samples": Column("Number of samples."),
+            "samples": Column("Number of samples.", read=False),
             "untested": Column(
                 "Number of samples on which the test could not be done; they count as without a"
-                " significant pair."
+                " significant pair.",
+                read=False,
             ),
-            "tau": Column("Mean Kendall's tau with the ranking by all topics."),
-            "tau low": Column("Lower limit of tau over the samples."),
-            "tau high": Column("Upper limit of tau over the samples."),
-            "tau ap": Column("Mean AP correlation, with the ranking by all topics as the truth."),
-            "tau ap low": Column("Lower limit of it over the samples."),
-            "tau ap high": Column("Upper limit of it over the samples."),
+            "tau": Column("Mean Kendall's tau with the ranking by all topics.", 2),
+            "tau low": Column("Lower limit of tau over the samples.", 2),
+            "tau high": Column("Upper limit of tau over the samples.", 2),
+            "tau ap": Column(
+                "Mean AP correlation, with the ranking by all topics as the truth.", 2
+            ),
+            "tau ap low": Column("Lower limit of it over the samples.", 2, read=False),
+            "tau ap high": Column("Upper limit of it over the samples.", 2, read=False),
             "same first": Column(
-                "Proportion of samples in which the best system by all topics is first."
+                "Proportion of samples in which the best system by all topics is first.", 2
             ),
-            "significant": Column("Mean number of significant pairs."),
-            "significant median": Column("Median number of significant pairs."),
-            "significant low": Column("Lower limit of this number over the samples."),
-            "significant high": Column("Upper limit of this number over the samples."),
+            "significant": Column("Mean number of significant pairs.", 1),
+            "significant median": Column("Median number of significant pairs.", 1, read=False),
+            "significant low": Column("Lower limit of this number over the samples.", 0),
+            "significant high": Column("Upper limit of this number over the samples.", 0),
             "found again": Column(
                 "Mean proportion of the pairs significant on all topics that are significant in a"
-                " sample, with the same better system; null if there are none."
+                " sample, with the same better system; null if there are none.",
+                2,
             ),
             "contradicted": Column(
-                "Mean number of these pairs that are significant with the other system better."
+                "Mean number of these pairs that are significant with the other system better.", 2
             ),
         },
         "top": {
             **OF_MEASURE,
             "topics": Column("Number of topics in a sample.", key=True),
             "top": Column("Number k of systems.", key=True),
-            "same": Column("Proportion of samples with the same systems among the best k."),
+            "same": Column("Proportion of samples with the same systems among the best k.", 2),
             "overlap": Column(
                 "Mean proportion of systems that are in both sets: the size of the intersection"
-                " divided by that of the larger set."
+                " divided by that of the larger set.",
+                2,
             ),
         },
         "first places": {
@@ -269,94 +265,44 @@ class Stability(Result):
         return [
             f"{labelled(self.measure)}{len(self.systems)} systems,"
             f" {counted(self.topics, 'topic')}; samples {drawn} replacement,"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed};"
-            f" {self.test} with {self.correction}, alpha {self.alpha:g}"
+            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
+            f" {counted(self.pairs, 'pair')} differ on all topics, by {self.test} with"
+            f" {self.correction}, alpha {self.alpha:g}; limits of {100 * self.confidence:g}%"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.columns, (self.by_size, self.top, self.firsts, self.ranks), strict=True)
-        return {name: of_measure(self.measure, frame) for name, frame in every}
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "systems": len(self.systems)}
 
-    def tables(self) -> list[Table]:
-        measure, percent = labelled(self.measure), f"{100 * self.confidence:g}%"
-        rows = [
-            [
-                f"{row['topics']:,}",
-                *_with_limits(row, "tau", 2),
-                *_with_limits(row, "tau ap", 2),
-                number(row["same first"], 2),
-                *_with_limits(row, "significant", 1, 0),
-                number(row["found again"], 2),
-                number(row["contradicted"], 2),
-            ]
-            for row in self.by_size.to_dicts()
-        ]
-        head = ["topics", "tau", "within", "tau ap", "within", "same first"]
-        head += ["significant", "within", "found again", "contradicted"]
-        title = (
-            f"{measure}samples of topics against all {self.topics}, where {self.significant:,} of"
-            f" {counted(self.pairs, 'pair')} differ; within: {percent} of samples"
-        )
-        tables = [Table(title, head, rows, ())]
-        if len(self.top):
-            table = self.top.pivot("top", index="topics", values="same")
-            table = table.rename({name: f"top {name}" for name in table.columns[1:]})
-            title = f"{measure}share of samples with the same systems on top"
-            tables.append(from_frame(table, title, left=[], places=2))
-        title = f"{measure}systems, and {percent} limits of their ranks by bootstrap"
-        return [*tables, first_rows(self.ranks, title, self.columns["ranks"])]
 
-
-def _with_limits(
-    row: Mapping[str, Any], name: str, places: int, of_limits: int | None = None
-) -> tuple[str, str]:
-    """Write a number of a row, and its limits."""
-    low, high = (
-        number(row[f"{name} {end}"], places if of_limits is None else of_limits)
-        for end in ("low", "high")
-    )
-    return number(row[name], places), f"{low} to {high}" if low else ""
-
-
-def ranks_of(rows: pl.DataFrame) -> Ints:
-    """Return twice the mid-ranks, shape (samples, systems)."""
-    return np.asarray(rows["ranks"].to_numpy(), dtype=np.int64)
-
-
-def agreement(
+def _of_size(
     part: pl.DataFrame, ranks: Ints, whole: AllTopics, confidence: float
 ) -> dict[str, Any]:
-    """Return the row of a size, without the size."""
-    number = part["significant"].to_numpy()
-    before = int(np.count_nonzero(whole.signs))
-    low, high = limits(number[:, None], confidence)
-    again = part["found again"].to_numpy()
-    return {
+    """Return the row of the table `stability` of the samples of a size."""
+    row: dict[str, Any] = {
+        "topics": part["topics"][0],
         "samples": len(part),
         "untested": int((~part["tested"]).sum()),
-        **_correlations(part, confidence),
-        "same first": float(_shares(ranks)[:, whole.ranks == whole.ranks.min()].sum(axis=1).mean()),
-        "significant": float(number.mean()),
-        "significant median": float(np.median(number)),
-        "significant low": low[0],
-        "significant high": high[0],
-        "found again": float(again.mean()) / before if before else None,
-        "contradicted": float(part["contradicted"].to_numpy().mean()),
     }
-
-
-def _correlations(part: pl.DataFrame, confidence: float) -> dict[str, float | None]:
-    """Return mean and limits of the correlations; None where no sample has one."""
-    found: dict[str, float | None] = {}
     for name in TAUS:
         tau = part[name].fill_nan(None).drop_nulls().to_numpy()
-        low, high = limits(tau[:, None], confidence) if tau.size else ([None], [None])
-        mean = float(tau.mean()) if tau.size else None
-        found |= {name: mean, f"{name} low": low[0], f"{name} high": high[0]}
-    return found
+        low, high = limits(tau, confidence) if tau.size else (None, None)
+        row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
+    significant, again, against = (
+        part[name].to_numpy() for name in ("significant", "found again", "contradicted")
+    )
+    low, high = limits(significant, confidence)
+    before = int(np.count_nonzero(whole.signs))
+    best = whole.ranks == whole.ranks.min()
+    return {
+        **row,
+        "same first": _shares(ranks)[:, best].sum(axis=1).mean(),
+        "significant": significant.mean(),
+        "significant median": np.median(significant),
+        "significant low": low,
+        "significant high": high,
+        "found again": again.mean() / before if before else None,
+        "contradicted": against.mean(),
+    }
 
 
 def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
@@ -380,37 +326,6 @@ def of_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     larger = np.maximum(there.sum(axis=1), here.sum())
     overlap = both / larger
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
-
-
-def firsts(size: int, ranks: Ints, systems: tuple[str, ...]) -> pl.DataFrame:
-    """Return the systems that come first, those that do most often at the top."""
-    share = _shares(ranks).mean(axis=0)
-    ever = [k for k in np.argsort(-share, kind="stable") if share[k] > 0]
-    return pl.DataFrame(
-        {
-            "topics": pl.repeat(size, len(ever), dtype=pl.Int64, eager=True),
-            "system": [systems[k] for k in ever],
-            "first": share[ever],
-        }
-    )
-
-
-def rank_table(
-    ranks: Ints, all_ranks: Ints, systems: tuple[str, ...], means: Floats, confidence: float
-) -> pl.DataFrame:
-    """Return the systems from best to worst, with limits of their ranks."""
-    order = np.argsort(all_ranks, kind="stable")
-    low, high = limits(ranks, confidence)
-    return pl.DataFrame(
-        {
-            "system": [systems[k] for k in order],
-            "mean": means[order],
-            "rank": all_ranks[order] / 2,
-            "low": low[order] / 2,
-            "high": high[order] / 2,
-            "best": _shares(ranks).mean(axis=0)[order],
-        }
-    )
 
 
 MOST_TOPICS = 100_000
@@ -504,31 +419,34 @@ def stability(
     >>> found.by_size["tau"].round(2).to_list()
     [0.58, 0.77]
     """
-    check_several("top", top)
     check_options(stability, locals())
     ready = topic_scores(scores, missing, test)
     given = ready.scores
     topics, systems = ready.flat.shape
     wanted = _sizes(sizes, topics, replace)
-    tops = _tops(top, systems)
+    tops: Sequence[int] = [k for k in TOP if k < systems]
+    if top is not None:
+        tops = whole_numbers("top", top, systems)
     choice = TestChoice(test, correction, alpha, resamples=resamples)
     found = choice(given, seed=seed)
     means = ready.flat.mean(axis=0)
+    all_ranks = _ranked(means[None], ready.flat, given.lower_is_better)[0]
     whole = AllTopics(
         values=ready.flat,
         lower_is_better=given.lower_is_better,
         choice=choice,
+        replace=bool(replace),
         seed=int(seed),
-        ranks=ranked(means[None], ready.flat, given.lower_is_better)[0],
+        ranks=all_ranks,
         signs=np.where(found.significant, found.order, 0).astype(np.int64),
     )
-    tasks = dict(sample_blocks(0, topics, True, repeats))
-    for size in wanted:
-        tasks |= dict(sample_blocks(size, size, replace, repeats))
     rows = run_parts(
-        examined,
+        _examined,
         whole,
-        tasks,
+        {
+            **repeated([0], repeats, BLOCK, "ranks-{1:07d}-{2:07d}"),
+            **repeated(wanted, repeats, BLOCK, "size-{:05d}-{:07d}-{:07d}"),
+        },
         about={
             "study": "stability",
             "scores": fingerprint(given),
@@ -541,16 +459,29 @@ def stability(
         },
         **work,
     )
-    drawn = rows.filter(pl.col("key") > 0)
-    ranks, of_ranks = ranks_of(drawn), ranks_of(rows.filter(pl.col("key") == 0))
-    sizes_drawn = drawn["topics"].to_numpy()
-    by_size, tops_by_size, firsts_by_size = [], [], []
+    by_size, tops_by_size = [], []
+    firsts = [pl.DataFrame(schema={"topics": pl.Int64, "system": pl.String, "first": pl.Float64})]
     for size in wanted:
-        part = drawn.filter(pl.col("topics") == size)
-        of_size = ranks[sizes_drawn == size]
-        by_size.append({"topics": size, **agreement(part, of_size, whole, confidence)})
-        tops_by_size += [{"topics": size, **of_top(of_size, whole.ranks, k)} for k in tops]
-        firsts_by_size.append(firsts(size, of_size, given.systems))
+        part = rows.filter(pl.col("topics") == size)
+        ranks = part["ranks"].to_numpy()
+        by_size.append(_of_size(part, ranks, whole, confidence))
+        tops_by_size += [{"topics": size, **of_top(ranks, all_ranks, k)} for k in tops]
+        share = _shares(ranks).mean(axis=0)
+        own = {"topics": [size] * systems, "system": given.systems, "first": share}
+        ever = pl.DataFrame(own).filter(pl.col("first") > 0)
+        firsts.append(ever.sort("first", descending=True, maintain_order=True))
+    of_bootstrap = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
+    low, high = limits(of_bootstrap, confidence)
+    of_ranks = {
+        "system": given.systems,
+        "mean": means,
+        "rank": all_ranks / 2,
+        "low": low / 2,
+        "high": high / 2,
+        "best": _shares(of_bootstrap).mean(axis=0),
+    }
+    samples = rows.filter(pl.col("topics") > 0).drop("ranks")
+    number_or_none = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
     return Stability(
         measure=given.measure,
         systems=given.systems,
@@ -564,11 +495,13 @@ def stability(
         seed=int(seed),
         significant=int(found.significant.sum()),
         pairs=found.significant.size,
-        by_size=pl.DataFrame(by_size, schema_overrides=MAYBE),
+        by_size=pl.DataFrame(
+            by_size, schema_overrides=dict.fromkeys([*number_or_none, "found again"], pl.Float64)
+        ),
         top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
-        firsts=pl.concat(firsts_by_size),
-        ranks=rank_table(of_ranks, whole.ranks, given.systems, means, confidence),
-        samples=drawn.drop("key", "ranks").with_columns(pl.col(*TAUS).fill_nan(None)),
+        firsts=pl.concat(firsts),
+        ranks=pl.DataFrame(of_ranks).sort("rank", maintain_order=True),
+        samples=samples.with_columns(pl.col(*TAUS).fill_nan(None)),
         notes=ready.notes,
     )
 
@@ -587,17 +520,3 @@ def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]
             f" got {', '.join(f'{size:,}' for size in chosen if size > most)}"
         )
     return chosen
-
-
-def _tops(top: Iterable[int] | None, systems: int) -> list[int]:
-    if top is None:
-        return [k for k in TOP if k < systems]
-    try:
-        found = list(top)
-    except TypeError:
-        raise PolicyError(f"top is a list of numbers of systems, not {top!r}") from None
-    if not found:
-        raise PolicyError("no number of top systems is given")
-    for k in found:
-        check_whole("top", k, 1, systems)
-    return sorted({int(k) for k in found})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,8 +14,8 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_several, check_whole
 from cranfield.base.kinds import Share
 from cranfield.base.text import counted
-from cranfield.meta.study import OF_MEASURE, labelled, of_measure, percent
-from cranfield.result import Column, Columns, Result
+from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
+from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import as_scores, prepared
@@ -48,7 +48,7 @@ class TopicsFor:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generalizability(Result):
+class Generalizability(Study):
     r"""Variance components of scores, and the coefficients that follow from them.
 
     Attributes
@@ -69,6 +69,7 @@ class Generalizability(Result):
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
+    parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_needed")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **OF_MEASURE,
@@ -213,7 +214,7 @@ class Generalizability(Result):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        needed = self.frames()["topics needed"].filter(pl.col("coefficient") == "relative")
+        needed = self._needed().filter(pl.col("coefficient") == "relative")
         if needed.is_empty() or needed["topics"].null_count():
             return ()
         row = needed.row(0, named=True)
@@ -234,11 +235,6 @@ class Generalizability(Result):
             f" (absolute) {self.absolute().value:.4f}",
             f"low, high: {self.confidence:g} confidence intervals",
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        components = self.components.cast({"df": pl.Int64})
-        every = zip(self.columns, (components, self.coefficients(), self._needed()), strict=True)
-        return {name: of_measure(self.measure, frame) for name, frame in every}
 
     def _needed(self) -> pl.DataFrame:
         """Return the numbers of topics that reach the target."""
@@ -272,7 +268,7 @@ CELLS = (1, 2, 3, 5, 10)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Facets(Result):
+class Facets(Study):
     """Variance components of scores by topic and shard, or query variation.
 
     Attributes
@@ -289,6 +285,7 @@ class Facets(Result):
     reference: ClassVar[str] = (
         "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
     )
+    parts: ClassVar[Sequence[str]] = ("components", "coefficients")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **OF_MEASURE,
@@ -390,10 +387,6 @@ class Facets(Result):
             f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
             f" {self.absolute():.4f}"
         ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        every = zip(self.columns, (self.components, self.coefficients()), strict=True)
-        return {name: of_measure(self.measure, frame) for name, frame in every}
 
 
 def facets(scores: Any, *, missing: str | None = None) -> Facets:

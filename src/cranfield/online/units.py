@@ -107,6 +107,12 @@ def _totals(columns: Columns, found: str) -> PolicyError:
     )
 
 
+def means_of(totals: Floats, numbers: Floats) -> Floats:
+    """Divide sums by numbers; NaN where there is no value."""
+    none = np.full(totals.shape, np.nan)
+    return np.asarray(np.divide(totals, numbers, out=none, where=numbers > 0))
+
+
 @dataclass(frozen=True, eq=False)
 class UnitSums:
     """Sums of measures by unit, such as a user.
@@ -147,9 +153,7 @@ class UnitSums:
     @property
     def means(self) -> Floats:
         """Mean of each unit, shape (units, measures); NaN where there is no value."""
-        out = np.full(self.totals.shape, np.nan)
-        np.divide(self.totals, self.numbers, out=out, where=self.numbers > 0)
-        return out
+        return means_of(self.totals, self.numbers)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table: the unit, its variant, and the mean of each measure."""

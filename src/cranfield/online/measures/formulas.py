@@ -16,7 +16,7 @@ import polars as pl
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.base.spec import name as text
 from cranfield.online.measures.online_measure import OnlineMeasure, Sums, online_measure
-from cranfield.online.measures.page_table import SECOND, UNIT, LogTables, collected
+from cranfield.online.measures.page_table import SECOND, UNIT
 
 BOOK = "Ferro and Maistro (2024), section 6.5"
 LOGS = "Ferro and Maistro (2024), section 6.1"
@@ -266,30 +266,19 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN) -> Sums:
     return _wait(first, _sat(seconds) + _unsure(seconds))
 
 
-class Dwell(OnlineMeasure):
+@online_measure(
+    r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c",
+    BOOK,
+    better="higher",
+    unit="seconds",
+    of="click",
+    lasts=True,
+)
+def Dwell() -> Sums:
     """Seconds on a clicked result."""
-
-    name = "Dwell"
-    formula = r"\frac{1}{|C_d|} \sum_{c \in C_d} d_c"
-    source = BOOK
-    unit = "seconds"
-    better = "higher"
-    of = "click"
-    lasts = True
-
-    def sums(self) -> Sums:
-        known, censored = pl.col("dwells"), pl.col("dwells_censored")
-        total = pl.col("dwell") / SECOND
-        return Sums(total, known, censored=censored, missing=CLICKS - known - censored)
-
-    def durations(
-        self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
-    ) -> pl.DataFrame:
-        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
-        of_page = pages.select("page", *keys)
-        clicks = clicks.with_columns(pl.col("page").cast(of_page["page"].dtype))
-        joined = of_page.join(clicks, on="page", how="inner")
-        return joined.select(*keys, time="dwell", seen=~pl.col("censored"))
+    known, censored = pl.col("dwells"), pl.col("dwells_censored")
+    missing = CLICKS - known - censored
+    return Sums(pl.col("dwell") / SECOND, known, censored=censored, missing=missing)
 
 
 # Satisfied and dissatisfied clicks.
@@ -551,7 +540,7 @@ class AbsenceTime(OnlineMeasure):
     def columns(self, *, until: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}
 
-    def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+    def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
         ends = pl.max_horizontal(TIME.max(), pl.col("last_click").max())
         others = [key for key in keys if key != "user"]
         of_user = {
@@ -567,10 +556,9 @@ class AbsenceTime(OnlineMeasure):
             .with_columns(next=pl.col("start").shift(-1).over("user"))
         )
         end_of_log = pl.lit(pages.select(ends).item(), sessions["end"].dtype)
-        return sessions.select(
-            "user",
-            *others,
-            total=_seconds(pl.col("end"), pl.col("next")),
+        sums = Sums(
+            _seconds(pl.col("end"), pl.col("next")),
             censored=_is(pl.col("next").is_null()),
             until=_seconds(pl.col("end"), end_of_log),
         )
+        return sessions.select("user", *others, **sums.expressions())

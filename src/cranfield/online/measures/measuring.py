@@ -15,11 +15,12 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
     MEASURES,
+    SUMS,
     OnlineMeasure,
     parse_online_measure,
 )
 from cranfield.online.measures.page_table import LogTables, needs_of, page_table, tables_of
-from cranfield.online.units import UnitSums
+from cranfield.online.units import UnitSums, means_of
 from cranfield.result import Column, Columns, Result, readable
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
@@ -86,9 +87,7 @@ class Measured(Result):
     @property
     def means(self) -> Floats:
         """Value of each unit and measure, shape (units, measures); NaN where there is none."""
-        out = np.full(self.totals.shape, np.nan)
-        np.divide(self.totals, self.numbers, out=out, where=self.numbers > 0)
-        return out
+        return means_of(self.totals, self.numbers)
 
     def __getitem__(self, measure: str | OnlineMeasure) -> Floats:
         """Values of a measure, shape (units,)."""
@@ -146,18 +145,19 @@ class Measured(Result):
 
     def _frame(self) -> pl.DataFrame:
         units, measures = self.totals.shape
-        names = pl.Series("measure", list(map(str, self.measures)) * units, dtype=pl.String)
-        of = pl.Series("of", [one.values_of for one in self.measures] * units, dtype=pl.String)
+        names, kinds = ([*map(str, self.measures)], [one.values_of for one in self.measures])
         keys = self.units[np.repeat(np.arange(units), measures)] if self.by else pl.DataFrame()
-        value = pl.Series("value", self.means.ravel()).fill_nan(None)
-        frame = pl.DataFrame([*keys.get_columns(), names, value, of])
-        return frame.with_columns(
-            total=self.totals.ravel(),
-            number=self.numbers.ravel(),
-            values=self.values.ravel(),
-            censored=self.censored.ravel(),
-            without=self.without.ravel(),
-        )
+        columns = {
+            "measure": pl.Series(names * units, dtype=pl.String),
+            "value": pl.Series(self.means.ravel()).fill_nan(None),
+            "of": pl.Series(kinds * units, dtype=pl.String),
+            "total": self.totals.ravel(),
+            "number": self.numbers.ravel(),
+            "values": self.values.ravel(),
+            "censored": self.censored.ravel(),
+            "without": self.without.ravel(),
+        }
+        return pl.DataFrame({**keys.to_dict(), **columns})
 
     def wide(self) -> pl.DataFrame:
         """Return a row a unit, with a column a measure; null where there is no value."""
@@ -264,37 +264,37 @@ def measure(
     (0.25, 0.25)
     """
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    tables, asked, pages = ready(log, measures, keys, labels)
+    tables, parsed, pages = ready(log, measures, keys, labels)
+    return _measured(tables, parsed, pages, keys)
+
+
+def _measured(
+    tables: LogTables, measures: Sequence[OnlineMeasure], pages: pl.DataFrame, keys: Sequence[str]
+) -> Measured:
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
-    size = units.height if keys else 1
-    sums: dict[str, list[Any]] = {name: [] for name in SUMS}
+    sums = np.zeros((len(SUMS), units.height if keys else 1, len(measures)))
     outside = 0
-    for one in asked:
-        rows = counted_rows(one, pages, keys)
+    for k, one in enumerate(measures):
+        rows = one.rows(pages, keys)
         place = _places(rows, units, keys)
         inside = place >= 0
         outside = max(outside, int((~inside).sum()))
-        for name, columns in sums.items():
-            columns.append(_summed(place[inside], rows[name].to_numpy()[inside], size))
-    arrays = {
-        name: np.array(columns, dtype=np.float64).reshape(len(asked), size).T
-        for name, columns in sums.items()
-    }
+        for name, of_units in zip(SUMS, sums[..., k], strict=True):
+            of_units[:] = _summed(place[inside], rows[name].to_numpy()[inside], len(of_units))
+    totals, numbers = sums[:2]
+    values, censored, without = sums[2:].astype(np.int64)
     return Measured(
-        by=keys,
+        by=tuple(keys),
         units=units,
-        measures=tuple(asked),
-        totals=arrays["total"],
-        numbers=arrays["number"],
-        values=arrays["values"].astype(np.int64),
-        censored=arrays["censored"].astype(np.int64),
-        without=arrays["without"].astype(np.int64),
+        measures=tuple(measures),
+        totals=totals,
+        numbers=numbers,
+        values=values,
+        censored=censored,
+        without=without,
         outside=outside,
         source=tables.source,
     )
-
-
-SUMS = ("total", "number", "values", "censored", "without")
 
 
 def _summed(place: Indices, values: Floats, size: int) -> Floats:
@@ -331,57 +331,29 @@ def sums_by_unit(
     """
     check_choice("unit", unit, BY[1:])
     tables = tables_of(log)
-    measured = measure(tables, measures, unit)
-    of_unit = np.full(measured.units.height, -1, dtype=np.intp)
-    variants: tuple[str, ...] = ()
-    named = page_table(tables, {unit, "variant", "id"} & {*tables.columns["pages"], "page"})
+    keys = (unit, *({"variant"} & tables.columns["pages"]))
+    _, parsed, pages = ready(tables, measures, keys)
+    measured = _measured(tables, parsed, pages, (unit,))
     if not measured.units.height:
         raise InputError(f"no page has a {unit}", source=tables.source)
-    if "variant" in named.columns:
-        key = "id" if unit == "page" and "id" in named.columns else unit
-        of_key = (
-            named.drop_nulls(key)
-            .group_by(pl.col(key).cast(pl.String).alias(unit))
-            .agg(variant=pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first()))
-        )
-        names = measured.units.join(of_key, on=unit, how="left", maintain_order="left")["variant"]
-        names = names.cast(pl.String)
-        variants = tuple(names.drop_nulls().unique().sort().to_list())
-        codes = dict(zip(variants, range(len(variants)), strict=True))
-        of_unit = names.replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    codes = np.full(measured.units.height, -1, dtype=np.intp)
+    variants: tuple[str, ...] = ()
+    if "variant" in keys:
+        single = pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first())
+        of_unit = pages.group_by(unit).agg(variant=single)
+        names = measured.units.join(of_unit, on=unit, how="left", maintain_order="left")["variant"]
+        variants = tuple(names.drop_nulls().unique().sort())
+        codes = names.cast(pl.Enum(variants)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return UnitSums(
         kind=unit,
-        units=tuple(measured.units[unit].to_list()) if measured.units.width else (),
-        variant=of_unit.astype(np.intp),
+        units=tuple(measured.units[unit]),
+        variant=codes.astype(np.intp),
         variants=variants,
-        names=tuple(map(str, measured.measures)),
+        names=tuple(map(str, parsed)),
         totals=measured.totals,
         numbers=measured.numbers,
-        pages=named.height,
-        unassigned=named[unit].null_count(),
-    )
-
-
-def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-    """Return the rows of a measure: their keys, sums, and numbers of values and of missing ones."""
-    rows = one.rows(pages, list(keys))
-    total, zero = pl.col("total"), pl.lit(0, pl.Int64)
-    number = pl.col("number") if "number" in rows.columns else total.is_not_null().cast(pl.Int64)
-    number = number.fill_null(0)
-    censored = pl.col("censored").fill_null(0) if "censored" in rows.columns else zero
-    known = (number > 0) & total.is_not_null()
-    of_rows = one.values_of != "click"
-    values = (known if of_rows else pl.when(known).then(number).otherwise(0)).cast(pl.Int64)
-    missing = 1 - values - censored if of_rows else zero
-    if "missing" in rows.columns:
-        missing = pl.col("missing").fill_null(0)
-    return rows.select(
-        *keys,
-        total=pl.when(known).then(total).otherwise(0.0).cast(pl.Float64),
-        number=pl.when(known).then(number).otherwise(0.0).cast(pl.Float64),
-        values=values,
-        censored=censored,
-        without=missing.cast(pl.Int64),
+        pages=pages.height,
+        unassigned=pages[unit].null_count(),
     )
 
 
@@ -393,17 +365,22 @@ def ready(
     With `until`, pages have the columns for durations of censored values, if the log has them.
     """
     tables = tables_of(log)
-    _check_keys(keys, tables)
-    asked = _asked(measures, keys, tables, labels is not None)
-    columns = {name for one in asked for name in one.columns()} | {*keys} - {"page"}
+    for key in keys:
+        check_choice("by", key, BY)
+        if tables.lacks([("pages", key)]):
+            raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
+        if keys.count(key) > 1:
+            raise PolicyError(f"by names {quoted(key)} twice")
+    parsed = _parsed(measures, keys, tables, labels is not None)
+    columns = {name for one in parsed for name in one.columns()} | {*keys} - {"page"}
     if until:
-        more = {name for one in asked for name in one.columns(until=True)}
+        more = {name for one in parsed for name in one.columns(until=True)}
         columns |= {name for name in more if not tables.lacks(needs_of([name]))}
     pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     if labels is not None:
         pages = _labelled(pages, labels, tables.source)
         known = pages["label"].drop_nulls().unique().sort()
-        for name in (vars(one)["label"] for one in asked if one.name == "GoodAbandonment"):
+        for name in (vars(one)["label"] for one in parsed if one.name == "GoodAbandonment"):
             similar = [x for x in known if x != name and x.casefold() == name.casefold()]
             if name not in known or similar:
                 listed = some_of(map(quoted, known), 6)
@@ -412,19 +389,10 @@ def ready(
                 raise InputError(reason, source=tables.source)
     if "page" in keys and "id" in pages.columns:
         pages = pages.with_columns(page=pl.col("id"))
-    return tables, asked, pages.with_columns(pl.col(keys).cast(pl.String))
+    return tables, parsed, pages.with_columns(pl.col(keys).cast(pl.String))
 
 
-def _check_keys(keys: Sequence[str], tables: LogTables) -> None:
-    for key in keys:
-        check_choice("by", key, BY)
-        if tables.lacks([("pages", key)]):
-            raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
-    if len(set(keys)) < len(keys):
-        raise PolicyError(f"by names {quoted(next(k for k in keys if keys.count(k) > 1))} twice")
-
-
-def _asked(
+def _parsed(
     measures: Any, keys: Sequence[str], tables: LogTables, labelled: bool
 ) -> list[OnlineMeasure]:
     """Parse the measures, and refuse those that the log or the unit does not allow."""

@@ -13,7 +13,13 @@ import polars as pl
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
-from cranfield.online.measures.page_table import LogTables, needs_of
+from cranfield.online.measures.page_table import needs_of
+
+SUMS = ("total", "number", "values", "censored", "without")
+"""What the rows of a measure have: two sums, and numbers of values, which add up over rows."""
+
+
+_NONE = pl.lit(0.0)
 
 
 @dataclass(frozen=True)
@@ -26,16 +32,13 @@ class Sums:
 
     total: pl.Expr
     number: pl.Expr | None = None
-    censored: pl.Expr | None = None
-    missing: pl.Expr | None = None
-    until: pl.Expr | None = None
+    censored: pl.Expr = _NONE
+    missing: pl.Expr = _NONE
+    until: pl.Expr = _NONE
 
-    def expressions(self, columns: Iterable[str] | None = None) -> dict[str, pl.Expr]:
-        """Return the expressions by name; `until` only if the columns suffice for it."""
-        named = {name: one for name, one in vars(self).items() if one is not None}
-        if "until" in named and not {*named["until"].meta.root_names()} <= {*(columns or ())}:
-            del named["until"]
-        return named
+    def expressions(self) -> dict[str, pl.Expr]:
+        number = self.total.is_not_null() if self.number is None else self.number
+        return {**vars(self), "number": number}
 
 
 class OnlineMeasure(Spec):
@@ -86,12 +89,14 @@ class OnlineMeasure(Spec):
         """Return the expressions over pages, or over the pages of each session or user."""
         raise NotImplementedError
 
-    def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Return a row a page, session or user: its keys, `total`, `number`, `censored`, `until`.
+    def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+        """Return a row a page, session or user: its keys and its :class:`Sums`.
 
         A session is of a user or variant if all its pages are.
         """
-        sums = self.sums().expressions(pages.columns)
+        sums = self.sums().expressions()
+        if not {*sums["until"].meta.root_names()} <= {*pages.columns}:
+            sums["until"] = _NONE
         if self.level == "page":
             return pages.select(*keys, **sums)
         single = [
@@ -102,24 +107,29 @@ class OnlineMeasure(Spec):
         inside = pages.filter(pl.col(self.level).is_not_null())
         return inside.group_by(self.level, maintain_order=True).agg(*single, **sums)
 
-    def durations(
-        self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
-    ) -> pl.DataFrame:
-        """Return how long each value lasts, of a measure that `lasts`: keys, `time`, `seen`."""
-        rows = self.rows(pages, keys)
-        until = pl.col("until") if "until" in rows.columns else pl.lit(0.0)
-        ended = pl.col("total").is_not_null()
-        open_ended = pl.when(pl.col("censored") > 0).then(until)
-        lasted = pl.when(ended).then(pl.col("total")).otherwise(open_ended)
-        return rows.select(*keys, time=lasted.cast(pl.Float64), seen=ended)
+    def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+        """Return a row a page, session, user or absence: its keys, :data:`SUMS` and `until`."""
+        number, censored = pl.col("number").fill_null(0), pl.col("censored").fill_null(0)
+        known = (number > 0) & pl.col("total").is_not_null()
+        total, number = (pl.when(known).then(one).otherwise(0) for one in ("total", number))
+        of_clicks = self.of == "click"
+        values = (number if of_clicks else known).cast(pl.Int64)
+        missing = pl.col("missing").fill_null(0)
+        return self.summands(pages, keys).select(
+            *keys,
+            "until",
+            total=total.cast(pl.Float64),
+            number=number.cast(pl.Float64),
+            values=values,
+            censored=censored.cast(pl.Int64),
+            without=(missing if of_clicks else 1 - values - censored).cast(pl.Int64),
+        )
 
     def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages that its formulas mention."""
-        sums = self.sums()
-        expressions = list(sums.expressions().values())
-        if until and sums.until is not None:
-            expressions.append(sums.until)
-        names = {name for one in expressions for name in one.meta.root_names()}
+        """Return the columns of pages that its formulas mention; with `until`, also that."""
+        sums = self.sums().expressions()
+        mentioned = (one for name, one in sums.items() if until or name != "until")
+        names = {name for one in mentioned for name in one.meta.root_names()}
         return names | ({self.level} - {"page"})
 
     @property

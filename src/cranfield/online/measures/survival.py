@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
@@ -15,6 +15,7 @@ from cranfield.base.errors import InputError, MeasureError, PolicyError, check_c
 from cranfield.base.text import counted
 from cranfield.online.measures.measuring import Log, ready
 from cranfield.online.measures.online_measure import OnlineMeasure
+from cranfield.online.measures.page_table import LogTables, collected
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.of_pvalues import adjusted
 
@@ -212,43 +213,52 @@ def survival(
     tables, [one], pages = ready(log, measure, keys, until=True)
     if not one.lasts:
         raise MeasureError(f"{one} is no time that can be censored")
-    every = one.durations(tables, pages, keys)
-    rows = every if by is None else every.drop_nulls(by)
-    groups = (tables.source,) if by is None else tuple(rows[by].unique().sort().to_list())
-    parts = [rows if by is None else rows.filter(pl.col(by) == name) for name in groups]
-    samples = [_sample(part) for part in parts]
-    if not any(times.size for times, _ in samples):
+    every = _durations(one, tables, pages, keys)
+    rows = every.drop_nulls(keys)
+    parts = {tables.source: rows}
+    if by is not None:
+        parts = {name: part for (name,), part in rows.group_by(by)}
+    samples = {name: _sample(parts[name]) for name in sorted(parts)}
+    if not any(times.size for times, _ in samples.values()):
         raise InputError(f"{one} has no value", source=tables.source)
-    curves = tuple(curve(times, seen) for times, seen in samples)
-    upto = _horizon(horizon, groups, curves)
+    curves = {name: curve(*sample) for name, sample in samples.items()}
+    upto = _horizon(horizon, curves)
     table = []
-    for name, part, (times, seen), estimate in zip(groups, parts, samples, curves, strict=True):
-        mean, error = estimate.restricted(upto)
+    for name, (times, seen) in samples.items():
         ended = times[seen]
-        row = {
-            by or "log": name,
-            "number": times.size,
-            "censored": times.size - ended.size,
-            "without": part.height - times.size,
-            "median": estimate.median,
-            "mean": mean,
-            "error": error,
-            "seen_mean": float(ended.mean()) if ended.size else None,
-            "seen_median": float(np.median(ended)) if ended.size else None,
-        }
-        table.append(
-            {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in row.items()}
-        )
+        of_ended = (ended.mean(), np.median(ended)) if ended.size else (np.nan, np.nan)
+        sizes = (times.size, times.size - ended.size, parts[name].height - times.size)
+        estimates = (curves[name].median, *curves[name].restricted(upto))
+        table.append((name, *sizes, *estimates, *of_ended))
+    names = [by or "log", *Survival.columns["survival"]]
+    names.remove("*")
     return Survival(
         measure=str(one),
-        groups=groups,
-        curves=curves,
-        table=pl.DataFrame(table),
+        groups=tuple(curves),
+        curves=tuple(curves.values()),
+        table=pl.DataFrame(table, names, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        ),
         horizon=upto,
-        tests=_tests(groups, samples, correction),
+        tests=_tests(samples, correction),
         correction=correction,
         outside=every.height - rows.height,
     )
+
+
+def _durations(
+    one: OnlineMeasure, tables: LogTables, pages: pl.DataFrame, keys: Sequence[str]
+) -> pl.DataFrame:
+    """Return how long each value lasts, and whether its end was seen: keys, `time`, `seen`."""
+    if one.of == "click":
+        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
+        clicks = clicks.with_columns(pl.col("page").cast(pages["page"].dtype))
+        joined = pages.select("page", *keys).join(clicks, on="page", how="inner")
+        return joined.select(*keys, time="dwell", seen=~pl.col("censored"))
+    seen = pl.col("values") > 0
+    open_ended = pl.when(pl.col("censored") > 0).then("until")
+    lasted = pl.when(seen).then("total").otherwise(open_ended)
+    return one.rows(pages, keys).select(*keys, time=lasted.cast(pl.Float64), seen=seen)
 
 
 Sample = tuple[Floats, Bools]
@@ -260,35 +270,35 @@ def _sample(rows: pl.DataFrame) -> Sample:
     return known["time"].to_numpy(), known["seen"].to_numpy()
 
 
-def _horizon(horizon: float | None, groups: tuple[str, ...], curves: tuple[Curve, ...]) -> float:
+def _horizon(horizon: float | None, curves: Mapping[str, Curve]) -> float:
     if horizon is None:
-        return min(one.last for one in curves if np.isfinite(one.last))
+        return min(one.last for one in curves.values() if np.isfinite(one.last))
     upto = float(numbers(horizon, "horizons").item())
     if not upto > 0:
         raise PolicyError(f"horizon must be a number above 0, not {horizon!r}")
-    for name, one in zip(groups, curves, strict=True):
+    for name, one in curves.items():
         all_ended = one.survivors.size and one.survivors[-1] == 0
         if upto > one.last and not all_ended:
             raise PolicyError(f"horizon {upto:g} lies beyond what was seen of {name}: {one.last:g}")
     return upto
 
 
-def _tests(groups: tuple[str, ...], samples: list[Sample], correction: str) -> pl.DataFrame:
+def _tests(samples: Mapping[str, Sample], correction: str) -> pl.DataFrame:
     """Compare all pairs of groups by the log-rank test (Mantel, 1966)."""
     from scipy.stats import CensoredData, logrank
 
     rows = []
-    for first, second in combinations(range(len(groups)), 2):
-        pair = samples[first], samples[second]
+    for pair in combinations(samples, 2):
+        both = [samples[name] for name in pair]
         statistic = pvalue = float("nan")
-        if all(times.size for times, _ in pair) and any(seen.any() for _, seen in pair):
+        if all(times.size for times, _ in both) and any(seen.any() for _, seen in both):
             data = [
-                CensoredData(uncensored=times[seen], right=times[~seen]) for times, seen in pair
+                CensoredData(uncensored=times[seen], right=times[~seen]) for times, seen in both
             ]
             with np.errstate(invalid="ignore", divide="ignore"):
                 test = logrank(*data)
             statistic, pvalue = float(test.statistic), float(test.pvalue)
-        rows.append((groups[first], groups[second], statistic, pvalue))
+        rows.append((*pair, statistic, pvalue))
     types = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
     tests = pl.DataFrame(rows, schema=types, orient="row")
     corrected = adjusted(tests["pvalue"].to_numpy(), correction)

@@ -324,7 +324,7 @@ def _report(
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
     if oec is not None:
         arms[OEC] = overall(by_arm, arms, metrics, oec)
-    rows, looks = compared(units, arms, metrics, by_arm.together(-1), options)
+    rows, looks = compared(units, arms, metrics, by_arm.together(), options)
     notes = [
         *units.notes,
         *_notes_on_few_units(units, rows),

@@ -335,8 +335,8 @@ def compared(
             critical: Critical = partial(t_quantile, level)
             if options.sequential is not None:
                 critical = _constant(options.sequential, effect, options.alpha)
-            *limits, pvalue = effect.inference(critical, options.lift)
-            values = (*limits, last.get((name, other), pvalue))
+            *limits, fixed = effect.inference(critical, options.lift)
+            values = (*limits, last.get((name, other), fixed))
         # Neither method is valid for a few units.
         if effect.is_few and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
@@ -463,7 +463,7 @@ def _bootstrapped(
         weights=options.draws,
         seed=options.seed,
     )
-    rows = {}
+    rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values = means.at(drawn)
         for k in range(1, len(units.variants)):

@@ -15,8 +15,8 @@ from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.stopping import RankBiasedPrecision
-from cranfield.online.click_models.model import Model, Patterns, Values, at_rank
-from cranfield.online.click_models.models import CM, DCM, SDBN, Dynamic, posterior
+from cranfield.online.click_models.model import Model, Patterns, Values
+from cranfield.online.click_models.models import Cascade
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
 from cranfield.result import Column, Columns, Result
@@ -195,18 +195,9 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def examined(model: Model, values: Values, pages: Patterns) -> Floats:
     """Return P(E = 1) of each result, by a model of users who go on from rank to rank."""
-    if isinstance(model, Dynamic):
-        return model.posterior(values, pages).examined
-    if not isinstance(model, (CM, SDBN, DCM)):
+    if not isinstance(model, Cascade):
         raise PolicyError(f"{model}: its users do not read down to some rank")
-    a = values["attractiveness"][pages.codes]
-    after_click = np.zeros(a.size)
-    if isinstance(model, SDBN):
-        after_click = 1 - values["satisfaction"][pages.codes]
-    elif isinstance(model, DCM):
-        after_click = at_rank(values["continuation"], pages.rank)
-    # Who goes on after a click was not satisfied; all go on after none.
-    return posterior(pages, a, 1 - after_click, (1.0, 1.0, 0.0)).examined
+    return model.posterior(values, pages).examined
 
 
 UNITS = ("page", "query", "session", "user")

@@ -19,7 +19,7 @@ PAGES = random_pages(3, 1000, docs=5)
 @pytest.mark.parametrize("model", [DBN(), CCM()])
 def test_posteriors_are_those_of_enumeration(model: Dynamic) -> None:
     log = log_of(PAGES)
-    pages = patterns_of(log, *Items.of(log, None))
+    pages = patterns_of(log, Items.of(log, None))
     rng = np.random.default_rng(1)
     values = {
         name: rng.uniform(0.05, 0.95, size + 1)

@@ -566,8 +566,8 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, int, float, float]]:
     """Predict the rates of the documents of a query."""
     own = log.where(pl.col("query") == query)
-    items, codes = Items.of(own, None)
-    pages = patterns_of(own, items, codes)
+    items = Items.of(own, None)
+    pages = patterns_of(own, items)
     top = pages.codes[pages.slices[0]]
     below = np.unique(pages.codes[pages.slices[0].stop :])
     clicks = pages.clicks[pages.slices[0]]

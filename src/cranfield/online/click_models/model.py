@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,8 +19,6 @@ from cranfield.online.log.query_log import QueryLog
 KEYS = {None: ("query", "doc"), "grade": ("grade",)}
 """Columns that identify the items with parameters, by how parameters are tied."""
 
-NO_GRADES = "a click model tied by grade"
-
 
 @dataclass(frozen=True, eq=False)
 class Items:
@@ -31,56 +29,33 @@ class Items:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, log: QueryLog, tied: str | None) -> tuple[Items, Indices]:
-        """Number the results of a log by first appearance, or by grade, unjudged first.
+    def of(cls, log: QueryLog, tied: str | None) -> Items:
+        """Number the results of a log by first appearance, or by grade, unjudged first."""
+        items = keyed(log, tied).unique(maintain_order=True)
+        return cls(tied, items if tied is None else items.sort("grade", nulls_last=False))
 
-        Also returns the item of each result, as :meth:`codes` does.
-        """
-        if tied is not None:
-            rows = keyed(log, tied)
-            items = cls(tied, rows.select("grade").unique().sort("grade", nulls_last=False))
-            return items, items.codes_of(rows)
-        log.require("results", purpose="a click model")
-        # Codes of categories are arbitrary; only whether they differ counts.
-        query, doc = (
-            texts.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
-            for texts in (log.pages["query"], log.results["doc"])
-        )
-        page = log.results["page"].to_numpy()
-        both = (query[page] << 32) | doc
-        _, first, codes = np.unique(both, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        number = np.empty_like(order)
-        number[order] = np.arange(order.size)
-        at = first[order]
-        queries = log.pages["query"].gather(page[at])
-        frame = pl.DataFrame({"query": queries, "doc": log.results["doc"].gather(at)})
-        return cls(tied, frame), number[codes]
-
-    @cached_property
+    @property
     def size(self) -> int:
         return self.frame.height
 
     def codes(self, log: QueryLog) -> Indices:
         """Item of each result of a log, shape (results,); the number of items if it has none."""
-        return self.codes_of(keyed(log, self.tied))
-
-    def codes_of(self, rows: pl.DataFrame) -> Indices:
-        """Item of each row of the columns that identify items."""
-        keys = list(KEYS[self.tied])
-        numbered = self.frame.with_columns(pl.Series("item", np.arange(self.size)))
-        joined = rows.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        return joined["item"].fill_null(self.size).to_numpy().astype(np.intp, copy=False)
+        numbered = self.frame.with_row_index("item")
+        rows = keyed(log, self.tied)
+        joined = rows.join(
+            numbered, on=rows.columns, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return joined["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
 def keyed(log: QueryLog, tied: str | None) -> pl.DataFrame:
-    """Return the results of a log with the columns that identify items."""
+    """Return the columns that identify the item of each result of a log."""
     log.require("results", purpose="a click model")
     if tied is not None:
-        log.require("results", "grade", purpose=NO_GRADES)
-        return log.results
+        log.require("results", "grade", purpose="a click model tied by grade")
+        return log.results.select("grade")
     query = log.pages["query"].gather(log.results["page"])
-    return log.results.select("doc", query=query)
+    return log.results.select(query, "doc")
 
 
 def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
@@ -188,85 +163,62 @@ class Patterns:
         out[self.pattern[clicked]] = self.rank[clicked]  # The last of several, so the lowest.
         return out
 
-    def upward(self) -> Iterator[tuple[int, slice]]:
-        """Go through the ranks from the last one up."""
-        return zip(reversed(range(self.ranks)), reversed(self.slices), strict=True)
+    def places(self, by: str) -> Indices:
+        """Return the place of each result among the values of a parameter; see `Model.by`."""
+        if by == "item":
+            return self.codes
+        if by == "rank":
+            return self.rank
+        if by == "rank and last click":
+            return cell(self.rank, self.last)
+        return np.zeros_like(self.codes)
 
     def results_of(self, page: Indices, rank: Indices) -> Indices:
         """Place here of results of the log, by page and rank from 1."""
         return self.starts[rank - 1] + self.page[page]
 
 
-def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Patterns:
-    """Return the patterns of the pages of a log; `codes` are the items of results, if known.
+def cell(rank: int | Indices, last: Indices) -> Indices:
+    """Place of a value by rank and last click, both from 0, -1 for no click."""
+    return np.asarray(rank * (rank + 1) // 2 + last + 1)
+
+
+def patterns_of(log: QueryLog, items: Items) -> Patterns:
+    """Return the patterns of the pages of a log.
 
     Clicks on no result are ignored, and several clicks on a result are one.
     """
-    codes = items.codes(log) if codes is None else codes
-    page = log.results["page"].to_numpy()
-    rank = log.results["rank"].to_numpy().astype(np.int64) - 1
-    lengths = np.bincount(page, minlength=log.pages.height)
-    first = np.cumsum(lengths) - lengths
-    gaps = np.flatnonzero(rank != np.arange(rank.size) - first[page])
-    if gaps.size:
-        name = quoted(log.pages["id"][int(page[gaps[0]])])
+    codes = items.codes(log)
+    log.require("clicks", purpose="a click model")
+    clicked = log.clicks.select("page", "rank", clicked=True).unique()
+    results = log.results.select("page", "rank", item=codes)
+    results = results.join(clicked, on=["page", "rank"], how="left", maintain_order="left")
+    observed = pl.col("item") * 2 + pl.col("clicked").fill_null(False)
+    pages = results.group_by("page", maintain_order=True).agg("rank", observed=observed)
+    length = pl.col("rank").list.len()
+    gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
+    if gaps.height:
+        name = quoted(log.pages["id"][gaps["page"][0]])
         raise InputError(
             f"click models need all results of a page by rank from 1; page {name} has gaps",
             source=log.source,
         )
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-    place = np.full(lengths.size, -1)
-    place[order] = np.arange(order.size)
-    at_rank = np.bincount(rank)
-    starts = np.concatenate([[0], np.cumsum(at_rank)])
-    spread = starts[rank] + place[page]
-    flat = np.empty_like(codes)
-    flat[spread] = codes * 2 + _clicked(log, first, lengths)
-    kind, chosen = _alike(flat, starts, order.size)
-    number = np.empty_like(chosen)
-    # Those that end before a rank have no result there, so the longest stay the first.
-    by_place = np.argsort(chosen)
-    number[by_place] = np.arange(chosen.size)
-    chosen = chosen[by_place]
-    counts = np.searchsorted(chosen, at_rank)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    kept = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-    kept = flat[np.repeat(starts[:-1], counts) + chosen[kept]]
-    pattern = np.full(lengths.size, -1)
-    pattern[order] = number[kind]
+    pages = pages.sort(length, descending=True, maintain_order=True)
+    kinds = pages.group_by("observed", maintain_order=True).agg("page")
+    numbers = kinds["page"].list.len().to_numpy()
+    pattern = np.full(log.pages.height, -1)
+    pattern[kinds["page"].explode().to_numpy()] = np.repeat(np.arange(numbers.size), numbers)
+    ranks = kinds.select(pl.int_ranges(pl.col("observed").list.len())).to_series().explode()
+    by_rank = np.argsort(ranks.to_numpy(), kind="stable")
+    kept = kinds["observed"].explode().to_numpy()[by_rank]
     return Patterns(
-        starts=ends,
+        starts=np.concatenate([[0], np.cumsum(np.bincount(ranks.to_numpy()))]),
         codes=kept >> 1,
         clicks=(kept & 1).astype(bool),
-        weights=np.bincount(pattern[order], minlength=chosen.size).astype(np.float64),
+        weights=numbers.astype(np.float64),
         page=pattern,
         items=items,
     )
-
-
-def _clicked(log: QueryLog, first: Indices, lengths: Indices) -> Bools:
-    """Whether each result of the log has a click."""
-    log.require("clicks", purpose="a click model")
-    page, rank = log.clicks["page"].to_numpy(), log.clicks["rank"].to_numpy()
-    listed = (rank >= 1) & (rank <= lengths[page])  # An unknown rank is NaN, and neither.
-    out = np.zeros(log.results.height, dtype=bool)
-    out[first[page[listed]] + rank[listed].astype(np.int64) - 1] = True
-    return out
-
-
-def _alike(flat: Indices, starts: Indices, pages: int) -> tuple[Indices, Indices]:
-    """Number distinct pages, from the last rank up; also return the first page of each number.
-
-    Two pages are equal from a rank on if they are equal at this rank and below: numbers of 64 bits
-    suffice for any length.
-    """
-    kind = np.zeros(pages, dtype=np.intp)
-    width = int(flat.max()) + 1
-    for start, stop in zip(starts[-2::-1].tolist(), starts[:0:-1].tolist(), strict=True):
-        own = kind[: stop - start]
-        own[:] = np.unique(own * width + flat[start:stop], return_inverse=True)[1] + 1
-    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
-    return kind, first
 
 
 Values = Mapping[str, Floats]
@@ -291,11 +243,6 @@ class Tally:
 
     hits: Floats
     trials: Floats
-
-    @classmethod
-    def of(cls, place: Indices, hits: Any, trials: Any, size: int) -> Tally:
-        """Sum by place."""
-        return cls(sums(place, hits, size), sums(place, trials, size))
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(self.hits + other.hits, self.trials + other.trials)
@@ -349,9 +296,18 @@ class Model(Spec):
     def called(cls) -> str:
         return cls.name
 
-    def fit(self, pages: Patterns) -> Fit:
-        """Estimate the parameters."""
+    def counts(self, pages: Patterns) -> dict[str, tuple[Floats, Floats]]:
+        """Return successes and trials of each parameter at each result."""
         raise NotImplementedError
+
+    def fit(self, pages: Patterns) -> Fit:
+        """Estimate the parameters, by default from counts."""
+        sizes = self.sizes(pages.items.size, pages.ranks)
+        tallies = {}
+        for name, counts in self.counts(pages).items():
+            place = pages.places(self.by[name])
+            tallies[name] = Tally(*(sums(place, one, sizes[name]) for one in counts))
+        return Fit(tallies)
 
     def start(self, pages: int) -> Any:
         """Return the state of users at the first rank, an array with an entry for each page."""
@@ -393,27 +349,26 @@ class Model(Spec):
         return np.where(pages.clicks, chances, 1 - chances)
 
     def chances(self, values: Values, pages: Patterns) -> Floats:
-        """Probability of a click on each result, whatever is clicked above it."""
-        raise NotImplementedError
+        """Probability of a click on each result, whatever is clicked above it.
+
+        By default that does not depend on the clicks above.
+        """
+        out = np.empty(pages.codes.size)
+        for rank, at in enumerate(pages.slices):
+            item = pages.codes[at]
+            out[at] = self.chance(values, rank, item, self.start(item.size))
+        return out
 
     def relevance(self, values: Values) -> Floats:
-        """Relevance of each item; shape (items,)."""
-        raise NotImplementedError
+        """Relevance of each item: the product of its parameters; shape (items,)."""
+        own = [values[name][:-1] for name, by in self.by.items() if by == "item"]
+        if not own:
+            raise self.error(f"{self.name} says nothing of documents")
+        return np.asarray(np.prod(own, axis=0))
 
     def prior_mean(self) -> float:
         """Mean of the prior, the value of unseen items and ranks."""
         return float(self.alpha / (self.alpha + self.beta))
-
-    def estimate(self, tally: Tally) -> Floats:
-        """Mode of the posterior; the mean of the prior without trials."""
-        out = np.full(tally.trials.shape, self.prior_mean())
-        np.divide(
-            tally.hits + (self.alpha - 1),
-            tally.trials + (self.alpha + self.beta - 2),
-            out=out,
-            where=tally.trials > 0,
-        )
-        return np.asarray(np.clip(out, 0.0, 1.0))
 
     def error_of(self, tally: Tally) -> Floats:
         """Standard deviation of the posterior."""
@@ -425,14 +380,20 @@ class Model(Spec):
         return {}
 
     def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return the estimates, followed by the prior mean."""
-        end, held = self.prior_mean(), self.held()
-        return {
-            name: np.append(self.estimate(one), end)
-            if name not in held
-            else np.full(one.hits.size + 1, held[name])
-            for name, one in tallies.items()
-        }
+        """Return the modes of the posteriors, or the prior mean without trials; it comes last."""
+        held = self.held()
+        values = {}
+        for name, tally in tallies.items():
+            value = np.full(tally.hits.size + 1, held.get(name, self.prior_mean()))
+            if name not in held:
+                np.divide(
+                    tally.hits + (self.alpha - 1),
+                    tally.trials + (self.alpha + self.beta - 2),
+                    out=value[:-1],
+                    where=tally.trials > 0,
+                )
+            values[name] = np.clip(value, 0.0, 1.0)
+        return values
 
     def sizes(self, items: int, ranks: int) -> dict[str, int]:
         """Return the number of values of each parameter."""

@@ -14,44 +14,27 @@ from cranfield.base.spec import TRUE_SHARE, number, optional, parameter
 from cranfield.online.click_models.model import (
     TINY,
     Climbing,
-    Fit,
     Model,
     Patterns,
     Tallies,
     Tally,
     Values,
     at_rank,
+    cell,
     sums,
 )
+
+Counts = dict[str, tuple[Floats, Floats]]
 
 
 class Rate(Model):
     """A click rate of some kind: the chance of a click is that parameter."""
 
-    def place(self, pages: Patterns) -> Indices:
-        """Which value of the parameter each result has."""
-        return pages.codes
-
-    def fit(self, pages: Patterns) -> Fit:
-        size = self.sizes(pages.items.size, pages.ranks)["rate"]
-        tally = Tally.of(self.place(pages), pages.clicks * pages.weight, pages.weight, size)
-        return Fit({"rate": tally})
+    def counts(self, pages: Patterns) -> Counts:
+        return {"rate": (pages.clicks * pages.weight, pages.weight)}
 
     def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.full(item.size, at_rank(values["rate"], rank))
-
-    def chances(self, values: Values, pages: Patterns) -> Floats:
-        return independent_chances(self, values, pages)
-
-
-def independent_chances(model: Model, values: Values, pages: Patterns) -> Floats:
-    nothing = np.ones(len(pages))
-    return np.concatenate(
-        [
-            model.chance(values, rank, pages.codes[at], nothing[: at.stop - at.start])
-            for rank, at in enumerate(pages.slices)
-        ]
-    )
 
 
 class GCTR(Rate):
@@ -64,15 +47,6 @@ class GCTR(Rate):
     source = "Chuklin, Markov and de Rijke (2015)"
     by: ClassVar = {"rate": ""}
 
-    def place(self, pages: Patterns) -> Indices:
-        return np.zeros_like(pages.codes)
-
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        return np.full(item.size, values["rate"][0])
-
-    def relevance(self, values: Values) -> Floats:
-        raise self.error("GCTR says nothing of documents")
-
 
 class RCTR(Rate):
     """A click rate for each rank.
@@ -83,12 +57,6 @@ class RCTR(Rate):
     name = "RCTR"
     source = "Craswell et al. (2008)"
     by: ClassVar = {"rate": "rank"}
-
-    def place(self, pages: Patterns) -> Indices:
-        return pages.rank
-
-    def relevance(self, values: Values) -> Floats:
-        raise self.error("RCTR says nothing of documents")
 
 
 class DCTR(Rate):
@@ -104,25 +72,19 @@ class DCTR(Rate):
     def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return values["rate"][item]
 
-    def relevance(self, values: Values) -> Floats:
-        return values["rate"][:-1]
-
 
 class Examined(Climbing):
     """A click is examination, in some cell, and attractiveness: both hidden without a click."""
 
-    def cells(self, pages: Patterns) -> Indices:
-        """Which value of examination each result has."""
-        raise NotImplementedError
-
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
-        cells = self.sizes(pages.items.size, pages.ranks)["examination"]
+        items = pages.items.size
+        cells = self.sizes(items, pages.ranks)["examination"]
         # Results that are alike in item and cell are alike in what is expected of them.
-        key, alike = np.unique(pages.codes * cells + self.cells(pages), return_inverse=True)
+        place = pages.codes * cells + pages.places(self.by["examination"])
+        key, alike = np.unique(place, return_inverse=True)
         item, cell = key // cells, key % cells
         clicked = sums(alike, pages.weight * pages.clicks, key.size)
         missed = sums(alike, pages.weight, key.size) - clicked
-        items = pages.items.size
         shown = clicked + missed
         by_item, by_cell = sums(item, shown, items), sums(cell, shown, cells)
 
@@ -140,9 +102,6 @@ class Examined(Climbing):
 
         return expect
 
-    def relevance(self, values: Values) -> Floats:
-        return values["attractiveness"][:-1]
-
 
 class PBM(Examined):
     """The position-based model: a rank is examined, and an examined document attracts.
@@ -154,15 +113,9 @@ class PBM(Examined):
     source = "Craswell et al. (2008)"
     by: ClassVar = {"attractiveness": "item", "examination": "rank"}
 
-    def cells(self, pages: Patterns) -> Indices:
-        return pages.rank
-
     def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         seen = at_rank(values["examination"], rank)
         return np.asarray(values["attractiveness"][item] * seen)
-
-    def chances(self, values: Values, pages: Patterns) -> Floats:
-        return independent_chances(self, values, pages)
 
 
 class UBM(Examined):
@@ -179,9 +132,6 @@ class UBM(Examined):
     source = "Dupret and Piwowarski (2008)"
     by: ClassVar = {"attractiveness": "item", "examination": "rank and last click"}
 
-    def cells(self, pages: Patterns) -> Indices:
-        return cell(pages.rank, pages.last)
-
     def start(self, pages: int) -> Indices:
         return np.full(pages, -1)
 
@@ -193,13 +143,7 @@ class UBM(Examined):
         return np.asarray(values["attractiveness"][item] * seen[cell(rank - beyond, above)])
 
     def after(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Indices,
-        chance: Floats,
-        click: Bools,
+        self, values: Values, rank: int, item: Indices, state: Indices, chance: Floats, click: Bools
     ) -> Indices:
         return np.where(click, rank, state)
 
@@ -217,150 +161,6 @@ class UBM(Examined):
             before -= click
             out[at] = last[rank + 1, :size] = click.sum(axis=0)
         return out
-
-
-def cell(rank: int | Indices, last: Indices) -> Indices:
-    """Place of examination at a rank after a last click, both from 0, -1 for none."""
-    return np.asarray(rank * (rank + 1) // 2 + last + 1)
-
-
-class Cascade(Model):
-    """Users examine from the top; what is known of them is the chance that they still do."""
-
-    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
-        """Return the chances to go on after no click, and after a click."""
-        raise NotImplementedError
-
-    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
-        return np.asarray(state * values["attractiveness"][item])
-
-    def after(
-        self,
-        values: Values,
-        rank: int,
-        item: Indices,
-        state: Floats,
-        chance: Floats,
-        click: Bools,
-    ) -> Floats:
-        a = values["attractiveness"][item]
-        missed, clicked = self.stays(values, rank, item, a)
-        still = (state - chance) / np.maximum(1 - chance, TINY)
-        return np.asarray(np.where(click, clicked, still * missed))
-
-    def chances(self, values: Values, pages: Patterns) -> Floats:
-        out = np.empty(pages.codes.size)
-        seen = np.ones(len(pages))
-        for rank, at in enumerate(pages.slices):
-            item = pages.codes[at]
-            seen = seen[: item.size]
-            a = values["attractiveness"][item]
-            missed, clicked = self.stays(values, rank, item, a)
-            out[at] = seen * a
-            seen = seen * ((1 - a) * missed + a * clicked)
-        return out
-
-    def relevance(self, values: Values) -> Floats:
-        return values["attractiveness"][:-1]
-
-
-def attracted(pages: Patterns, until: Indices) -> Tally:
-    """Count clicks among results down to a rank of each page, which are those examined."""
-    seen = pages.weight * (pages.rank <= until[pages.pattern])
-    return Tally.of(pages.codes, seen * pages.clicks, seen, pages.items.size)
-
-
-def down_to_last_click(pages: Patterns) -> Indices:
-    """Rank of the lowest click; of pages without a click, the last rank."""
-    return np.where(pages.lowest < 0, pages.lengths, pages.lowest)
-
-
-class CM(Cascade):
-    """The cascade model: users go down to the first document that attracts, and stop.
-
-    .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
-
-    A second click is impossible. With a floor, conditional chances are those of PyClick: down to
-    the first click those above, and the floor for whatever is observed below it. These are no
-    chances of anything; they serve to compare with what was computed so.
-    """
-
-    name = "CM"
-    source = "Craswell et al. (2008)"
-    by: ClassVar = {"attractiveness": "item"}
-
-    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional chances")
-
-    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
-        return 1.0, 0.0
-
-    def fit(self, pages: Patterns) -> Fit:
-        clicked = np.flatnonzero(pages.clicks)[::-1]
-        first = pages.lengths.copy()
-        first[pages.pattern[clicked]] = pages.rank[clicked]
-        return Fit({"attractiveness": attracted(pages, first)})
-
-    def conditional(self, values: Values, pages: Patterns) -> Floats:
-        if not self.floor:
-            return super().conditional(values, pages)
-        chances = self.chances(values, pages)
-        observed = np.where(pages.clicks, chances, 1 - chances)
-        return np.where(pages.last >= 0, self.floor, observed)
-
-
-class DCM(Cascade):
-    """The dependent click model: after a click, users go on with a chance that goes by rank.
-
-    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
-
-    The lowest click of a page is taken to be where its user stopped.
-    """
-
-    name = "DCM"
-    source = "Guo, Liu and Wang (2009)"
-    by: ClassVar = {"attractiveness": "item", "continuation": "rank"}
-
-    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
-        return 1.0, at_rank(values["continuation"], rank)
-
-    def fit(self, pages: Patterns) -> Fit:
-        clicks = pages.weight * pages.clicks
-        on = clicks * (pages.rank < pages.lowest[pages.pattern])
-        return Fit(
-            {
-                "attractiveness": attracted(pages, down_to_last_click(pages)),
-                "continuation": Tally.of(pages.rank, on, clicks, pages.ranks),
-            }
-        )
-
-
-class SDBN(Cascade):
-    """The simplified dynamic Bayesian network: users stop only when a document satisfies.
-
-    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - s_{q d_r} C_r
-
-    The lowest click of a page is taken to be the satisfying one.
-    """
-
-    name = "SDBN"
-    source = "Chapelle and Zhang (2009)"
-    by: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
-
-    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
-        return 1.0, 1 - values["satisfaction"][item]
-
-    def fit(self, pages: Patterns) -> Fit:
-        clicks = pages.weight * pages.clicks
-        end = clicks * (pages.rank == pages.lowest[pages.pattern])
-        return Fit(
-            {
-                "attractiveness": attracted(pages, down_to_last_click(pages)),
-                "satisfaction": Tally.of(pages.codes, end, clicks, pages.items.size),
-            }
-        )
-
-    def relevance(self, values: Values) -> Floats:
-        return np.asarray((values["attractiveness"] * values["satisfaction"])[:-1])
 
 
 Going = tuple[Any, Any, Any]
@@ -402,7 +202,7 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
         chance = e * a[at]
         e = np.where(clicks[at], after_click[at], t1 * (e - chance) / np.maximum(1 - chance, TINY))
     b = np.ones(len(pages))
-    for _, at in pages.upward():
+    for at in reversed(pages.slices):
         here = b[: at.stop - at.start]
         beta[at] = here
         here[:] = np.where(tail[at], (1 - a[at]) * (t1 * here + (1 - t1)), 1.0)
@@ -430,6 +230,131 @@ def posterior(pages: Patterns, a: Floats, s: Floats, going: Going) -> Posterior:
     )
 
 
+class Cascade(Model):
+    """Users examine from the top; what is known of them is the chance that they still do."""
+
+    def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+        """Return the chances to go on after no click, and after a click."""
+        raise NotImplementedError
+
+    def posterior(self, values: Values, pages: Patterns) -> Posterior:
+        """Return the chances of hidden states, given all clicks of each page.
+
+        By default all go on without a click, and who goes on after a click was not satisfied.
+        """
+        a = values["attractiveness"][pages.codes]
+        _, clicked = self.stays(values, pages.rank, pages.codes)
+        return posterior(pages, a, 1 - np.broadcast_to(clicked, a.shape), (1.0, 1.0, 0.0))
+
+    def chance(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+        return np.asarray(state * values["attractiveness"][item])
+
+    def after(
+        self, values: Values, rank: int, item: Indices, state: Floats, chance: Floats, click: Bools
+    ) -> Floats:
+        missed, clicked = self.stays(values, rank, item)
+        still = (state - chance) / np.maximum(1 - chance, TINY)
+        return np.asarray(np.where(click, clicked, still * missed))
+
+    def chances(self, values: Values, pages: Patterns) -> Floats:
+        out = np.empty(pages.codes.size)
+        seen = np.ones(len(pages))
+        for rank, at in enumerate(pages.slices):
+            item = pages.codes[at]
+            seen = seen[: item.size]
+            a = values["attractiveness"][item]
+            missed, clicked = self.stays(values, rank, item)
+            out[at] = seen * a
+            seen = seen * ((1 - a) * missed + a * clicked)
+        return out
+
+
+def down_to(pages: Patterns, until: Indices) -> tuple[Floats, Floats]:
+    """Return clicks and results down to a rank of each page, which are those examined."""
+    seen = pages.weight * (pages.rank <= until[pages.pattern])
+    return seen * pages.clicks, seen
+
+
+def down_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
+    """Return them down to the lowest click; of pages without a click, all."""
+    return down_to(pages, np.where(pages.lowest < 0, pages.lengths, pages.lowest))
+
+
+class CM(Cascade):
+    """The cascade model: users go down to the first document that attracts, and stop.
+
+    .. math:: P(C_r = 1) = a_{q d_r} \\prod_{j<r} (1 - a_{q d_j})
+
+    A second click is impossible. With a floor, conditional chances are those of PyClick: down to
+    the first click those above, and the floor for whatever is observed below it. These are no
+    chances of anything; they serve to compare with what was computed so.
+    """
+
+    name = "CM"
+    source = "Craswell et al. (2008)"
+    by: ClassVar = {"attractiveness": "item"}
+
+    floor: float = parameter(0.0, number(0, 1, open_high=True), "of conditional chances")
+
+    def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+        return 1.0, 0.0
+
+    def counts(self, pages: Patterns) -> Counts:
+        clicked = np.flatnonzero(pages.clicks)[::-1]
+        first = pages.lengths.copy()
+        first[pages.pattern[clicked]] = pages.rank[clicked]
+        return {"attractiveness": down_to(pages, first)}
+
+    def conditional(self, values: Values, pages: Patterns) -> Floats:
+        if not self.floor:
+            return super().conditional(values, pages)
+        chances = self.chances(values, pages)
+        observed = np.where(pages.clicks, chances, 1 - chances)
+        return np.where(pages.last >= 0, self.floor, observed)
+
+
+class DCM(Cascade):
+    """The dependent click model: after a click, users go on with a chance that goes by rank.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - C_r + \\lambda_r C_r
+
+    The lowest click of a page is taken to be where its user stopped.
+    """
+
+    name = "DCM"
+    source = "Guo, Liu and Wang (2009)"
+    by: ClassVar = {"attractiveness": "item", "continuation": "rank"}
+
+    def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+        return 1.0, at_rank(values["continuation"], rank)
+
+    def counts(self, pages: Patterns) -> Counts:
+        clicks = pages.weight * pages.clicks
+        on = clicks * (pages.rank < pages.lowest[pages.pattern])
+        return {"attractiveness": down_to_last_click(pages), "continuation": (on, clicks)}
+
+
+class SDBN(Cascade):
+    """The simplified dynamic Bayesian network: users stop only when a document satisfies.
+
+    .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = 1 - s_{q d_r} C_r
+
+    The lowest click of a page is taken to be the satisfying one.
+    """
+
+    name = "SDBN"
+    source = "Chapelle and Zhang (2009)"
+    by: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
+
+    def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+        return 1.0, 1 - values["satisfaction"][item]
+
+    def counts(self, pages: Patterns) -> Counts:
+        clicks = pages.weight * pages.clicks
+        end = clicks * (pages.rank == pages.lowest[pages.pattern])
+        return {"attractiveness": down_to_last_click(pages), "satisfaction": (end, clicks)}
+
+
 class Dynamic(Climbing, Cascade):
     """Users go on with a chance that depends on whether a click satisfied them."""
 
@@ -441,13 +366,12 @@ class Dynamic(Climbing, Cascade):
         """Chances to go on."""
         raise NotImplementedError
 
-    def stays(self, values: Values, rank: int, item: Indices, a: Floats) -> tuple[Any, Any]:
+    def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         t1, t2, t3 = self.going(values)
         s = self.satisfaction(values)[item]
         return t1, (1 - s) * t2 + s * t3
 
     def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        """Return the chances of hidden states, given all clicks of each page."""
         return posterior(
             pages,
             values["attractiveness"][pages.codes],

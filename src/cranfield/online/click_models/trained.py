@@ -578,7 +578,7 @@ def train_models(
         if tied is None:
             raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
-    pages = patterns_of(log, *Items.of(log, tied))
+    pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())
     fits = [(one, one.fit(pages)) for one in known]
     return tuple(

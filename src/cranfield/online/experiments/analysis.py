@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,10 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_several, quoted
 from cranfield.online.experiments.comparisons import (
     OEC,
-    Compared,
     Options,
-    Pair,
+    Row,
     arm_limits,
     compared,
-    not_worse,
     overall,
 )
 from cranfield.online.experiments.design import checked_weights
@@ -83,12 +81,8 @@ def _effects_by_segment(
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.of(means, 0, k)
                 tested = ~(effects.is_few | effects.is_constant)
-                values = (
-                    *effects.limits(critical),
-                    *effects.lift_limits(critical, options.lift),
-                    effects.pvalue(),
-                )
-                low, high, lift_low, lift_high, pvalue = np.where(tested, values, np.nan)
+                values = np.where(tested, effects.inference(critical, options.lift), np.nan)
+                low, high, lift_low, lift_high, pvalue = values
                 columns = {
                     "segment": by,
                     "level": pl.Series(levels, dtype=pl.String),
@@ -330,37 +324,22 @@ def _report(
     arms = {name: arm_means(by_arm, placed, options.theta) for name, placed in units.placed.items()}
     if oec is not None:
         arms[OEC] = overall(by_arm, arms, metrics, oec)
-    others = range(1, len(units.variants))
-    effects = {(name, k): Effects.of(arms[name], 0, k) for name in arms for k in others}
-    result = compared(units, arms, effects, by_arm.together(-1), options)
+    rows, looks = compared(units, arms, metrics, by_arm.together(), options)
     notes = [
         *units.notes,
-        *_notes_on_few_units(units, result),
-        *_notes_on_constants(units, arms, effects, result),
-        *_notes_on_skewness(units, metrics, result, options),
+        *_notes_on_few_units(units, rows),
+        *_notes_on_constants(units, arms, rows),
+        *_notes_on_skewness(units, metrics, rows, options),
     ]
     by_segment = interactions = None
     if segments and not stopped:
         by_segment, interactions = _effects_by_segment(units, segments, options)
-        notes += _notes_on_segments(result, by_segment, options)
-    shape = (len(arms), len(others))
-    # Results that cannot be trusted are not shown; a standardised sum has no lift.
-    shown = np.nan if stopped else 1.0
-    lifted = np.array([[np.nan if name == OEC else 1.0] for name in arms])
-    adjusted_pvalues = np.empty(shape)
-    for family in (np.isnan(lifted), ~np.isnan(lifted)):
-        cells = np.broadcast_to(family, shape)
-        adjusted_pvalues[cells] = adjusted(result.pvalues[cells], options.correction)
+        notes += _notes_on_segments(rows, by_segment, options)
     mean_low, mean_high = arm_limits(units, arms, 1 - options.alpha)
-
-    def each(values: Iterable[Floats | float]) -> Floats:
-        return np.array(list(values), dtype=np.float64).reshape(shape)
-
-    not_worse_pvalues = (
-        not_worse(effect, metrics.get(pair[0]), result.permutations.get(pair), options)
-        for pair, effect in effects.items()
-    )
-    tests = {*result.tests.values()}
+    # Results that cannot be trusted are not shown.
+    shown = np.nan if stopped else 1.0
+    tests = {row["test"] for row in rows}
+    listed = [metrics.get(name, Metric(name)) for name in arms]
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
@@ -372,26 +351,16 @@ def _report(
         means=np.stack([means.value for means in arms.values()]),
         mean_low=mean_low * shown,
         mean_high=mean_high * shown,
-        difference=each(effect.difference for effect in effects.values()),
-        error=each(effect.error for effect in effects.values()),
-        low=result.low * shown,
-        high=result.high * shown,
-        lift=each(effect.lift for effect in effects.values()) * lifted,
-        lift_low=result.lift_low * lifted * shown,
-        lift_high=result.lift_high * lifted * shown,
-        pvalues=result.pvalues * shown,
-        adjusted_pvalues=adjusted_pvalues * shown,
-        not_worse=each(not_worse_pvalues) * shown,
-        good=tuple(metrics[name].good or "up" if name in metrics else "up" for name in arms),
-        margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
-        tests=tuple(tuple(result.tests[name, k] for k in others) for name in arms),
+        comparisons=_table(rows, metrics, options, stopped=stopped),
+        good=tuple(one.good or "up" for one in listed),
+        margins=tuple(one.margin for one in listed),
         alpha=options.alpha,
         correction=options.correction,
         lift_method=options.lift,
         errors=options.errors,
         theta=options.theta,
         sequential="" if options.sequential is None else str(options.sequential),
-        looks=None if stopped else result.looks,
+        looks=None if stopped else looks,
         segments=by_segment,
         interactions=interactions,
         stopped=stopped,
@@ -401,12 +370,39 @@ def _report(
     )
 
 
-def _notes_on_few_units(units: Units, result: Compared) -> list[str]:
+def _table(
+    rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, *, stopped: bool
+) -> pl.DataFrame:
+    """Return the table of comparisons, with corrected p-values and verdicts."""
+    table = pl.DataFrame([{**row, "distortion": None} for row in rows]).drop("distortion")
+    pvalues, corrected = table["p"].to_numpy(), np.empty(table.height)
+    overall = (table["metric"] == OEC).to_numpy()
+    for family in (overall, ~overall):
+        corrected[family] = adjusted(pvalues[family], options.correction)
+    # Results that cannot be trusted are not shown.
+    shown = np.nan if stopped else 1.0
+    unreliable = ["low", "high", "lift low", "lift high", "p", "adjusted p", "p not worse"]
+    table = table.with_columns(pl.Series("adjusted p", corrected))
+    table = table.with_columns(pl.col(unreliable) * shown)
+    lower = {name for name, one in metrics.items() if one.good == "down"}
+    is_good = ((table["difference"] > 0) != table["metric"].is_in(lower)).to_numpy()
+    significant = table["adjusted p"].to_numpy() <= options.alpha
+    # Two-sided limits of alpha are one-sided ones of half of it.
+    is_not_worse = table["p not worse"].to_numpy() <= options.alpha / 2
+    verdicts = np.select(
+        [np.full(table.height, stopped), significant & is_good, significant, is_not_worse],
+        ["no verdict", "better", "worse", "not worse"],
+        "undecided",
+    )
+    return table.with_columns(pl.Series("verdict", verdicts.tolist()))
+
+
+def _notes_on_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     few = {name: count for name, count in units.counts.items() if count < FEW}
     if not few:
         return []
     listed = ", ".join(f"{count} in {name}" for name, count in few.items())
-    tests = {*result.tests.values()}
+    tests = {row["test"] for row in rows}
     more = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
@@ -415,20 +411,17 @@ def _notes_on_few_units(units: Units, result: Compared) -> list[str]:
 
 
 def _notes_on_constants(
-    units: Units,
-    arms: Mapping[str, ArmMeans],
-    effects: Mapping[Pair, Effects],
-    result: Compared,
+    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> list[str]:
     notes = []
-    for (name, k), effect in effects.items():
-        if effect.error == 0:
+    for row in rows:
+        if row["error"] == 0:
             note = (
-                f"{name}: all values equal in {units.variants[0]} and in {units.variants[k]}:"
+                f"{row['metric']}: all values equal in {units.variants[0]} and in {row['variant']}:"
                 " no interval of the difference can be computed"
             )
-            if result.tests[name, k] == "exact permutation":
-                note += f"; p = {float(effect.pvalue()):.2g} is that of the exact permutation test"
+            if row["test"] == "exact permutation":
+                note += f"; p = {row['p']:.2g} is that of the exact permutation test"
             notes.append(note)
     for name, arm in arms.items():
         constant = [units.variants[k] for k in np.flatnonzero(arm.squared == 0)]
@@ -439,17 +432,20 @@ def _notes_on_constants(
 
 
 def _notes_on_skewness(
-    units: Units, metrics: Mapping[str, Metric], result: Compared, options: Options
+    units: Units,
+    metrics: Mapping[str, Metric],
+    rows: Sequence[Row],
+    options: Options,
 ) -> list[str]:
     notes = []
-    for (name, k), distortion in result.distortions.items():
-        test = result.tests[name, k]
-        if not distortion.matters or test == "exact permutation":
+    for row in rows:
+        name, variant, distortion = row["metric"], row["variant"], row["distortion"]
+        if not distortion.matters or row["test"] == "exact permutation":
             continue
         lower, upper = distortion.tails(options.alpha)
         down = name in metrics and metrics[name].good == "down"
         worse, better = (upper, lower) if down else (lower, upper)
-        treated, control = (units.counts[units.variants[place]] for place in (k, 0))
+        treated, control = (units.counts[one] for one in (variant, units.variants[0]))
         distorted = (
             f"without any effect Welch's test would find it worse in about {worse:.2g} and better"
             f" in about {better:.2g} of experiments, not {options.alpha / 2:g} each"
@@ -463,15 +459,15 @@ def _notes_on_skewness(
             " test keeps its level",
             "always valid": "always-valid methods assume a nearly normal difference and may reject"
             " too often to one side; analyse more units, or cap the values",
-        }[test]
+        }[row["test"]]
         notes.append(
             f"{name}: skewness {distortion.skewness:.1f} with {treated / (treated + control):.0%}"
-            f" of the units in {units.variants[k]}: {consequence}"
+            f" of the units in {variant}: {consequence}"
         )
     return notes
 
 
-def _notes_on_segments(result: Compared, segments: pl.DataFrame, options: Options) -> list[str]:
+def _notes_on_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options) -> list[str]:
     if options.sequential is not None:
         return ["p-values and intervals by segment are for one look"]
     notes = []
@@ -480,11 +476,9 @@ def _notes_on_segments(result: Compared, segments: pl.DataFrame, options: Option
             f"levels with fewer than {FEW} units in a variant, or without variance in one, are not"
             " tested"
         )
-    if {"bootstrap", "permutation", "exact permutation"} & {*result.tests.values()}:
+    if {"bootstrap", "permutation", "exact permutation"} & {row["test"] for row in rows}:
         notes.append("p-values and intervals by segment are those of Welch's test")
-    skewed = dict.fromkeys(
-        name for (name, _), distortion in result.distortions.items() if distortion.matters
-    )
+    skewed = dict.fromkeys(row["metric"] for row in rows if row["distortion"].matters)
     if skewed:
         notes.append(f"skewness distorts the tests by segment of {', '.join(skewed)}")
     return notes

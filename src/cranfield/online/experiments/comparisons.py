@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import Any
 
@@ -154,22 +154,22 @@ class Permuted:
             return -np.inf, np.inf
         return float(self.statistics[rank - 1]), float(self.statistics[-rank])
 
-    def limits(self, effects: Effects, level: float) -> tuple[float, float]:
-        """Return the interval of the difference: it excludes 0 where the test rejects."""
+    def inference(self, effects: Effects, level: float) -> tuple[float, ...]:
+        """Return the bounds of the difference, those of the lift (Fieller), and the p-value.
+
+        The difference 0 is outside where the test rejects, as is a ratio that it rejects.
+        """
         low, high = self.critical(level)
         error = float(effects.error)
-        return (self.observed - high) * error, (self.observed - low) * error
-
-    def lift_limits(self, effects: Effects, level: float) -> tuple[float, float]:
-        """Return the interval of the lift: the ratios that the test does not reject (Fieller)."""
-        if effects.control == 0:
-            return np.nan, np.nan
-        low, high = self.critical(level)
-        # The lower bound belongs to the upper critical value; a critical value of the wrong sign
-        # takes the other root.
-        first, second = (self._ratios(effects, quantile) for quantile in (high, low))
-        ends = first[0 if high >= 0 else 1], second[1 if low <= 0 else 0]
-        return float(ends[0] - 1), float(ends[1] - 1)
+        limits = (self.observed - high) * error, (self.observed - low) * error
+        lifts = np.nan, np.nan
+        if effects.control != 0:
+            # The lower bound belongs to the upper critical value; a critical value of the wrong
+            # sign takes the other root.
+            first, second = (self._ratios(effects, quantile) for quantile in (high, low))
+            ends = first[0 if high >= 0 else 1], second[1 if low <= 0 else 0]
+            lifts = float(ends[0] - 1), float(ends[1] - 1)
+        return (*limits, *lifts, self.pvalue())
 
     def _ratios(self, effects: Effects, quantile: float) -> Limits:
         squared = np.array(min(abs(quantile), 1e50) ** 2)
@@ -286,49 +286,41 @@ class Options:
         if self.sequential is not None and self.errors in ("bootstrap", "permutation"):
             raise PolicyError(f"sequential cannot be combined with errors={self.errors!r}")
 
-    def level(self, comparisons: int) -> float:
-        """Return the confidence level of each comparison."""
-        return 1 - self.alpha / (max(1, comparisons) if self.correction == "bonferroni" else 1)
-
 
 Pair = tuple[str, int]
+"""A metric, and the number of a variant."""
 
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Intervals and p-values, shape (metrics, variants - 1); tests and their data by pair."""
-
-    low: Floats
-    high: Floats
-    lift_low: Floats
-    lift_high: Floats
-    pvalues: Floats
-    tests: dict[Pair, str]
-    permutations: dict[Pair, Permuted]
-    distortions: dict[Pair, Distortion]
-    looks: pl.DataFrame | None = None
+Row = dict[str, Any]
+"""A comparison with the control by a metric: columns of the report, and its `distortion`."""
 
 
 def compared(
     units: Units,
     arms: Mapping[str, ArmMeans],
-    effects: Mapping[Pair, Effects],
+    metrics: Mapping[str, Metric],
     whole: Moments,
     options: Options,
-) -> Compared:
-    """Compare each variant with the control by the tests that were chosen."""
-    level = options.level(len(effects))
-    distortions, tests, permutations = {}, {}, {}
-    for pair, effect in effects.items():
-        name, other = pair
+) -> tuple[list[Row], pl.DataFrame | None]:
+    """Compare each variant with the control by the tests that were chosen; also return looks."""
+    pairs = [*product(arms, range(1, len(units.variants)))]
+    level = 1 - options.alpha / (len(pairs) if options.correction == "bonferroni" else 1)
+    drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
+    looks, last = None, dict[Pair, float]()
+    if options.sequential is not None:
+        looks, last = _looked(units, arms, options, options.sequential)
+    rows = []
+    for name, other in pairs:
+        effect = Effects.of(arms[name], 0, other)
         inside = (units.arm == 0) | (units.arm == other)
-        treated = units.arm[inside] == other
-        values = units.columns[inside] @ arms[name].gradient[[0, other]].mean(axis=0)
-        distortions[pair] = Distortion.of(values, treated)
-        tests[pair] = _test_of(pair, effect, distortions[pair], units, options)
-        if tests[pair] == "permutation":
-            permutations[pair] = permuted(
-                units.columns[inside],
+        columns, treated = units.columns[inside], units.arm[inside] == other
+        gradient = arms[name].gradient[[0, other]].mean(axis=0)
+        distortion = Distortion.of(columns @ gradient, treated)
+        test = _test_of(effect, distortion, options, is_metric=name in units.placed)
+        permutations: Permuted | None = None
+        values: Sequence[Any] = drawn.get((name, other), ())
+        if test == "permutation":
+            permutations = permuted(
+                columns,
                 treated,
                 units.placed[name],
                 theta=options.theta,
@@ -337,39 +329,46 @@ def compared(
                 seed=options.seed,
                 key=other,
             )
-            if permutations[pair].exact:
-                tests[pair] = "exact permutation"
-    drawn = _bootstrapped(units, arms, level, options) if options.errors == "bootstrap" else {}
-    looks, last = None, dict[Pair, float]()
-    if options.sequential is not None:
-        looks, last = _looked(units, arms, options, options.sequential)
-    rows = np.empty((len(effects), 5))
-    for k, (pair, effect) in enumerate(effects.items()):
-        if pair in permutations:
-            by = permutations[pair]
-            rows[k] = (*by.limits(effect, level), *by.lift_limits(effect, level), by.pvalue())
-        elif tests[pair] == "bootstrap":
-            rows[k] = drawn[pair]
-        else:
+            test = "exact permutation" if permutations.exact else test
+            values = permutations.inference(effect, level)
+        elif test != "bootstrap":
             critical: Critical = partial(t_quantile, level)
             if options.sequential is not None:
                 critical = _constant(options.sequential, effect, options.alpha)
-            pvalue = last[pair] if last else effect.pvalue()
-            lift_limits = effect.lift_limits(critical, options.lift)
-            rows[k] = (*effect.limits(critical), *lift_limits, pvalue)
+            *limits, fixed = effect.inference(critical, options.lift)
+            values = (*limits, last.get((name, other), fixed))
         # Neither method is valid for a few units.
-        if effect.is_few and tests[pair] in {"bootstrap", "always valid"}:
-            rows[k] = np.nan
-    shape = (len(arms), len(units.variants) - 1)
-    low, high, lift_low, lift_high, pvalues = (column.reshape(shape) for column in rows.T)
-    return Compared(
-        low, high, lift_low, lift_high, pvalues, tests, permutations, distortions, looks
-    )
+        if effect.is_few and test in {"bootstrap", "always valid"}:
+            values = (np.nan,) * 5
+        low, high, lift_low, lift_high, pvalue = map(float, values)
+        lift = float(effect.lift)
+        if name == OEC:
+            # A standardised sum has no lift.
+            lift = lift_low = lift_high = np.nan
+        margin = _not_worse(effect, metrics[name], permutations, options) if name != OEC else np.nan
+        rows.append(
+            {
+                "metric": name,
+                "variant": units.variants[other],
+                "control mean": float(effect.control),
+                "mean": float(effect.other),
+                "difference": float(effect.difference),
+                "error": float(effect.error),
+                "low": low,
+                "high": high,
+                "lift": lift,
+                "lift low": lift_low,
+                "lift high": lift_high,
+                "p": pvalue,
+                "p not worse": margin,
+                "test": test,
+                "distortion": distortion,
+            }
+        )
+    return rows, looks
 
 
-def _test_of(
-    pair: Pair, effect: Effects, distortion: Distortion, units: Units, options: Options
-) -> str:
+def _test_of(effect: Effects, distortion: Distortion, options: Options, *, is_metric: bool) -> str:
     if options.sequential is not None:
         return "always valid"
     if effect.error == 0:
@@ -379,7 +378,7 @@ def _test_of(
     unreliable = bool(effect.is_few | effect.is_constant) or distortion.matters
     requested = options.errors == "permutation" or (options.errors == "auto" and unreliable)
     # Permutations of an overall criterion would change what it is standardised by.
-    possible = bool(np.isfinite(effect.error)) and pair[0] in units.placed
+    possible = bool(np.isfinite(effect.error)) and is_metric
     return "permutation" if requested and possible else "delta"
 
 
@@ -388,11 +387,11 @@ def _constant(method: Sequential, effect: Effects, alpha: float) -> Critical:
     return lambda df: np.broadcast_to(width, np.shape(df))
 
 
-def not_worse(
-    effect: Effects, metric: Metric | None, permutations: Permuted | None, options: Options
+def _not_worse(
+    effect: Effects, metric: Metric, permutations: Permuted | None, options: Options
 ) -> float:
     """Return the one-sided p-value that the loss is smaller than the margin; NaN without one."""
-    if metric is None or metric.margin is None:
+    if metric.margin is None:
         return np.nan
     good = metric.good or "up"
     shifted = effect.against(metric.margin, good)
@@ -464,7 +463,7 @@ def _bootstrapped(
         weights=options.draws,
         seed=options.seed,
     )
-    rows: dict[Pair, tuple[float, ...]] = {}
+    rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values = means.at(drawn)
         for k in range(1, len(units.variants)):

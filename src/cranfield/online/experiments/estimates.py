@@ -151,6 +151,10 @@ class Effects:
         nothing = ~np.isfinite(times) | (self.error == 0)
         return np.where(nothing, np.nan, low - 1), np.where(nothing, np.nan, high - 1)
 
+    def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
+        """Return the bounds of the difference, those of the lift, and the p-value."""
+        return (*self.limits(critical), *self.lift_limits(critical, lift), self.pvalue())
+
     def against(self, margin: float | str, good: str) -> Effects:
         """Compare with the mean of the control after the accepted loss (absolute or percent)."""
         size, percentage = read_margin(margin)

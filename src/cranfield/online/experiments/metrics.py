@@ -28,19 +28,16 @@ class Moments:
             covariance = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
         return np.where((self.count > 1)[..., None, None], covariance, np.nan)
 
-    def __getitem__(self, index: Any) -> Moments:
-        return Moments(self.count[index], self.mean[index], self.scatter[index])
+    def together(self) -> Moments:
+        """Merge all groups along the last axis."""
+        axis = self.count.ndim - 1
+        merged = self._added(lambda array: array.sum(axis=axis, keepdims=True), axis)
+        parts = (merged.count, merged.mean, merged.scatter)
+        return Moments(*(np.squeeze(part, axis) for part in parts))
 
-    def together(self, axis: int) -> Moments:
-        """Merge all groups along an axis."""
-        axis %= self.count.ndim
-        return self._added(lambda array: array.sum(axis=axis, keepdims=True), axis)[
-            (slice(None),) * axis + (0,)
-        ]
-
-    def so_far(self, axis: int = 0) -> Moments:
-        """Merge each group with all those before it along an axis."""
-        return self._added(lambda array: np.cumsum(array, axis=axis), axis)
+    def so_far(self) -> Moments:
+        """Merge each group with all those before it along the first axis."""
+        return self._added(lambda array: np.cumsum(array, axis=0), 0)
 
     def _added(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
         """Add sums around a centre that is near all means, so that nothing cancels."""
@@ -136,17 +133,9 @@ class Metric:
         return (*_two(self.value), *covariate)
 
     def __repr__(self) -> str:
-        more = [
-            f"{name}={_plain(value)!r}"
-            for name in ("covariate", "good", "margin")
-            if (value := getattr(self, name)) is not None
-        ]
-        return f"Metric({', '.join([repr(_plain(self.value)), *more])})"
-
-
-def _plain(given: Any) -> Any:
-    """Return text that may show itself in another way as a text of Python."""
-    return str.__str__(given) if isinstance(given, str) else given
+        names = [name for name in list(vars(self))[1:] if getattr(self, name) is not None]
+        more = [f"{name}={getattr(self, name)!r}" for name in names]
+        return f"Metric({', '.join([repr(self.value), *more])})"
 
 
 def _two(given: Any) -> tuple[str, str]:
@@ -162,10 +151,12 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if isinstance(metrics, Sequence):
-        named = [(one.value if isinstance(one, Metric) else one, one) for one in metrics]
+        listed = [one if isinstance(one, Metric) else Metric(one) for one in metrics]
         metrics = {
-            name if isinstance(name, str) else "/".join(filter(None, _two(name))): one
-            for name, one in named
+            one.value
+            if isinstance(one.value, str)
+            else "/".join(filter(None, one.parts()[:2])): one
+            for one in listed
         }
     if not isinstance(metrics, Mapping) or not metrics:
         raise PolicyError("metrics are columns by name, one at least")
@@ -216,7 +207,7 @@ def arm_means(
     value, gradient = _ratio(groups, metric.above, metric.below)
     factor = middle = np.zeros(groups.count.shape[:-1])[..., None]
     if metric.covariate >= 0:
-        whole = groups.together(-1) if whole is None else whole
+        whole = groups.together() if whole is None else whole
         before, slope = _ratio(groups, metric.covariate, metric.covariate_below)
         centre, whole_slope = _ratio(whole, metric.covariate, metric.covariate_below)
         if theta == "pooled":

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Bools, Floats, Indices
@@ -200,6 +200,21 @@ _EFFECT = {
 }
 
 
+_GRIDS = {
+    "difference": "difference",
+    "error": "error",
+    "low": "low",
+    "high": "high",
+    "lift": "lift",
+    "lift_low": "lift low",
+    "lift_high": "lift high",
+    "pvalues": "p",
+    "adjusted_pvalues": "adjusted p",
+    "not_worse": "p not worse",
+}
+"""Columns of comparisons by the attributes of a report that show them by metric and variant."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ExperimentReport(Result):
     """Means of all metrics by variant, and differences from the control.
@@ -219,6 +234,8 @@ class ExperimentReport(Result):
     means, mean_low, mean_high
         Means, adjusted for covariates, and their confidence intervals; shape (metrics, variants).
         Those of proportions are Wilson's.
+    comparisons
+        Data frame, a row a metric and variant, of which the following arrays are columns.
     difference, error, low, high
         Mean minus that of the control, its standard error and interval, shape (metrics, variants -
         1).
@@ -312,19 +329,9 @@ class ExperimentReport(Result):
     means: Floats
     mean_low: Floats
     mean_high: Floats
-    difference: Floats
-    error: Floats
-    low: Floats
-    high: Floats
-    lift: Floats
-    lift_low: Floats
-    lift_high: Floats
-    pvalues: Floats
-    adjusted_pvalues: Floats
-    not_worse: Floats
+    comparisons: pl.DataFrame
     good: tuple[str, ...]
     margins: tuple[float | str | None, ...]
-    tests: tuple[tuple[str, ...], ...]
     alpha: float
     correction: str
     lift_method: str
@@ -339,6 +346,20 @@ class ExperimentReport(Result):
     seed: int
     notes: tuple[str, ...]
 
+    def __getattr__(self, name: str) -> Floats:
+        if name not in _GRIDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self._grid(_GRIDS[name])
+
+    def _grid(self, column: str) -> NDArray[Any]:
+        """Return a column of the comparisons, shape (metrics, variants - 1)."""
+        return self.comparisons[column].to_numpy().reshape(len(self.metrics), -1)
+
+    @property
+    def tests(self) -> tuple[tuple[str, ...], ...]:
+        """The test of each metric and variant."""
+        return tuple(map(tuple, self._grid("test").tolist()))
+
     @property
     def control(self) -> str:
         """The variant that the others are compared with."""
@@ -351,26 +372,14 @@ class ExperimentReport(Result):
     @property
     def verdicts(self) -> tuple[tuple[str, ...], ...]:
         """The verdict on each metric and variant; see the column `verdict`."""
-        found = self.is_significant()
-
-        def of(k: int, j: int) -> str:
-            if self.stopped:
-                return "no verdict"
-            if found[k, j]:
-                return (
-                    "better" if (self.difference[k, j] > 0) == (self.good[k] == "up") else "worse"
-                )
-            # Two-sided limits of alpha are one-sided ones of half of it.
-            if self.not_worse[k, j] <= self.alpha / 2:
-                return "not worse"
-            return "undecided"
-
-        shape = self.difference.shape
-        return tuple(tuple(of(k, j) for j in range(shape[1])) for k in range(shape[0]))
+        return tuple(map(tuple, self._grid("verdict").tolist()))
 
     def frames(self) -> dict[str, pl.DataFrame]:
+        shown = list(self.columns["effects"])
+        if not np.isfinite(self.not_worse).any():
+            shown.remove("p not worse")
         every = {
-            "effects": self._effects(),
+            "effects": self.comparisons.select(shown),
             "sample-ratio": self.sample_ratio.to_polars(),
             "sample-ratios": self.sample_ratios if self.sample_ratios.height else None,
             "segments": self.segments,
@@ -393,30 +402,6 @@ class ExperimentReport(Result):
             "lift limits": self.lift_method,
             "sample ratio p": self.sample_ratio.pvalue,
         }
-
-    def _effects(self) -> pl.DataFrame:
-        rows, others = self.difference.shape
-        by_row = np.repeat(np.arange(rows), others)
-        frame = pl.DataFrame(
-            {
-                "metric": pl.Series([self.metrics[k] for k in by_row], dtype=pl.String),
-                "variant": pl.Series([*self.variants[1:]] * rows, dtype=pl.String),
-                "control mean": np.repeat(self.means[:, 0], others),
-                "mean": self.means[:, 1:].ravel(),
-                "difference": self.difference.ravel(),
-                "low": self.low.ravel(),
-                "high": self.high.ravel(),
-                "lift": self.lift.ravel(),
-                "lift low": self.lift_low.ravel(),
-                "lift high": self.lift_high.ravel(),
-                "p": self.pvalues.ravel(),
-                "adjusted p": self.adjusted_pvalues.ravel(),
-                "verdict": [one for row in self.verdicts for one in row],
-            }
-        )
-        if np.isfinite(self.not_worse).any():
-            frame.insert_column(-1, pl.Series("p not worse", self.not_worse.ravel()))
-        return frame
 
     def heading(self) -> list[str]:
         """Return what was done, in a few lines: the sample ratio first."""

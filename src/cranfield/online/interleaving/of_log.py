@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr, ndtri
 
-from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import (
     InputError,
     PolicyError,
@@ -37,7 +37,7 @@ class LogCredits:
 
     rankers: tuple[str, ...]  # In order of UTF-8 bytes
     values: Floats  # Shape (pages, rankers); NaN where a ranker took no part
-    pages: Ints  # Row of each page in the log
+    pages: Indices  # Row of each page in the log
     notes: tuple[str, ...]  # Excluded pages and clicks
 
     def of(self, name: str) -> Floats:
@@ -45,6 +45,12 @@ class LogCredits:
             known = ", ".join(self.rankers)
             raise PolicyError(f"no ranker {quoted(name)} in the log; there are {known}")
         return self.values[:, self.rankers.index(name)]
+
+
+def _pair(names: Sequence[str]) -> tuple[str, str]:
+    if len(names) != 2:
+        raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(names))}")
+    return names[0], names[1]
 
 
 def click_weights(
@@ -139,32 +145,32 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
                 f"clicks are credited by team, though pages were interleaved by {', '.join(other)}:"
                 " the lists (or runs) are needed to compare them by that method"
             )
-    return LogCredits(names, values, pages.astype(np.int64), tuple(notes))
+    return LogCredits(names, values, pages, tuple(notes))
 
 
-def units_of(log: QueryLog, pages: Ints, unit: str | None) -> tuple[str, Indices, list[str]]:
-    """Return the kind of unit, the number of the unit of each page, and notes."""
-    chosen = log.pages[pages]
-    if unit is None:
-        for name in ("user", "session"):
-            known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
-            if known.n_unique() < len(known):
-                raise PolicyError(
-                    f"{name}s come again ({counted(known.n_unique(), name)},"
-                    f" {counted(len(known), 'page')}), so that pages are not independent: name the"
-                    f" unit, such as unit={name!r}, or unit='impression' if you know better"
-                )
-        unit = "impression"
+def units_of(
+    log: QueryLog, credits: LogCredits, unit: str | None
+) -> tuple[str, Indices, list[str]]:
+    """Return the kind of unit, the number of the unit of each page, and all notes."""
+    chosen, notes = log.pages[credits.pages], list(credits.notes)
+    for name in ("user", "session") if unit is None else ():
+        known = chosen[name].drop_nulls() if name in chosen.columns else pl.Series()
+        if known.n_unique() < len(known):
+            raise PolicyError(
+                f"{name}s come again ({counted(known.n_unique(), name)},"
+                f" {counted(len(known), 'page')}), so that pages are not independent: name the"
+                f" unit, such as unit={name!r}, or unit='impression' if you know better"
+            )
+    unit = unit or "impression"
     check_choice("unit", unit, UNITS)
     if unit == "impression":
-        return unit, np.arange(len(pages)), []
+        return unit, np.arange(chosen.height), notes
     log.require("pages", unit, purpose=f"a preference by {unit}")
-    labels = chosen[unit]
-    code = labels.rank("dense").to_numpy() - 1.0
-    own = np.isnan(code)
-    code[own] = labels.n_unique() + np.arange(own.sum())
-    without = f"{counted(int(own.sum()), 'page')} without {unit}, each taken for one of its own"
-    return unit, code.astype(np.intp), [without] if own.any() else []
+    code = chosen[unit].rank("dense").to_numpy() - 1.0
+    if alone := int(np.isnan(code).sum()):
+        code[np.isnan(code)] = chosen[unit].n_unique() + np.arange(alone)
+        notes.append(f"{counted(alone, 'page')} without {unit}, each taken for one of its own")
+    return unit, code.astype(np.intp), notes
 
 
 EXACT = 2000
@@ -264,9 +270,7 @@ def outcomes_by_method(
     shown = shown.join(weights, on=["page", "rank"], how="left", maintain_order="left")
     if "team" not in shown.columns:
         shown = shown.with_columns(team=pl.lit(None, pl.String))
-    pair = tuple(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
-    if len(pair) != 2:
-        raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(pair))}")
+    pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
     values = np.zeros((log.pages.height, 2))
     for (query, of), rows in shown.group_by("query", "method", maintain_order=True):
         missing = [name for name in pair if name not in lists[query]]
@@ -369,14 +373,11 @@ def preference(
         raise PolicyError("a method needs the lists that it interleaved")
     else:
         credits = team_credits(log, clicks)
-    kind, code, notes = units_of(log, credits.pages, unit)
-    pair = tuple(credits.rankers if names is None else names)
-    if len(pair) != 2:
-        raise PolicyError(f"a preference is between two rankers, not {quoted(', '.join(pair))}")
-    first, second = map(credits.of, pair)
-    notes = [*credits.notes, *notes]
+    kind, code, notes = units_of(log, credits, unit)
+    pair = _pair(credits.rankers if names is None else names)
     options = expected, confidence, resamples, seed
-    return preference_between(first, second, code, pair, kind, *options, notes)
+    first, second = map(credits.of, pair)
+    return preference_between(first, second, code, pair, kind, notes, *options)
 
 
 def preference_matrix(
@@ -410,11 +411,9 @@ def preference_matrix(
     """
     check_several("names", names)
     credits = team_credits(log, clicks)
-    kind, code, notes = units_of(log, credits.pages, unit)
+    kind, code, notes = units_of(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError("preferences are between two rankers or more")
     values = np.stack([credits.of(name) for name in rankers], axis=1)
-    notes = [*credits.notes, *notes]
-    options = correction, confidence, resamples, seed
-    return matrix_from(values, code, kind, rankers, *options, notes)
+    return matrix_from(values, code, rankers, kind, notes, correction, confidence, resamples, seed)

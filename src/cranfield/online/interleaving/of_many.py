@@ -210,24 +210,24 @@ def preference_matrix_by_credits(
     """
     check_several("names", names)
     values = checked_credits(credits)
-    code = unit_codes(units, len(values))
-    kind = "impression" if units is None else unit
+    code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     rankers = range(1, values.shape[1] + 1) if names is None else names
-    return matrix_from(values, code, kind, rankers, correction, confidence, resamples, seed)
+    return matrix_from(values, code, rankers, kind, (), correction, confidence, resamples, seed)
 
 
 def matrix_from(
     credits: Floats,
     code: Indices,
-    unit: str,
     rankers: Sequence[object],
+    unit: str,
+    notes: Sequence[str],
     correction: str,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    notes: Sequence[str] = (),
+    *options: Any,
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers by their credits and the units of impressions."""
+    """Compare each pair of rankers by their credits and the units of impressions.
+
+    `options` are confidence, resamples and seed.
+    """
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
         raise PolicyError(
@@ -239,7 +239,7 @@ def matrix_from(
             raise PolicyError(
                 f"no impression in which both {quoted(first)} and {quoted(second)} took part"
             )
-        of_pair = own, other, code, (first, second), unit, 0.5, confidence, resamples, seed
-        pairs.append(preference_between(*of_pair))
+        pair = first, second
+        pairs.append(preference_between(own, other, code, pair, unit, (), 0.5, *options))
     pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))

@@ -38,69 +38,6 @@ DRAWN = 2**20
 """Numbers that are drawn at a time; results of a seed depend on it."""
 
 
-@dataclass(frozen=True, eq=False)
-class OutcomesByUnit:
-    """Wins, losses and ties of two rankers by unit."""
-
-    kinds: Ints  # Wins, losses and ties of a unit, shape (kinds of units, 3), in rising order
-    number: Ints  # Units of each kind, shape (kinds,)
-    # Mean difference of credit by unit, shape (units,); None where only outcomes are known
-    credit: Floats | None = None
-
-    @property
-    def totals(self) -> Ints:
-        """Wins, losses and ties of all impressions."""
-        return np.asarray(self.number @ self.kinds)
-
-    @property
-    def by_unit(self) -> Ints:
-        """Units with more wins than losses, with more losses, and the others."""
-        ahead = np.sign(self.kinds[:, 0] - self.kinds[:, 1])
-        return np.array([self.number[ahead == sign].sum() for sign in (1, -1, 0)])
-
-    @property
-    def repeated(self) -> bool:
-        """Whether some unit has more than one impression."""
-        return bool((self.kinds.sum(axis=1) > 1).any())
-
-    def resampled(self, resamples: int, seed: int) -> Ints:
-        """Draw units with replacement: wins, losses and ties by sample, shape (resamples, 3)."""
-        units = int(self.number.sum())
-        shares = self.number / units
-        drawn = np.empty((resamples, 3), dtype=np.int64)
-        for part, rows in enumerate(row_slices(resamples, len(self.kinds), DRAWN)):
-            # The numbers of drawn units of each kind are multinomial.
-            size = rows.stop - rows.start
-            drawn[rows] = stream(seed, part).multinomial(units, shares, size=size) @ self.kinds
-        return drawn
-
-    def credit_by_t(self, level: float) -> tuple[float, float, float, float]:
-        """Return the mean difference of credit over units, and interval and p-value of its t-test.
-
-        Each unit has the same weight. The interval and the p-value are NaN if there is one unit, or
-        if all units have the same difference.
-        """
-        if self.credit is None or not self.credit.size:
-            return (np.nan,) * 4
-        number, mean = self.credit.size, np.array(self.credit.mean())
-        if number == 1 or np.ptp(self.credit) <= TIE:
-            return (float(mean), np.nan, np.nan, np.nan)
-        error = np.array(self.credit.std(ddof=1) / np.sqrt(number))
-        low, high = t_limits(mean, error, number - 1, level)
-        pvalue = p_of(ratio(mean, error), error, number - 1, "two-sided")
-        return float(mean), float(low), float(high), float(pvalue)
-
-
-def outcomes_by_unit(difference: Floats, units: Indices, number: int) -> OutcomesByUnit:
-    """Count outcomes by unit, from the difference of credit and the unit of each impression."""
-    sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
-    counts = [np.bincount(units[sign == outcome], minlength=number) for outcome in (1, -1, 0)]
-    outcomes = np.stack(counts, axis=1).astype(np.int64)
-    sums = np.bincount(units, weights=difference, minlength=number)
-    kinds, frequencies = np.unique(outcomes, axis=0, return_counts=True)
-    return OutcomesByUnit(kinds, frequencies, sums / outcomes.sum(axis=1))
-
-
 Limits = tuple[float, float]
 
 
@@ -332,8 +269,7 @@ def preference_of(
         check_whole(name, value, 0, MOST)
     number = np.array([ties, losses, wins], dtype=np.int64)
     kinds = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    outcomes = OutcomesByUnit(kinds[number > 0], number[number > 0])
-    return _preference(outcomes, names, "impression", expected, confidence, 0, 0)
+    return _preference(kinds, number, None, names, "impression", (), expected, confidence, 0, 0)
 
 
 def preference_by_credits(
@@ -384,10 +320,9 @@ def preference_by_credits(
     values = checked_credits(values)
     if values.shape[1] != 2:
         raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
-    code = unit_codes(units, len(values))
-    kind = "impression" if units is None else unit
+    code, kind = unit_codes(units, len(values)), "impression" if units is None else unit
     options = expected, confidence, resamples, seed
-    return preference_between(values[:, 0], values[:, 1], code, names, kind, *options)
+    return preference_between(*values.T, code, names, kind, (), *options)
 
 
 def checked_credits(credits: Any) -> Floats:
@@ -420,49 +355,62 @@ def preference_between(
     units: Indices,
     names: Sequence[str],
     unit: str,
-    expected: float,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    notes: Sequence[str] = (),
+    notes: Sequence[str],
+    *options: Any,
 ) -> Preference:
-    """Test the preference between two rankers from the credits and the unit of each impression."""
+    """Test the preference between two rankers from the credits and the unit of each impression.
+
+    `options` are expected, confidence, resamples and seed.
+    """
     difference = first - second
     compared = ~np.isnan(difference)
-    known, code = np.unique(units[compared], return_inverse=True)
-    outcomes = outcomes_by_unit(difference[compared], code, len(known))
     if not compared.all():
         without = counted(int((~compared).sum()), "impression")
         notes = [*notes, f"{without} excluded: only one of the two rankers took part"]
-    return _preference(outcomes, names, unit, expected, confidence, resamples, seed, notes)
+    difference = difference[compared]
+    known, code = np.unique(units[compared], return_inverse=True)
+    sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
+    counts = [np.bincount(code[sign == one], minlength=known.size) for one in (1, -1, 0)]
+    outcomes = np.stack(counts, axis=1).astype(np.int64)
+    credit = np.bincount(code, difference, known.size) / outcomes.sum(axis=1)
+    kinds, number = np.unique(outcomes, axis=0, return_counts=True)
+    return _preference(kinds, number, credit, names, unit, notes, *options)
 
 
 def _preference(
-    outcomes: OutcomesByUnit,
+    kinds: Ints,
+    number: Ints,
+    credit: Floats | None,
     names: Sequence[str],
     unit: str,
+    notes: Sequence[str],
     expected: float,
     confidence: float,
     resamples: int,
     seed: int,
-    notes: Sequence[str] = (),
 ) -> Preference:
+    """Test a preference from wins, losses and ties of kinds of units, and the number of each kind.
+
+    `credit` is the mean difference of credit by unit, None where only outcomes are known.
+    """
     check_share("expected", expected)
     check_share("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
         raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
-    if not outcomes.number.sum():
+    kinds, number = kinds[number > 0], number[number > 0]
+    if not number.size:
         raise CranfieldError("there is no impression to tell rankers apart by")
-    wins, losses, ties = map(int, outcomes.totals)
-    ahead, behind, level = map(int, outcomes.by_unit)
+    wins, losses, ties = map(int, number @ kinds)
+    sign = np.sign(kinds[:, 0] - kinds[:, 1])
+    ahead, behind, level = (int(number[sign == one].sum()) for one in (1, -1, 0))
     decided = ahead + behind
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.divide(ahead - decided * expected, np.sqrt(decided * expected * (1 - expected)))
     pvalue = _sign_test(ahead, behind, expected)
     low, high = map(float, clopper_pearson(np.array(ahead), np.array(decided), confidence))
     notes = list(notes)
-    if outcomes.repeated:
+    if (kinds.sum(axis=1) > 1).any():
         check_whole("resamples", resamples, 1, MOST_RESAMPLES)
         check_whole("the seed", seed, 0)
         if expected != 0.5:
@@ -472,10 +420,11 @@ def _preference(
                 f"an expected proportion other than 0.5 refers to impressions: there is no sign"
                 f" test by {unit}; the bootstrap p-value of the outcome tests it"
             )
-        samples = outcomes.resampled(resamples, seed)
-        outcome = _bootstrap(outcome_of(samples), expected, confidence)
+        samples = _resampled(kinds, number, resamples, seed)
+        outcomes = outcome_of(samples)
+        outcome = _bootstrap(outcomes, expected, confidence)
         delta = _bootstrap(delta_of(samples), 0.0, confidence)
-        empty = int(np.isnan(outcome_of(samples)).sum())
+        empty = int(np.isnan(outcomes).sum())
         if empty and decided:
             notes.append(f"{counted(empty, 'bootstrap sample')} with ties only excluded")
         same = ["outcome"] if decided and np.isnan(outcome[0]) else []
@@ -486,19 +435,17 @@ def _preference(
             )
     else:
         resamples = seed = 0
-        share = decided / (decided + level)
+        share = decided / (decided + level) if decided else np.nan
         outcome = low, high, pvalue
         delta = share * (low - 0.5), share * (high - 0.5), pvalue
-        if not decided:
-            delta = np.nan, np.nan, pvalue
     if expected != 0.5:
         # Equal rankers have a Delta other than 0, which depends on the proportion of ties.
         delta = *delta[:2], np.nan
-    credit, credit_low, credit_high, credit_p = outcomes.credit_by_t(confidence)
-    if np.isnan(credit_low) and not np.isnan(credit):
+    mean, credit_limits, credit_pvalue = _credit_by_t(credit, confidence)
+    if np.isnan(credit_pvalue) and not np.isnan(mean):
         notes.append(
             "difference of credit equal in all units: no interval can be computed"
-            if outcomes.number.sum() > 1
+            if number.sum() > 1
             else f"one {unit}: the difference of credit has no interval"
         )
     return Preference(
@@ -518,9 +465,9 @@ def _preference(
         delta_limits=delta[:2],
         outcome_pvalue=outcome[2],
         delta_pvalue=delta[2],
-        credit=credit,
-        credit_limits=(credit_low, credit_high),
-        credit_pvalue=credit_p,
+        credit=mean,
+        credit_limits=credit_limits,
+        credit_pvalue=credit_pvalue,
         confidence=float(confidence),
         resamples=int(resamples),
         seed=int(seed),
@@ -535,9 +482,37 @@ def _sign_test(wins: int, losses: int, expected: float) -> float:
     return min(1.0, 2 * float(min(tails)))
 
 
+def _resampled(kinds: Ints, number: Ints, resamples: int, seed: int) -> Ints:
+    """Draw units with replacement: wins, losses and ties by sample, shape (resamples, 3)."""
+    units = int(number.sum())
+    drawn = np.empty((resamples, 3), dtype=np.int64)
+    for part, rows in enumerate(row_slices(resamples, len(kinds), DRAWN)):
+        # The numbers of drawn units of each kind are multinomial.
+        size = rows.stop - rows.start
+        drawn[rows] = stream(seed, part).multinomial(units, number / units, size=size) @ kinds
+    return drawn
+
+
 def _bootstrap(values: Floats, null: float, confidence: float) -> tuple[float, float, float]:
     """Return a percentile interval and its p-value; NaN if all values are equal."""
     known = values[~np.isnan(values)]
     if not known.size or np.ptp(known) <= TIE:
         return np.nan, np.nan, np.nan
     return *percentiles(known, confidence), two_sided(known - null)
+
+
+def _credit_by_t(credit: Floats | None, level: float) -> tuple[float, Limits, float]:
+    """Return the mean of a difference of credit by unit, with interval and p-value of its t-test.
+
+    Interval and p-value are NaN for one unit, or if all units have the same difference.
+    """
+    if credit is None:
+        return np.nan, (np.nan, np.nan), np.nan
+    mean = np.array(credit.mean())
+    if credit.size == 1 or np.ptp(credit) <= TIE:
+        return float(mean), (np.nan, np.nan), np.nan
+    df = credit.size - 1
+    error = np.array(credit.std(ddof=1) / np.sqrt(credit.size))
+    low, high = t_limits(mean, error, df, level)
+    pvalue = p_of(ratio(mean, error), error, df, "two-sided")
+    return float(mean), (float(low), float(high)), float(pvalue)

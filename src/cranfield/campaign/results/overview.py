@@ -27,7 +27,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.theme import rendered
+from cranfield.reporting.charts.saving import rendered
 from cranfield.reporting.page.html import Html, Parts, el, joined, label, named, page_of_parts
 from cranfield.reporting.page.report_page import report
 from cranfield.reporting.page.sections import Rows, table

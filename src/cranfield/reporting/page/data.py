@@ -17,7 +17,8 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting import summary
-from cranfield.reporting.charts.theme import InScript, boxes_of
+from cranfield.reporting.charts.inputs import boxes_of
+from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.drawn import IntervalRows, drawn_intervals
 from cranfield.reporting.page.html import Html, el, joined, label

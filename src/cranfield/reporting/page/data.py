@@ -312,10 +312,13 @@ def two_systems_figure(contents: Contents) -> Html:
 
     def forest(chosen: list[int]) -> tuple[Html, str]:
         some = [compared[at] for at in chosen]
+        middle, low, high = ends[chosen].T
         rows = IntervalRows(
             [contents.parts[k].name for k, _ in some],
             [k for k, _ in some],
-            *ends[chosen].T,
+            middle,
+            low,
+            high,
             [_signed(ends[at, 0], compared[at][1].places) for at in chosen],
             [bool(one.count()) for _, one in some],
             zero=True,

@@ -22,10 +22,10 @@ class Plots:
     >>> import cranfield as cf
     >>> scores = cf.read_scores({"bm25": {"1": 0.2, "2": 0.4}, "dense": {"1": 0.4, "2": 0.5}})
     >>> scores.plot
-    box               Scores of each system over topics: quartiles, median, mean, and scores far out
-    difficulty        How hard topics are, and for whom: scores of all systems on all topics
-    differences       Two systems: the difference on each topic, sorted
-    score-scatter     Two systems: the scores on each topic against each other
+    box               A box plot of each system's scores over topics, the best mean first
+    difficulty        The scores of all systems on all topics as a heat map
+    differences       A bar for each topic: the score of one system minus that of another
+    score-scatter     A point a topic: the score of one system against that of another
     >>> type(scores.plot.box()).__name__
     'LayerChart'
     """

@@ -319,7 +319,7 @@ def plot(
         LENGTH,
         MEASURES,
     )
-    from cranfield.reporting.charts.theme import format_of, save
+    from cranfield.reporting.charts.saving import format_of, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]

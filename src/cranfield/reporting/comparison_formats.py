@@ -124,19 +124,18 @@ def comparison_text(
 
 def comparison_csv(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     shared = ("test", "correction", "alternative", "alpha", "lower_is_better")
-    tables = [
-        one.comparison.to_polars().select(
-            pl.lit(name).alias("measure"),
-            *(
-                pl.lit(getattr(one.comparison, field)).alias(field.replace("_", " "))
-                for field in shared
-            ),
-            pl.all(),
-            pl.Series("order of means holds on any scale", one.dominance.holds),
-            *_equivalence(one, margin),
+    tables = []
+    for name, meant in found.items():
+        one = meant.comparison
+        tables.append(
+            one.to_polars().select(
+                pl.lit(name).alias("measure"),
+                *(pl.lit(getattr(one, field)).alias(field.replace("_", " ")) for field in shared),
+                pl.all(),
+                pl.Series("order of means holds on any scale", meant.dominance.holds),
+                *_equivalence(meant, margin),
+            )
         )
-        for name, one in found.items()
-    ]
     return pl.concat(tables).write_csv()
 
 
@@ -236,28 +235,15 @@ def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> 
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:
-    table: dict[str, Any] = {
-        "measure": found.measure,
-        "lower is better": found.lower_is_better,
-        "test": found.test,
+    table: dict[str, Any] = {name.replace("_", " "): getattr(found, name) for name in ATTRIBUTES}
+    table |= {
         "title": found.info.title,
-        "correction": found.correction,
         "correction title": CORRECTIONS[found.correction].title,
-        "alternative": found.alternative,
-        "alpha": found.alpha,
-        "topics": found.topics,
         "significant pairs": found.count(),
         "pairs compared": len(found),
-        "baselines": list(found.baselines),
         "scale assumed": str(found.scale),
         "scale declared": None if found.measure_scale is None else str(found.measure_scale),
-        "seed": found.seed,
-        "resamples": found.resamples,
-        "interval of": found.interval_of,
         "interval holds for": found.interval_kind,
-        "options": found.options,
-        "details": found.details,
-        "notes": list(found.notes),
         "systems": found.ranking().to_dicts(),
         "pairs": found.to_polars().to_dicts(),
     }
@@ -271,6 +257,12 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
         table["omnibus"] = vars(found.omnibus)
     return table
 
+
+ATTRIBUTES = (
+    *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
+    *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
+)
+"""Attributes of comparisons in JSON, by their names."""
 
 SHOWN = 12
 """Values that are listed, at most."""
@@ -351,16 +343,10 @@ def scale_json(facts: ScaleFacts) -> str:
     if image is None:
         content["refused"] = facts.refused
     else:
-        gaps = image.gaps()
-        content["image"] = {
-            "size": image.size,
-            "exact": image.exact,
-            "lowest": gaps.lowest,
-            "highest": gaps.highest,
-            "equispaced": gaps.equispaced,
-            "smallest gap": gaps.smallest,
-            "largest gap": gaps.largest,
-            "unused": gaps.unused,
-            "values": image.values() if image.size <= 1000 else None,
-        }
+        names = ("lowest", "highest", "equispaced", "smallest", "largest", "unused")
+        gaps = {name: getattr(image.gaps(), name) for name in names}
+        for name in ("smallest", "largest"):
+            gaps[f"{name} gap"] = gaps.pop(name)
+        values = image.values() if image.size <= 1000 else None
+        content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
     return json_text(content)

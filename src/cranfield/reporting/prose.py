@@ -92,10 +92,19 @@ def places_for(low: float, high: float, otherwise: int) -> int:
     return min(MOST_PLACES, max(0, SURE - 1 - floor(log10(half))))
 
 
-def rounded(value: float, places: int) -> str:
+def rounded(value: float, places: int) -> Maths:
     """Write a number; what is rounded to nothing has no sign."""
     text = f"{value:.{places}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return Maths(text.removeprefix("-") if float(text) == 0 else text)
+
+
+def between(low: float, high: float, places: int) -> Sentence:
+    """Write an interval, of which one bound may be infinite."""
+    if np.isinf(low) and np.isfinite(high):
+        return ["up to ", rounded(high, places)]
+    if np.isinf(high) and np.isfinite(low):
+        return ["from ", rounded(low, places)]
+    return [rounded(low, places), " to ", rounded(high, places)]
 
 
 def p_of(pvalue: float, alpha: float) -> Maths:
@@ -132,31 +141,22 @@ SHOWN_PAIRS = 5
 def _pair(one: PairwiseComparison, k: int) -> Sentence:
     """Write a difference with its interval, if it has one, and its p-value."""
     low, high = (float(ends[k]) for ends in one.interval)
+    places = _places(one, k)
+    difference = rounded(one.difference[k], places)
     p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
-        return [_difference(one, k), " (", p, ")"]
-    places = _places(one, k)
-    ends: list[Any] = []
-    if np.isfinite([low, high]).all():
-        ends = [Maths(rounded(low, places)), " to ", Maths(rounded(high, places))]
-    elif np.isfinite(low):
-        ends = ["from ", Maths(rounded(low, places))]
-    elif np.isfinite(high):
-        ends = ["up to ", Maths(rounded(high, places))]
+        return [difference, " (", p, ")"]
+    ends = between(low, high, places)
     level = f"{100 * (1 - one.alpha):g}% confidence interval"
     if one.interval_of in (*MEANS, one.difference_name):
-        return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
+        return [difference, f" ({level} ", *ends, ", ", p, ")"]
     # It is no interval of the difference that stands before it.
     of = one.interval_of if len(one) == 1 else one.interval_of.split(" of ")[0]
-    return [_difference(one, k), " (", p, f", {level} of the {of} ", *ends, ")"]
+    return [difference, " (", p, f", {level} of the {of} ", *ends, ")"]
 
 
 def _differences(one: PairwiseComparison) -> str:
     return "log ratios" if one.mean_of == "geometric mean" else "differences"
-
-
-def _difference(one: PairwiseComparison, k: int) -> Maths:
-    return Maths(rounded(one.difference[k], _places(one, k)))
 
 
 def _places(one: PairwiseComparison, k: int) -> int:
@@ -179,7 +179,7 @@ def _name(one: PairwiseComparison, k: int) -> tuple[str, str]:
 
 def _mean(one: PairwiseComparison, system: int, k: int) -> str:
     """Write a mean as exactly as the difference of a pair."""
-    return rounded(one.means[system], _places(one, k))
+    return rounded(one.means[system], _places(one, k)).text
 
 
 def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
@@ -197,14 +197,11 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
         ]
         return
     count = int(star.sum())
-    yield [
-        f"Of {len(one):,} pairs, {count or 'none'} {'differs' if count == 1 else 'differ'}"
-        " significantly."
-    ]
+    yield [f"Of {len(one):,} pairs, {count or 'none'} {_verb('differ', count)} significantly."]
     without = ""
     if number := one.without_interval:
-        pairs = counted(number, "pair")
-        without = f"; {pairs} {'has' if number == 1 else 'have'} none that agrees with the decision"
+        has = f"{counted(number, 'pair')} {'has' if number == 1 else 'have'}"
+        without = f"; {has} none that agrees with the decision"
     yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}{without}."]
     if one.baselines:
         yield from _of_baselines(one)
@@ -214,6 +211,10 @@ def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
             yield [_largest(f"The {_differences(one)} found", found.size), *_told(one, found), "."]
     else:
         yield from _of_best(one)
+
+
+def _verb(verb: str, count: int) -> str:
+    return f"{verb}s" if count == 1 else verb
 
 
 def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
@@ -231,8 +232,8 @@ def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
             if found.size == 0:
                 yield [f"No system is significantly {word} than {base}."]
                 continue
-            start = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
-            start += f" significantly {word} than {base}, by these {_differences(one)}"
+            who = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
+            start = f"{who} significantly {word} than {base}, by these {_differences(one)}"
             yield [_largest(start, found.size), *_told(one, found), "."]
 
 
@@ -258,22 +259,19 @@ def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
     different = np.nan_to_num(one.matrix(one.is_significant().astype(float)))[best]
     better = int(different.sum())
     word = "lowest" if one.lower_is_better else "highest"
-    [k] = np.flatnonzero(
-        ((one.first == best) & (one.second == next_best))
-        | ((one.first == next_best) & (one.second == best))
-    )
+    ends = {best, next_best}
+    pairs = zip(one.first.tolist(), one.second.tolist(), strict=True)
+    k = next(k for k, pair in enumerate(pairs) if {*pair} == ends)
     differs = f"it differs significantly from {_of_others(better, len(one.systems) - 1)}"
     differs += f", and not from {listing(top)}" if top else ""
     if not better:
         differs = "it is not found to differ from any other system"
-    yield [
-        f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, int(k))}; {differs}."
-    ]
-    a, b = _name(one, int(k))
+    yield [f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, k)}; {differs}."]
+    a, b = _name(one, k)
     yield [
         f"Beside the second, {one.systems[next_best]}, the {one.difference_name}"
         f" ({a} {one.between_names} {b}) is ",
-        *_pair(one, int(k)),
+        *_pair(one, k),
         ".",
     ]
 
@@ -292,23 +290,15 @@ def effects_of(one: PairwiseComparison) -> Iterator[Sentence]:
         return
     kind = one.info.effect
     if known.size == 1:
-        yield [f"The effect size ({kind}) is ", Maths(rounded(known[0], 2)), "."]
+        yield [f"The effect size ({kind}) is ", rounded(known[0], 2), "."]
         return
     size = np.abs(known)
-    yield [
-        f"Effect sizes ({kind}) are from ",
-        Maths(rounded(size.min(), 2)),
-        " to ",
-        Maths(rounded(size.max(), 2)),
-        " in size, with a median of ",
-        Maths(rounded(float(np.median(size)), 2)),
-        ".",
-    ]
+    ends, median = between(size.min(), size.max(), 2), rounded(float(np.median(size)), 2)
+    yield [f"Effect sizes ({kind}) are from ", *ends, " in size, with a median of ", median, "."]
 
 
 def equivalence_of(one: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
     found = one.equivalence(margin)
-    low, high = found.interval
     level = f"{100 * found.level:g}% intervals of the {one.interval_of}, {found.holds_for}"
     same, worse = int(found.is_equivalent.sum()), int(found.is_non_inferior.sum())
     asked = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
@@ -320,12 +310,10 @@ def equivalence_of(one: PairwiseComparison, margin: float | str) -> Iterator[Sen
             f" first system is shown to be non-inferior to the second in {worse or 'none'}."
         ]
         return
-    places = places_for(float(low[0]), float(high[0]), one.places)
+    low, high = (float(end[0]) for end in found.interval)
     yield [
         f"{first} (",
-        Maths(rounded(low[0], places)),
-        " to ",
-        Maths(rounded(high[0], places)),
+        *between(low, high, places_for(low, high, one.places)),
         f"), the two systems are {'' if same else 'not shown to be '}equivalent, and"
         f" {_name(one, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
     ]
@@ -360,29 +348,21 @@ def jointly(one: JointComparison) -> Iterator[Sentence]:
     ]
     low, high = one.interval
     names = one.systems
+    level = f"{100 * (1 - one.alpha):g}% interval of all together "
     for m, measure in enumerate(one.measures):
         found = np.flatnonzero(verdicts[:, m])
         if not found.size:
             yield [f"By {measure} no pair differs significantly."]
             continue
         k = int(found[np.argmax(np.abs(one.difference[found, m]))])
-        places = places_for(low[k, m], high[k, m], 4)
-        geometric = one.statistics[m] == "geometric-mean"
-        interval: list[str | Maths] = []
-        if np.isfinite([low[k, m], high[k, m]]).all():
-            interval = [
-                f"{100 * (1 - one.alpha):g}% interval of all together ",
-                Maths(rounded(low[k, m], places)),
-                " to ",
-                Maths(rounded(high[k, m], places)),
-                ", ",
-            ]
+        ends = low[k, m], high[k, m]
+        places = places_for(*ends, 4)
+        interval = [level, *between(*ends, places), ", "] if np.isfinite(ends).all() else []
+        to, what = ("to", "log ratio ") if one.statistics[m] == "geometric-mean" else ("minus", "")
         yield [
-            f"By {measure}, {counted(found.size, 'pair')}"
-            f" {'differs' if found.size == 1 else 'differ'}, the most {names[one.first[k]]}"
-            f" {'to' if geometric else 'minus'} {names[one.second[k]]}:"
-            f" {'log ratio ' if geometric else ''}",
-            Maths(rounded(one.difference[k, m], places)),
+            f"By {measure}, {counted(found.size, 'pair')} {_verb('differ', found.size)}, the most"
+            f" {names[one.first[k]]} {to} {names[one.second[k]]}: {what}",
+            rounded(one.difference[k, m], places),
             " (",
             *interval,
             p_of(float(one.pvalues[k, m]), one.alpha),
@@ -494,10 +474,10 @@ def _test(one: PairwiseComparison) -> Iterator[Sentence]:
     if one.omnibus is not None:
         of = one.omnibus
         yield [
-            f"Of all systems together, {of.name} was {rounded(of.statistic, 2)} with"
+            f"Of all systems together, {of.name} was {of.statistic:.2f} with"
             f" {counted(round(of.df), 'degree')} of freedom (",
             p_of(of.pvalue, one.alpha),
-            f", {of.effect_name} {rounded(of.effect, 3)}).",
+            f", {of.effect_name} {of.effect:.3f}).",
         ]
 
 

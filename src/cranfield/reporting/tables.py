@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.kinds_of_marks import SYMBOLS, kind_of, levels_of
 from cranfield.reporting.summary import BETTER, group_letters, verdicts_of
+from cranfield.reporting.terminal import unit_table
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -51,31 +52,30 @@ def marks_of(
         return Marks()
     first = next(iter(found.values()))
     levels = levels or (first.alpha,)
-    if kind == "symbols":
-        by_measure = {name: _symbols(one, levels) for name, one in found.items()}
-        names: list[str] = []
-        meaning = _legend(first.baselines, levels)
-    else:
+    names: list[str] = []
+    if kind != "symbols":
         for one in found.values():
             one.require_all_pairs("letters")
-        if kind == "groups":
-            names = []
-            by_measure = {name: group_letters(one) or [] for name, one in found.items()}
-            meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
-        else:
-            names = [letter(k) for k in range(len(first.systems))]
-            by_measure = {name: _beaten(one, names) for name, one in found.items()}
-            meaning = f"raised letters: systems that this one beats (p ≤ {levels[0]:g})"
+    if kind == "symbols":
+        by_measure = {name: _symbols(one, levels) for name, one in found.items()}
+        meaning = _legend(first.baselines, levels)
+    elif kind == "groups":
+        by_measure = {name: group_letters(one) or [] for name, one in found.items()}
+        meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
+    else:
+        names = [letter(k) for k in range(len(first.systems))]
+        by_measure = {name: _beaten(one, names) for name, one in found.items()}
+        meaning = f"raised letters: systems that this one beats (p ≤ {levels[0]:g})"
     alone = ", each measure by itself" if len(found) > 1 else ""
     topics = sorted({one.topics for one in found.values()})
     tested = " or ".join(map(str, topics))
     legend = [meaning, f"{first.method}{alone}, {tested} topic{'s' * (topics != [1])}"]
-    remarks = [
+    remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
         for name, one in found.items()
         for note in one.notes
-    ]
-    return Marks(by_measure, names, legend, list(dict.fromkeys(remarks)))
+    )
+    return Marks(by_measure, names, legend, list(remarks))
 
 
 def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -125,42 +125,39 @@ def evaluation_table(
     first = _checked(scores)
     overall = {name: one.overall() for name, one in scores.items()}
     order = _order(scores, overall, sort)
-    columns = []
+    several = len(order) > 1
+    columns: list[list[str | Cell]] = [list(first.systems)]
     for name, one in scores.items():
         shown = _shown(one, overall[name], percent, places)
         ranks = _ranks(shown, one.lower_is_better)
         raised = marks.by_measure.get(name, [""] * len(shown))
-        columns.append(
-            [
-                Cell(
-                    text,
-                    mark=mark,
-                    bold=best and rank == 0 and len(order) > 1,
-                    underline=second and rank == 1,
-                )
-                if text
-                else NO_VALUE
-                for text, mark, rank in zip(shown, raised, ranks, strict=True)
-            ]
-        )
-    named = [marks.names] if marks.names else []
-    rows: list[list[str | Cell]] = [
-        [*(one[i] for one in named), first.systems[i], *(one[i] for one in columns)] for i in order
-    ]
+        column: list[str | Cell] = []
+        for text, mark, rank in zip(shown, raised, ranks, strict=True):
+            bold, underline = best and rank == 0 and several, second and rank == 1
+            column.append(Cell(text, mark, bold, underline) if text else NO_VALUE)
+        columns.append(column)
+    if marks.names:
+        columns.insert(0, list(marks.names))
+    counts = sorted({len(one.topics) for one in scores.values()})
+    # A test may have reduced the topics of some measures.
+    topics = (
+        f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
+    )
+    lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
     words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
     return Table(
-        f"{counted(len(order), 'system')}, {_topics(scores)}",
-        [*([""] if named else []), "System", *scores],
-        rows,
-        left=range(1 + len(named)),
+        f"{counted(len(order), 'system')}, {topics}",
+        [*([""] if marks.names else []), "System", *scores],
+        [[column[i] for column in columns] for i in order],
+        left=range(2 if marks.names else 1),
         notes=[
             *(["means times 100"] if percent else []),
-            *_directions(scores),
+            *([f"lower is better: {', '.join(lower)}"] if lower else []),
             *_gaps(scores),
             *marks.legend,
         ],
         remarks=marks.remarks,
-        faces=", ".join(words) if len(order) > 1 else "",
+        faces=", ".join(words) if several else "",
     )
 
 
@@ -169,23 +166,9 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     for name, one in scores.items():
         if one.topics != first.topics:
             raise CranfieldError(f"{quoted(name)} has other topics than the rest")
-
-    def cells(values: Sequence[float]) -> list[str | Cell]:
-        return [NO_VALUE if np.isnan(one) else f"{one:.{places}f}" for one in values]
-
-    rows: list[list[str | Cell]] = [
-        [topic, system, *cells([one.values[t, i] for one in scores.values()])]
-        for t, topic in enumerate(first.topics)
-        for i, system in enumerate(first.systems)
-    ]
-    start = len(rows)
-    overall = [one.overall() for one in scores.values()]
-    rows += [
-        ["all", system, *cells([values[i] for values in overall])]
-        for i, system in enumerate(first.systems)
-    ]
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
-    return Table(title, ["Topic", "System", *scores], rows, left=(0, 1), rules=(start,))
+    made = unit_table(scores, places=places, bold=False)
+    return replace(made, title=title, head=["Topic", "System", *scores])
 
 
 def _checked(scores: Mapping[str, Scores]) -> Scores:
@@ -198,19 +181,6 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
         if one.systems != first.systems:
             raise CranfieldError(f"{quoted(name)} has other systems than the rest")
     return first
-
-
-def _topics(scores: Mapping[str, Scores]) -> str:
-    """Return the number of topics, which a test may have reduced for some measures."""
-    counts = sorted({len(one.topics) for one in scores.values()})
-    if len(counts) == 1:
-        return counted(counts[0], "topic")
-    return f"{counts[0]} to {counts[-1]} topics"
-
-
-def _directions(scores: Mapping[str, Scores]) -> list[str]:
-    lower = [name or "scores" for name, one in scores.items() if one.lower_is_better]
-    return [f"lower is better: {', '.join(lower)}"] if lower else []
 
 
 def _gaps(scores: Mapping[str, Scores]) -> list[str]:
@@ -229,16 +199,15 @@ def _gaps(scores: Mapping[str, Scores]) -> list[str]:
 def _order(
     scores: Mapping[str, Scores], overall: Mapping[str, Floats], sort: str | None
 ) -> list[int]:
-    values = next(iter(overall.values()))
     if sort is None:
-        return list(range(values.size))
+        return [*range(next(iter(overall.values())).size)]
     try:
         one = scores[sort]
     except KeyError:
         raise PolicyError(
             f"unknown measure {quoted(sort)} to sort by: {', '.join(scores)}"
         ) from None
-    return [int(k) for k in best_first(one.overall(), one.lower_is_better)]
+    return [*map(int, best_first(one.overall(), one.lower_is_better))]
 
 
 def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
@@ -343,46 +312,35 @@ def table(
     \end{table}
     """
     _check_names(options)
-    chosen = {
-        "baseline": baseline is not None,
-        "test": test is not None,
-        "correction": correction is not None,
-        "alpha": alpha != 0.05,
-        "marks": marks is not None,
-        "sort": sort is not None,
-        "best": not best,
-        "second": second,
-        "percent": percent,
-        **dict.fromkeys(options, True),
-    }
+    tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
+    tested = [name for name, value in tests.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
-        return _ready(results, places, [name for name, given in chosen.items() if given])
+        looks = {
+            "alpha": alpha != 0.05,
+            "marks": marks is not None,
+            "sort": sort is not None,
+            "best": not best,
+            "second": second,
+            "percent": percent,
+        }
+        return _ready(results, places, [*tested, *(k for k, v in looks.items() if v), *options])
     scores = {results.measure: results} if isinstance(results, Scores) else results
     if not all(isinstance(one, Scores) for one in scores.values()):
         raise PolicyError("a table is made of Scores by measure; cf.read_scores makes them")
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"a baseline is the name of a system, not {baseline!r}")
-    wanted = [name for name in ("baseline", "test", "correction") if chosen[name]]
     made = Marks()
-    if marks != "none" and (wanted or marks is not None):
-        given = [] if baseline is None else [baseline] if isinstance(baseline, str) else baseline
+    if marks != "none" and (tested or marks is not None):
+        baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
         levels = levels_of(alpha)
-        kind = kind_of(marks, list(given), levels)
-        found = {
-            name: compare(
-                one,
-                test=test,
-                correction=correction,
-                alpha=levels[0],
-                baseline=baseline,
-                **options,
-            )
-            for name, one in scores.items()
+        kind = kind_of(marks, baselines, levels)
+        comparisons = {
+            name: compare(one, alpha=levels[0], **tests, **options) for name, one in scores.items()
         }
-        made = marks_of(found, kind, levels)
+        made = marks_of(comparisons, kind, levels)
         # What was tested is what is shown, also where missing scores were filled in or left out.
-        scores = {name: one.scores for name, one in found.items()}
+        scores = {name: one.scores for name, one in comparisons.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} is an option of a test; name one, as in test='t'")
     return evaluation_table(
@@ -415,20 +373,23 @@ def _check_names(options: Mapping[str, Any]) -> None:
             raise ArgumentError(f"a table has no option {name!r}{hint}")
 
 
-def _ready(results: Any, places: int | None, chosen: Sequence[str]) -> Table:
+def _ready(results: Any, places: int | None, options: Sequence[str]) -> Table:
+    """Return the table of results that need no test; they take no options of one."""
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
             "a table is made of an evaluation, scores, a comparison, an analysis of variance or a"
             f" polars data frame, not of {type(results).__name__}"
         )
-    if chosen:
-        raise PolicyError(f"{chosen[0]} is for a table of an evaluation")
+    if options:
+        raise PolicyError(f"{options[0]} is for a table of an evaluation")
     _check_options(places)
-    if isinstance(results, PairwiseComparison):
-        return results.as_table(places=places)
-    if isinstance(results, AnovaTable):
-        return results.as_table()
-    return from_frame(results, "", places=4 if places is None else places)
+    if isinstance(results, pl.DataFrame):
+        return from_frame(results, "", places=4 if places is None else places)
+    return (
+        results.as_table(places=places)
+        if isinstance(results, PairwiseComparison)
+        else results.as_table()
+    )
 
 
 __all__ = ["evaluation_table", "table", "topics_table"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from cranfield.base.arrays import best, best_first
+from cranfield.base.arrays import Floats, best, best_first
 from cranfield.base.text import plain
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.scores import Scores
-from cranfield.tabular import Cell, Table, as_cell, text_table
+from cranfield.tabular import NO_VALUE, Cell, Table, as_cell, text_table
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -23,36 +23,37 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     overall = [one.overall() for one in several]
     systems = several[0].systems
     if len(systems) == 1 and len(overall) > 4:
-        rows = [[m, _number(v[0], places)] for m, v in zip(scores, overall, strict=True)]
+        rows = [[m, shown_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
     bold = [best(v, one.lower_is_better) for v, one in zip(overall, several, strict=True)]
-    cells = [
-        [
-            systems[i],
-            *(
-                Cell(_number(v[i], places), bold=bool(top[i]))
-                for v, top in zip(overall, bold, strict=True)
-            ),
-        ]
-        for i in best_first(overall[0], several[0].lower_is_better)
+    columns = [
+        [Cell(shown_value(v, places), bold=bool(top)) for v, top in zip(*column, strict=True)]
+        for column in zip(overall, bold, strict=True)
     ]
+    order = best_first(overall[0], several[0].lower_is_better)
+    cells = [[systems[i], *(column[i] for column in columns)] for i in order]
     return Table("", ["system", *scores], cells)
 
 
-def unit_table(scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic") -> Table:
+def unit_table(
+    scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", bold: bool = True
+) -> Table:
     """Return a table of the scores, a row a topic and system, with the overall values last."""
     several = list(scores.values())
     units, systems = several[0].topics, several[0].systems
-    rows: list[list[str | Cell]] = [
-        [topic, system, *(_number(one.values[t, i], places) for one in several)]
-        for t, topic in enumerate(units)
-        for i, system in enumerate(systems)
-    ]
     overall = [one.overall() for one in several]
-    for i, system in enumerate(systems):
-        cells = ["all", system, *(_number(values[i], places) for values in overall)]
-        rows.append([Cell(cell, bold=True) for cell in cells])
-    start = len(units) * len(systems)
+
+    def row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
+        return [topic, systems[system], *(shown_value(v[system], places) for v in values)]
+
+    every = range(len(systems))
+    rows: list[list[str | Cell]] = [
+        [*row(topic, i, [one.values[t] for one in several])]
+        for t, topic in enumerate(units)
+        for i in every
+    ]
+    start = len(rows)
+    rows += [[Cell(cell, bold=bold) for cell in row("all", i, overall)] for i in every]
     return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(start,))
 
 
@@ -65,8 +66,8 @@ def coverage_table(coverage: Coverage) -> Table:
     return Table("Coverage of the judgments", frame.columns, rows)
 
 
-def _number(value: float, places: int) -> str:
-    return "-" if isnan(value) else f"{value:.{places}f}"
+def shown_value(value: float, places: int) -> str:
+    return NO_VALUE.text if isnan(value) else f"{value:.{places}f}"
 
 
 def drawn(table: Table, *, on_terminal: bool) -> str:

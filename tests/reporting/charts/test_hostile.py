@@ -12,7 +12,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting import charts
-from cranfield.reporting.charts.theme import cell_size, labels, row_size
+from cranfield.reporting.charts.inputs import labels
+from cranfield.reporting.charts.theme import cell_size, row_size
 from tests.reporting.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
 
 Draw = Callable[[cf.Scores], Any]

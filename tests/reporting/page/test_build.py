@@ -48,7 +48,7 @@ def test_text_from_files_stays_text(tmp_path: Path, hostile: cf.Scores) -> None:
         "html head meta title link style body a header h1 h2 h3 h4 p noscript nav ul li label"
         " select option main section div dl dt dd table caption thead tbody tr th td button span"
         " strong input output article details summary pre code footer script"
-        " figure figcaption svg g line circle rect path text"
+        " figure figcaption svg g line circle rect path text i sup"
     )
     assert kinds <= {*known.split()}
     assert len(found.all("script")) == 2

@@ -28,7 +28,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.theme import rendered
+from cranfield.reporting.charts.saving import rendered
 from cranfield.reporting.page.html import Html, Parts, label, page_of_parts
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compare import compare

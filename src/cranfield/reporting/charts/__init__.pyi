@@ -26,4 +26,4 @@ from .of_users import (
 from .of_users import experiment_chart as experiment_chart
 from .of_users import sequence_chart as sequence_chart
 from .of_users import sensitivity_chart as sensitivity_chart
-from .theme import save as save
+from .saving import save as save

@@ -5,17 +5,20 @@ The command `cranfield plot`, `.plot` of results and the list in the documentati
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.spec import Registry
+from cranfield.base.text import capitalised
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
-from cranfield.reporting.charts.theme import format_of, save
+from cranfield.reporting.charts.saving import format_of, save
 from cranfield.result import Result
 from cranfield.scores import Scores
 
@@ -26,8 +29,19 @@ BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASUR
 """What the command `cranfield plot` can draw charts of: what follows from runs and scores."""
 
 
-@dataclass(frozen=True)
-class Kind:
+@cache
+def _summaries() -> dict[str, str]:
+    """Return the summaries of functions, read from the files: loading all studies takes seconds."""
+    modules = (file for file in files(charts).iterdir() if file.name.endswith(".py"))
+    return {
+        node.name: (ast.get_docstring(node) or "").partition("\n")[0]
+        for module in modules
+        for node in ast.parse(module.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+class Kind(NamedTuple):
     """A chart.
 
     Attributes
@@ -36,18 +50,20 @@ class Kind:
         Its name in :mod:`cranfield.reporting.charts`.
     of
         The class of what it is drawn of.
-    shows
-        What is seen in it.
     """
 
     function: str
     of: str
-    shows: str
 
     @property
     def draw(self) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(charts, self.function)
-        return found
+        function: Callable[..., Any] = getattr(charts, self.function)
+        return function
+
+    @property
+    def shows(self) -> str:
+        """What is seen in it: the summary of the function, without its verb."""
+        return capitalised(_summaries()[self.function].removeprefix("Draw ").rstrip("."))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -56,104 +72,32 @@ class Kind:
 
 
 _CHARTS = {
-    "box": Kind(
-        "box_plot",
-        "Scores",
-        "Scores of each system over topics: quartiles, median, mean, and scores far out",
-    ),
-    "difficulty": Kind(
-        "difficulty_map",
-        "Scores",
-        "How hard topics are, and for whom: scores of all systems on all topics",
-    ),
-    "differences": Kind(
-        "difference_bars", "Scores", "Two systems: the difference on each topic, sorted"
-    ),
-    "score-scatter": Kind(
-        "difference_scatter", "Scores", "Two systems: the scores on each topic against each other"
-    ),
-    "precision-recall": Kind(
-        "precision_recall",
-        "Evaluation",
-        "Interpolated precision against recall, over all topics or on one",
-    ),
-    "intervals": Kind(
-        "intervals_chart",
-        "PairwiseComparison",
-        "Means with intervals that say which systems differ from the best, or from a reference",
-    ),
-    "matrix": Kind(
-        "significance_matrix",
-        "PairwiseComparison",
-        "All pairs: which systems are significantly better or worse than which",
-    ),
-    "residuals": Kind(
-        "residual_plots",
-        "AnovaTable",
-        "Assumptions of the analysis of variance: residuals by fitted scores and normal quantiles",
-    ),
-    "spacing": Kind(
-        "spacing_chart", MEASURES, "The values of measures on all runs of a length, one by one"
-    ),
-    "distribution": Kind(
-        "distribution_chart",
-        MEASURES,
-        "The share of all runs of a length with a score up to each value",
-    ),
-    "hasse": Kind("hasse_chart", LENGTH, "Which runs of a length are surely better than which"),
-    "judges": Kind(
-        "judges_chart", "JudgeComparison", "How well judges agree with people, with limits"
-    ),
-    "confusion": Kind(
-        "confusion_chart", "JudgeComparison", "Which grades judges give where people give which"
-    ),
-    "kin-bias": Kind("kin_bias_chart", "KinBias", "How much judges favour systems of their family"),
-    "clicks": Kind(
-        "clicks_by_rank_chart", "QueryLog", "The share of results clicked, by rank and variant"
-    ),
-    "perplexity": Kind(
-        "perplexity_chart", "ModelEvaluation", "How well click models foresee clicks, by rank"
-    ),
-    "experiment": Kind(
-        "experiment_chart", "ExperimentReport", "Lifts of metrics over the control, with limits"
-    ),
-    "looks": Kind(
-        "sequence_chart", "ExperimentReport", "The difference at each look, with limits for all"
-    ),
-    "agreement": Kind(
-        "agreement_chart", "SplitStudy", "How far tests agree on two sets of topics, by their size"
-    ),
-    "p-values": Kind(
-        "asl_chart",
-        "DiscriminativePower",
-        "The p-values of each measure from the smallest: lower curves tell more pairs apart",
-    ),
-    "leave-one-out": Kind(
-        "leave_one_out_chart",
-        "LeaveOneOut",
-        "Scores and ranks with all judgments, and without those of the own team alone",
-    ),
-    "pooling": Kind(
-        "pooling_chart", "Pooling", "What ways of judging a pool find, against judged documents"
-    ),
-    "stability": Kind(
-        "stability_chart", "Stability", "What samples of topics find, against their size"
-    ),
-    "scale-tau": Kind(
-        "scale_tau_chart",
-        "ScaleStudy",
-        "How alike measures and their interval-scaled versions order systems, by length",
-    ),
-    "scale-pairs": Kind(
-        "scale_pairs_chart",
-        "ScaleStudy",
-        "How alike two measures order systems, before and after both are interval-scaled",
-    ),
-    "sensitivity": Kind(
-        "sensitivity_chart",
-        "Sensitivity",
-        "The impressions that each pair of systems needs, by method of interleaving",
-    ),
+    "box": Kind("box_plot", "Scores"),
+    "difficulty": Kind("difficulty_map", "Scores"),
+    "differences": Kind("difference_bars", "Scores"),
+    "score-scatter": Kind("difference_scatter", "Scores"),
+    "precision-recall": Kind("precision_recall", "Evaluation"),
+    "intervals": Kind("intervals_chart", "PairwiseComparison"),
+    "matrix": Kind("significance_matrix", "PairwiseComparison"),
+    "residuals": Kind("residual_plots", "AnovaTable"),
+    "spacing": Kind("spacing_chart", MEASURES),
+    "distribution": Kind("distribution_chart", MEASURES),
+    "hasse": Kind("hasse_chart", LENGTH),
+    "judges": Kind("judges_chart", "JudgeComparison"),
+    "confusion": Kind("confusion_chart", "JudgeComparison"),
+    "kin-bias": Kind("kin_bias_chart", "KinBias"),
+    "clicks": Kind("clicks_by_rank_chart", "QueryLog"),
+    "perplexity": Kind("perplexity_chart", "ModelEvaluation"),
+    "experiment": Kind("experiment_chart", "ExperimentReport"),
+    "looks": Kind("sequence_chart", "ExperimentReport"),
+    "agreement": Kind("agreement_chart", "SplitStudy"),
+    "p-values": Kind("asl_chart", "DiscriminativePower"),
+    "leave-one-out": Kind("leave_one_out_chart", "LeaveOneOut"),
+    "pooling": Kind("pooling_chart", "Pooling"),
+    "stability": Kind("stability_chart", "Stability"),
+    "scale-tau": Kind("scale_tau_chart", "ScaleStudy"),
+    "scale-pairs": Kind("scale_pairs_chart", "ScaleStudy"),
+    "sensitivity": Kind("sensitivity_chart", "Sensitivity"),
 }
 CHARTS = Registry(
     "chart",

@@ -160,27 +160,16 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     left, right, top = min(ends) - 0.5, max(ends) + 0.5, int(nodes["level"].to_numpy().max())
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
-    kinds = [kind for kind in STEPS if (ways["step"] == kind).any()]
-    lines = (
-        chart_of(ways)
-        .mark_line(color="#888888", strokeWidth=1.25)
-        .encode(
-            x=x,
-            y=y,
-            order="order:Q",
-            detail="edge:N",
-            strokeDash=coded(
-                alt.StrokeDash,
-                "step",
-                kinds,
-                [STEPS[kind] for kind in kinds],
-                legend=alt.Legend(title="one step up", symbolSize=400),
-            ),
-        )
-    )
+    steps = {kind: dash for kind, dash in STEPS.items() if (ways["step"] == kind).any()}
+    key = alt.Legend(title="one step up", symbolSize=400)
+    dashes = coded(alt.StrokeDash, "step", steps, steps.values(), legend=key)
+    lines = chart_of(ways).mark_line(color="#888888", strokeWidth=1.25)
+    lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
     base = chart_of(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
+    colours = [COLOURS[k % len(COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"
+    key = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The square root of the size is the width of the symbol, which is that of two units.
     half = TALL / box
     boxes = base.mark_point(
@@ -190,14 +179,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=coded(
-            alt.Stroke,
-            "total",
-            totals,
-            [COLOURS[k % len(COLOURS)] for k in range(len(totals))],
-            kind="O",
-            legend=alt.Legend(title=title, symbolType="square", symbolSize=160),
-        ),
+        stroke=coded(alt.Stroke, "total", totals, colours, kind="O", legend=key),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
     words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")

@@ -13,16 +13,14 @@ from cranfield.assess.judges.kin import KinBias
 from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
+from cranfield.reporting.charts.inputs import chosen, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     by_look,
     chart_of,
-    chosen,
     headed,
-    labels,
-    overlaid,
+    interval_rows,
     row_size,
-    rows_of,
     score_axis,
     themed,
     tips,
@@ -95,34 +93,23 @@ def judges_chart(
     ).filter(pl.col("value").is_not_nan())
     step, _ = row_size(len(shown))
     looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
-    marks = by_look("statistic", looks, alt.Legend(title=None, orient="top", columns=len(names)))
-    base = chart_of(frame).encode(
-        y=rows_of([shown[k] for k in order], "judge", "judge"),
-        yOffset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
-        color=marks["color"],
-        tooltip=[
-            "judge:N",
-            "statistic:N",
-            *tips("value", "low", "high"),
-        ],
-    )
     title = ", ".join(names)
-
-    lines = base.mark_rule(strokeWidth=1.5, aria=False).encode(
-        x=score_axis("low", title, len(shown)), x2="high:Q"
-    )
-    points = base.mark_point(filled=True, size=min(50, 2.5 * step), opacity=1).encode(
-        x=score_axis("value", title, len(shown)),
-        shape=marks["shape"],
-    )
     topics = counted(len(comparison.topics), "topic")
     below = f"{100 * comparison.confidence:g}% intervals over {topics}, by the jackknife."
     best = f"{shown[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], columns[0]]
-    return overlaid(
+    return interval_rows(
+        frame,
+        "judge",
+        "value",
+        by_look("statistic", looks, title=None, orient="top", columns=len(names)),
+        lambda field: score_axis(field, title, len(shown)),
+        tips("judge:N", "statistic:N", "value", "low", "high"),
         zero_line(),
-        lines,
-        points,
+        rules={"": 1.5},
+        size=min(50, 2.5 * step),
+        names=[shown[k] for k in order],
+        offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
         height=alt.Step(step, **{"for": "position"}),
         title=headed(f"Agreement of judges with people: {title}", below),
@@ -167,7 +154,9 @@ def confusion_chart(
         own = shares.filter(pl.col("judge") == comparison.judges[place])
         panels.append(_panel(own, comparison.scale, names[place]))
     title = "How people graded what a judge gave each grade"
-    chart = alt.concat(*panels, columns=COLUMNS).properties(
+    chart = alt.concat(
+        *panels,
+        columns=COLUMNS,
         title=headed(title, "Shares of people's grades by grade of the judge, and its pairs."),
         description=f"{title}: a table of shares for {counted(len(places), 'judge')}.",
     )
@@ -181,44 +170,25 @@ def _panel(own: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
         dark=pl.col("share") > DARK,
     ).drop_nulls("share")
+    machine = alt.X("column:N").title("grade by the judge (pairs)").scale(domain=columns)
+    people = alt.Y("grade:O").title("grade by people").scale(domain=list(scale)[::-1])
     base = chart_of(frame).encode(
-        x=alt.X(
-            "column:N",
-            title="grade by the judge (pairs)",
-            scale=alt.Scale(domain=columns),
-            axis=alt.Axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
-        ),
-        y=alt.Y(
-            "grade:O",
-            title="grade by people",
-            scale=alt.Scale(domain=list(scale)[::-1]),
-            axis=alt.Axis(ticks=False),
-        ),
+        x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
+        y=people.axis(ticks=False),
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="grade by people"),
-            "pairs:Q",
-            *tips("share", "low", "high", form=".3f"),
+            *tips("pairs:Q", "share", "low", "high", form=".3f"),
         ],
     )
-    cells = base.mark_rect(aria=False).encode(
-        color=alt.Color(
-            "share:Q",
-            title="share",
-            scale=alt.Scale(scheme="blues", domain=[0, 1]),
-            legend=alt.Legend(gradientLength=SIDE),
-        )
-    )
-    layers = [cells]
+    colour = alt.Color("share:Q").title("share").scale(scheme="blues", domain=[0, 1])
+    layers = [base.mark_rect(aria=False).encode(color=colour.legend(gradientLength=SIDE))]
     if len(scale) <= 6:
-        layers.append(
-            base.mark_text(fontSize=11, aria=False).encode(
-                text=alt.Text("share:Q", format=".2f"),
-                color=alt.condition("datum.dark", alt.value("white"), alt.value("black")),
-            )
-        )
-    panel: alt.LayerChart = alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
-    return panel
+        black_or_white = alt.condition("datum.dark", alt.value("white"), alt.value("black"))
+        share = alt.Text("share:Q", format=".2f")
+        numbers = base.mark_text(fontSize=11, aria=False)
+        layers.append(numbers.encode(text=share, color=black_or_white))
+    return alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
 
 
 LOOKS = {
@@ -282,44 +252,28 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         }
     )
     step, _ = row_size(len(order))
-    looks = {kind: look for kind, look in LOOKS.items() if kind in set(frame["verdict"])}
-    marks = by_look("verdict", looks, alt.Legend(title=None, orient="top", columns=3))
-    title = f"kin bias: shift of kin minus shift of others, {measure}"
-    base = chart_of(frame).encode(
-        y=rows_of(frame["judge"].to_list(), "judge", "judge"),
-        color=marks["color"],
-        tooltip=[
-            "judge:N",
-            *tips(*columns),
-            "verdict:N",
-        ],
-    )
-
-    together = base.mark_rule(strokeWidth=1, aria=False).encode(
-        x=score_axis("low together", title, len(order)), x2="high together:Q"
-    )
-    own = base.mark_rule(strokeWidth=3, aria=False).encode(
-        x=score_axis("low", title, len(order)), x2="high:Q"
-    )
-    points = base.mark_point(filled=True, size=min(90, 4 * step), opacity=1).encode(
-        x=score_axis("bias", title, len(order)),
-        shape=marks["shape"],
-    )
     counts = dict(frame["verdict"].value_counts().iter_rows())
+    looks = {kind: look for kind, look in LOOKS.items() if kind in counts}
+    title = f"kin bias: shift of kin minus shift of others, {measure}"
     verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks)
-    level = f"{100 * found.confidence:g}%"
-    return overlaid(
+    judges = counted(len(order), "judge")
+    return interval_rows(
+        frame,
+        "judge",
+        "bias",
+        by_look("verdict", looks, title=None, orient="top", columns=3),
+        lambda field: score_axis(field, title, len(order)),
+        tips("judge:N", *columns, "verdict:N"),
         zero_line(),
-        together,
-        own,
-        points,
+        rules={" together": 1, "": 3},
+        size=min(90, 4 * step),
         width=WIDTH,
         height=alt.Step(step),
         title=headed(
             f"Do judges favour their own family? {measure}",
-            f"{level} t intervals over topics; thin: for {counted(len(order), 'judge')} together"
+            f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
-        description=f"Kin bias of {counted(len(order), 'judge')} by {measure}, with intervals over"
-        f" topics: {verdict_counts}.",
+        description=f"Kin bias of {judges} by {measure}, with intervals over topics:"
+        f" {verdict_counts}.",
     )

@@ -14,16 +14,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_whole
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.reporting.charts.theme import (
-    COLOURS,
-    Named,
-    apart,
-    chart_of,
-    coded,
-    named,
-    themed,
-    tips,
-)
+from cranfield.reporting.charts.inputs import Named, named
+from cranfield.reporting.charts.theme import COLOURS, apart, chart_of, coded, themed, tips
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, more_than, score_runs
 
@@ -57,9 +49,8 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     # equal for many values near the ends, and there the floats decide.
     order = np.lexsort((value, share))
     rows, value, share = rows[order], value[order], share[order]
-    new = (
-        share[1:] != share[:-1] if _counted(found, len(rows), "unique") else value[1:] > value[:-1]
-    )
+    is_counted = _counted(found, len(rows), "unique")
+    new = share[1:] != share[:-1] if is_counted else value[1:] > value[:-1]
     first = np.concatenate(([True], new))
     rows, value, share = rows[first], value[first], share[first]
     below, upto = _shares_of_runs(found, rows, share)
@@ -121,7 +112,6 @@ def _spread(found: Image) -> Ints:
     return np.unique(np.vstack(chosen), axis=0)
 
 
-WIDTH, HEIGHT = 150, 150
 STRAIGHT = 1e-10
 """Area below which three points of a unit square stand on a straight line."""
 
@@ -179,12 +169,11 @@ def distribution_chart(
         for title, measure in named(measures).items()
         for length in sizes
     ]
-    return themed(
-        alt.concat(*panels, columns=max(1, len(sizes))).properties(
-            description="Values of measures over the share of all runs, and of all values, up to"
-            " them; the values of an interval scale lie on the straight line."
-        )
+    about = (
+        "Values of measures over the share of all runs, and of all values, up to them; the values"
+        " of an interval scale lie on the straight line."
     )
+    return themed(alt.concat(*panels, columns=len(sizes), description=about))
 
 
 def _at(measure: str | Measure, length: int) -> str | Measure:
@@ -197,39 +186,23 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
     table = shares_up_to(found)
     low, high = table["value"][0], table["value"][-1]
     top = found.measure.info.range[1]
-    scale = alt.Scale(domain=[min(0.0, low), top if np.isfinite(top) else high], nice=False)
-    y = alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(tickCount=5))
-    x = alt.X(
-        "share:Q",
-        title="share up to the value",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
-    )
+    ends = [min(0.0, low), top if np.isfinite(top) else high]
+    y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
+    x = alt.X("share:Q").title("share up to the value").scale(domain=[0, 1], nice=False)
+    x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
+    marks = {
+        "color": coded(alt.Color, "of", SHARES.values(), COLOURS[:2], title=None),
+        "strokeDash": coded(alt.StrokeDash, "of", SHARES.values(), [[1, 0], [3, 3]], title=None),
+    }
     straight = chart_of({"share": [0.0, 1.0], "value": [low, high]})
-    layers: list[alt.Chart] = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
-    domain = SHARES.values()
-    for kind in ("runs", "values"):
-        if table[kind].null_count():
-            continue
-        layers.append(
-            chart_of(curve(table, kind))
-            .mark_line(strokeWidth=1.75)
-            .encode(
-                x=x,
-                y=y,
-                order="order:Q",
-                color=coded(alt.Color, "of", domain, COLOURS[:2], title=None),
-                strokeDash=coded(alt.StrokeDash, "of", domain, [[1, 0], [3, 3]], title=None),
-            )
-        )
+    layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
+    for kind in SHARES:
+        if not table[kind].null_count():
+            line = chart_of(curve(table, kind)).mark_line(strokeWidth=1.75)
+            layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
     about = f"{_short(found.size)} values of {_short(found.runs)} runs"
-    drawn: Any = alt.layer(*layers)
-    panel: alt.LayerChart = drawn.properties(
-        width=WIDTH,
-        height=HEIGHT,
-        title=alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12),
-    )
-    return panel
+    head = alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12)
+    return alt.LayerChart(layer=layers, width=150, height=150, title=head)
 
 
 def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -326,13 +299,12 @@ def spacing_chart(
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)
         for title, measure in chosen.items()
     ]
-    runs = f"all runs of length {length} with grades 0 to {grades}"
-    return themed(
-        alt.concat(*panels, columns=columns).properties(
-            description=f"The values of {counted(len(panels), 'measure')} on {runs}; on an interval"
-            " scale all steps between neighbouring values are equal."
-        )
+    about = (
+        f"The values of {counted(len(panels), 'measure')} on all runs of length {length} with"
+        f" grades 0 to {grades}; on an interval scale all steps between neighbouring values are"
+        " equal."
     )
+    return themed(alt.concat(*panels, columns=columns, description=about))
 
 
 def spaced_runs(found: Image) -> pl.DataFrame:
@@ -357,46 +329,40 @@ def spaced_runs(found: Image) -> pl.DataFrame:
 
 def _spacing_panel(found: Image, title: str) -> alt.LayerChart:
     values = spaced_runs(found)
-    top = found.measure.info.range[1]
-    top = float(top) if np.isfinite(top) else float(values["value"].max())  # type: ignore[arg-type]
-    low = min(0.0, float(values["value"][0]))
-    top = max(top, low + 1e-9)
+    first, last = float(values["value"][0]), float(values["value"][-1])
+    top, low = float(found.measure.info.range[1]), min(0.0, first)
+    top = max(top if np.isfinite(top) else last, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
-    shown = values.with_columns(
-        pl.col("runs").list.len().alias("count"), pl.col("runs").list.join(" ").alias("all")
-    ).drop("runs")
 
     def across(at: int) -> alt.XDatum:
         return alt.XDatum(at, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None)
 
-    base = chart_of(shown).encode(
-        y=alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(grid=False, domain=False))
+    def up(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale)
+
+    line = chart_of({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
+    line = line.encode(x=across(8), y=up("from"), y2="to:Q")
+    shown = values.select(
+        "value", count=pl.col("runs").list.len(), all=pl.col("runs").list.join(" ")
     )
-    tip = [*tips("value"), "count:Q", "all:N"]
-    marks = base.mark_square(color=COLOURS[0], size=30, opacity=1).encode(x=across(8), tooltip=tip)
-    ends = pl.DataFrame({"from": [float(values["value"][0])], "to": [float(values["value"][-1])]})
-    line = (
-        chart_of(ends)
-        .mark_rule(color="#bbbbbb")
-        .encode(y=alt.Y("from:Q", scale=scale), y2="to:Q", x=across(8))
+    marks = chart_of(shown).mark_square(color=COLOURS[0], size=30, opacity=1)
+    marks = marks.encode(
+        x=across(8),
+        y=up("value").title("value").axis(grid=False, domain=False),
+        tooltip=tips("value", "count:Q", "all:N"),
     )
-    labels = _labels(values, low, top)
-    written = chart_of(labels).encode(y=alt.Y("first line:Q", scale=scale))
-    leaders = (
-        chart_of(labels)
-        .mark_rule(color="#bbbbbb", strokeWidth=0.7)
-        .encode(x=across(12), x2=alt.X2Datum(27), y=alt.Y("value:Q", scale=scale), y2="place:Q")
-    )
+    labels = chart_of(_labels(values, low, top))
+    leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
+    leaders = leaders.encode(x=across(12), x2=alt.X2Datum(27), y=up("value"), y2="place:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
-    text = written.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
-    labelled = text.encode(x=across(30), text="label:N")
-    drawn: Any = alt.layer(line, leaders, marks, labelled)
-    panel: alt.LayerChart = drawn.properties(
+    text = labels.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
+    text = text.encode(x=across(30), y=up("first line"), text="label:N")
+    return alt.LayerChart(
+        layer=[line, leaders, marks, text],
         width=SPACING_WIDTH,
         height=SPACING_HEIGHT,
         title=alt.TitleParams(title, subtitle=_steps(found), subtitleFontSize=12),
     )
-    return panel
 
 
 def _steps(found: Image) -> str:

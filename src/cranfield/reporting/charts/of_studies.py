@@ -17,17 +17,15 @@ from cranfield.meta.of_tests.splits import SplitStudy
 from cranfield.meta.of_topics.sample_study import Stability, limits
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    GREY,
     banded,
     by_colour,
     chart_of,
     coded,
-    data_of,
     overlaid,
     themed,
     tips,
 )
-
-WIDTH, HEIGHT = 260, 200
 
 PANELS = {
     "AA": "active agreements",
@@ -69,37 +67,21 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     of_one_test = pl.col("first") == pl.col("second")
     own = study.summary().filter(of_one_test, group=group, sets="1-2")
     systems = study.groups[group]
-    pairs = systems * (systems - 1) // 2
+    size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
+    size = size.axis(values=list(study.sizes), format="d")
+    pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
     marks = by_colour("test", study.tests)
     panels = []
     for name, title in PANELS.items():
-        frame = own.select(
-            pl.col("first").alias("test"),
-            "size",
-            pl.col(name).alias("pairs"),
-            pl.col(f"{name} low").alias("low"),
-            pl.col(f"{name} high").alias("high"),
-        )
-        base = chart_of(frame).encode(
-            x=alt.X(
-                "size:Q",
-                title="topics in each set",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(values=list(study.sizes), format="d"),
-            )
-        )
-        line = base.mark_line(point=True).encode(
-            y=alt.Y("pairs:Q", title=f"pairs of {pairs:,}"),
-            tooltip=["test:N", "size:Q", *tips("pairs", form=".1f")],
-            **marks,
-        )
-        panels.append(
-            banded(base, line, marks, width=WIDTH, height=HEIGHT, title=f"{name}: {title}")
-        )
+        ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
+        frame = own.select("size", test="first", **ends)
+        base = chart_of(frame).encode(x=size, tooltip=tips("test:N", "size:Q", "pairs", form=".1f"))
+        panel = banded(base, pairs, marks)
+        panels.append(panel.properties(width=260, height=200, title=f"{name}: {title}"))
     return themed(alt.concat(*panels, columns=2))
 
 
-ASL_WIDTH, ASL_HEIGHT = 460, 320
+ASL_WIDTH = 460
 
 FEW = 40
 """Pairs that are drawn as points, too."""
@@ -148,36 +130,28 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     within = curves.filter(
         (pl.col("rank") <= low.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
-    names = power.summary["measure"].to_list()
+    rank = alt.X("rank:Q").title(f"pairs of systems by p, of {pairs:,}")
+    pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
         chart_of(thinned(within, end))
         .mark_line(clip=True, point=pairs <= FEW, strokeWidth=1.75)
         .encode(
-            x=alt.X(
-                "rank:Q",
-                title=f"pairs of systems by p, of {pairs:,}",
-                scale=alt.Scale(domain=[0, end], nice=False),
-                axis=alt.Axis(format=",d", tickMinStep=1),
-            ),
-            y=alt.Y(
-                "p:Q",
-                title="p-value (achieved significance level)",
-                scale=alt.Scale(domain=[0, largest], nice=False),
-            ),
-            tooltip=["measure:N", "rank:Q", *tips("p")],
-            **by_colour("measure", names),
+            x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
+            y=pvalue.scale(domain=[0, largest], nice=False),
+            tooltip=tips("measure:N", "rank:Q", "p"),
+            **by_colour("measure", power.summary["measure"].to_list()),
         )
     )
     layers: list[alt.Chart] = [line]
     if power.alpha <= largest:
-        level = data_of(pl.DataFrame({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}))
-        rule = alt.Chart(level).mark_rule(color="#666666").encode(y="p:Q")
-        text = alt.Chart(level).encode(y="p:Q", x=alt.value(0), text="text:N")
+        level = chart_of({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(y="p:Q")
+        rule = level.mark_rule(color="#666666")
+        text = level.encode(x=alt.value(0), text="text:N")
         place = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "fontSize": 12}
         # Curves may pass here: a white rim keeps the words apart from them.
         rim = text.mark_text(stroke="white", strokeWidth=4, **place)
         layers = [rule, line, rim, text.mark_text(color="#666666", **place)]
-    return overlaid(*layers, width=ASL_WIDTH, height=ASL_HEIGHT)
+    return overlaid(*layers, width=ASL_WIDTH, height=320)
 
 
 def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
@@ -227,79 +201,52 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
     if measure not in found.measures:
         names = ", ".join(found.measures)
         raise PolicyError(f"the study has no measure {quoted(measure)}: {names}")
-    rows = _rows(found, measure)
+    number = {0: "none", **dict(enumerate(SIZES, 1))}
+    teams = found.teams.select(
+        "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(number)
+    )
+    rows = found.systems.filter(pl.col("before").is_not_null(), measure=measure)
+    rows = rows.join(teams, on="team", maintain_order="left").select(
+        *("list", "system", "team", "rank before", "rank after"),
+        **{"runs of the team": "sizes", "score before": "before", "score after": "after"},
+    )
     panels = []
     for kind in found.lists:
-        part = rows.filter(pl.col("list") == kind)
+        part = rows.filter(list=kind)
         for what, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
-            panels.append(_panel(part, what, title, found.unit))
+            panel = _before_and_after(part, what, found.unit)
+            panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
     return themed(alt.concat(*panels, columns=2))
 
 
-def _rows(found: LeaveOneOut, measure: str) -> pl.DataFrame:
-    sizes = {0: "none", **dict(enumerate(SIZES, 1))}
-    runs = pl.col("contributing").clip(0, len(SIZES)).replace_strict(sizes)
-    return (
-        found.systems.filter((pl.col("measure") == measure) & pl.col("before").is_not_null())
-        .join(
-            found.teams.select("team", runs.alias("runs of the team")),
-            on="team",
-            maintain_order="left",
-        )
-        .rename({"before": "score before", "after": "score after"})
-        .select(
-            *("list", "system", "team", "runs of the team"),
-            *("score before", "score after", "rank before", "rank after"),
-        )
-    )
-
-
-def _panel(rows: pl.DataFrame, what: str, title: str, unit: str) -> Any:
+def _before_and_after(rows: pl.DataFrame, what: str, unit: str) -> alt.LayerChart:
     before, after = f"{what} before", f"{what} after"
-    least, most = _ends(rows, what)
-    scale = alt.Scale(domain=[least, most], nice=False, zero=False)
+    values = pl.concat([rows[before], rows[after]]).drop_nulls().to_list()
+    low, high = 0.0, float(len(rows) + 1)
+    if what == "score" and values:
+        low = min(*values, 0.0)
+        high = max(values) + 0.05 * (max(values) - low or 1.0)
     # Rank 1 is on top, as in a list.
-    upright = scale if what == "score" else alt.Scale(domain=[most, least], nice=False, zero=False)
-    line = (
-        chart_of({"x": [least, most], "y": [least, most]})
-        .mark_line(color="#999999", strokeWidth=1)
-        .encode(x=alt.X("x:Q", scale=scale), y=alt.Y("y:Q", scale=upright))
-    )
-    sizes = [size for size in ("none", *SIZES) if size in rows["runs of the team"].to_list()]
-    colour = (
-        alt.value(COLOURS[0])
+    ends = [low, high] if what == "score" else [high, low]
+    across = alt.Scale(domain=[low, high], nice=False, zero=False)
+    upright = alt.Scale(domain=ends, nice=False, zero=False)
+    equal = chart_of({"x": [low, high], "y": [low, high]}).mark_line(color=GREY, strokeWidth=1)
+    equal = equal.encode(x=alt.X("x:Q", scale=across), y=alt.Y("y:Q", scale=upright))
+    known = rows["runs of the team"].to_list()
+    sizes = [size for size in ("none", *SIZES) if size in known]
+    legend = alt.Legend(title="runs of the team", symbolOpacity=1)
+    points = chart_of(rows).mark_circle(size=50, opacity=0.75)
+    points = points.encode(
+        x=alt.X(f"{before}:Q", title=f"{what} with all judgments", scale=across),
+        y=alt.Y(f"{after}:Q", title=f"without those of the {unit} alone", scale=upright),
+        color=alt.value(COLOURS[0])
         if unit == "run"
-        else coded(
-            alt.Color,
-            "runs of the team",
-            sizes,
-            COLOURS[: len(sizes)],
-            legend=alt.Legend(title="runs of the team", symbolOpacity=1),
-        )
+        else coded(alt.Color, "runs of the team", sizes, COLOURS[: len(sizes)], legend=legend),
+        tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
     )
-    points = (
-        chart_of(rows)
-        .mark_circle(size=50, opacity=0.75)
-        .encode(
-            x=alt.X(f"{before}:Q", title=f"{what} with all judgments", scale=scale),
-            y=alt.Y(f"{after}:Q", title=f"without those of the {unit} alone", scale=upright),
-            color=colour,
-            tooltip=["system:N", "team:N", f"{before}:Q", f"{after}:Q"],
-        )
-    )
-    return (line + points).properties(width=SIDE, height=SIDE, title=title)
+    panel: alt.LayerChart = equal + points
+    return panel
 
-
-def _ends(rows: pl.DataFrame, what: str) -> tuple[float, float]:
-    values = pl.concat([rows[f"{what} before"], rows[f"{what} after"]]).drop_nulls()
-    if what == "rank" or values.is_empty():
-        return 0, len(rows) + 1
-    low, high = (float(one) for one in (values.min(), values.max()))  # type: ignore[arg-type]
-    low = min(low, 0.0)
-    return low, high + 0.05 * (high - low or 1.0)
-
-
-POOLING_WIDTH, POOLING_HEIGHT = 300, 240
 
 AGAINST = {
     "tau": "Kendall's tau",
@@ -340,8 +287,8 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     """
     check_choice("what", what, AGAINST)
     marks = by_colour("method", found.methods)
-    panels = [_pooling_panel(found.found, "of pool", "relevant documents of the pool found", marks)]
-    panels[0] = panels[0].properties(title="Relevant documents")
+    first = _pooling_panel(found.found, "of pool", "relevant documents of the pool found", marks)
+    panels = [first.properties(title="Relevant documents")]
     judged = found.found["method", "budget", "judged"]
     for (measure, kind), rows in found.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if found.lists == ("raw",) else f"{measure}, {kind} lists"
@@ -350,42 +297,27 @@ def pooling_chart(found: Pooling, what: str = "tau") -> alt.ConcatChart:
     return themed(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
-def _pooling_panel(rows: pl.DataFrame, what: str, title: str, marks: dict[str, Any]) -> Any:
-    sd = {"of pool": "relevant sd"}.get(what, f"{what} sd")
+def _pooling_panel(
+    rows: pl.DataFrame, what: str, title: str, marks: dict[str, Any]
+) -> alt.LayerChart:
+    sd = "relevant sd" if what == "of pool" else f"{what} sd"
     spread = pl.col(sd).fill_null(0.0) if sd in rows.columns else pl.lit(0.0)
     if what == "of pool":
         spread = spread / pl.col("relevant").last()
-    frame = rows.select(
-        "method",
-        "budget",
-        "judged",
-        pl.col(what).alias("value"),
-        (pl.col(what) - spread).alias("low"),
-        (pl.col(what) + spread).alias("high"),
-    )
+    value = pl.col(what)
+    ends = {"value": value, "low": value - spread, "high": value + spread}
+    frame = rows.select("method", "budget", "judged", **ends)
     whole, budgets = frame.tail(1), frame.head(-1)
+    judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     base = chart_of(budgets).encode(
-        x=alt.X(
-            "judged:Q",
-            title="judged documents",
-            axis=alt.Axis(format="~s", tickCount=5),
-            scale=alt.Scale(domainMin=0),
-        )
+        x=judged.axis(format="~s", tickCount=5),
+        tooltip=tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f"),
     )
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=what == "of pool")),
-        tooltip=["method:N", "budget:Q", "judged:Q", *tips("value", form=".3~f")],
-        **marks,
-    )
-    end = (
-        chart_of(whole)
-        .mark_rule(color="#999999", strokeDash=[2, 2])
-        .encode(y=alt.Y("value:Q"), tooltip=[alt.Tooltip("value:Q", title="whole pool")])
-    )
-    return banded(base, line, marks, width=POOLING_WIDTH, height=POOLING_HEIGHT) + end
-
-
-STABILITY_WIDTH, STABILITY_HEIGHT = 240, 200
+    y = alt.Y("value:Q").title(title).scale(zero=what == "of pool")
+    end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
+    end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
+    panel: alt.LayerChart = banded(base, y, marks) + end
+    return panel.properties(width=300, height=240)
 
 
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
@@ -429,21 +361,16 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     marks = by_colour("measure", names)
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
+    size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
     panels = []
     for what, (title, unit) in titles.items():
         most = alt.Undefined if what == "significant" else 1
-        base = chart_of(frame.filter(pl.col("what") == what)).encode(
-            x=alt.X("topics:Q", title="topics in a sample", scale=alt.Scale(domainMin=0)),
+        base = chart_of(frame.filter(what=what)).encode(
+            x=size, tooltip=tips("measure:N", "topics:Q", "mean", form=".3~f")
         )
-        scale = alt.Scale(domainMax=most, clamp=True)
-        line = base.mark_line(point=True).encode(
-            y=alt.Y("mean:Q", title=unit, scale=scale),
-            tooltip=["measure:N", "topics:Q", *tips("mean", form=".3~f")],
-            **marks,
-        )
-        panels.append(
-            banded(base, line, marks, width=STABILITY_WIDTH, height=STABILITY_HEIGHT, title=title)
-        )
+        mean = alt.Y("mean:Q").title(unit).scale(domainMax=most, clamp=True)
+        panel = banded(base, mean, marks)
+        panels.append(panel.properties(width=240, height=200, title=title))
     return themed(alt.concat(*panels, columns=3))
 
 
@@ -465,29 +392,22 @@ def _names(studies: Sequence[Stability]) -> list[str]:
 
 def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
     """Return a row a number of topics and a number that is drawn, with its limits."""
-    table = study.by_size
+    table, again = study.by_size, "found again"
+    low = high = pl.lit(None)
     if study.significant:
         # The table has the means only.
-        parts = (study.samples.filter(topics=size)["found again"] for size in table["topics"])
-        shares = [part.to_numpy()[:, None] / study.significant for part in parts]
-        ends = [limits(share, study.confidence) for share in shares]
-        table = table.with_columns(
-            pl.Series("found again low", [float(low[0]) for low, _ in ends]),
-            pl.Series("found again high", [float(high[0]) for _, high in ends]),
-        )
-    else:
-        nothing = pl.lit(None, dtype=pl.Float64)
-        table = table.with_columns(
-            nothing.alias("found again low"), nothing.alias("found again high")
-        )
+        samples = (study.samples.filter(topics=size)[again].to_numpy() for size in table["topics"])
+        ends = [limits(one[:, None] / study.significant, study.confidence) for one in samples]
+        low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in ends])) for k in (0, 1))
+    table = table.with_columns(low.alias(f"{again} low"), high.alias(f"{again} high"))
     return pl.concat(
         table.select(
-            pl.lit(name).alias("measure"),
-            pl.lit(what).alias("what"),
             "topics",
-            pl.col(what).cast(pl.Float64).alias("mean"),
-            pl.col(f"{what} low").cast(pl.Float64).alias("low"),
-            pl.col(f"{what} high").cast(pl.Float64).alias("high"),
+            measure=pl.lit(name),
+            what=pl.lit(what),
+            mean=pl.col(what).cast(pl.Float64),
+            low=pl.col(f"{what} low").cast(pl.Float64),
+            high=pl.col(f"{what} high").cast(pl.Float64),
         )
-        for what in ("significant", "tau", "found again")
+        for what in ("significant", "tau", again)
     )

@@ -11,25 +11,23 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import capitalised, counted
+from cranfield.reporting.charts.inputs import boxes_of, labels, ordered, titled
 from cranfield.reporting.charts.theme import (
     COLOURS,
-    boxes_of,
+    GREY,
     by_look,
     cell_size,
     chart_of,
     coded,
-    column_axis,
+    columns_of,
     data_of,
     headed,
-    labels,
-    ordered,
+    interval_rows,
     overlaid,
-    row_axis,
     row_size,
     rows_of,
     score_axis,
     tips,
-    titled,
 )
 from cranfield.reporting.summary import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair, verdicts_of
 from cranfield.scores.one_measure import place_of
@@ -77,41 +75,30 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     boxes, beyond = boxes_of(shown, names)
     step, _ = row_size(len(names))
     title = titled(shown.measure, after="of a topic", lower_is_better=shown.lower_is_better)
-    y = rows_of(names, "system")
+    y = rows_of("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names))
 
-    base = chart_of(boxes).encode(
-        y=y,
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("topics:Q", title="topics with a score"),
-            *tips("mean", "low", "q1", "median", "q3", "high"),
-        ],
-    )
-    points = chart_of(beyond).encode(
-        y=y,
-        x=x("score"),
-        tooltip=["system:N", "topic:N", *tips("score")],
-    )
+    numbers = tips("mean", "low", "q1", "median", "q3", "high")
+    topics = alt.Tooltip("topics:Q", title="topics with a score")
+    base = chart_of(boxes).encode(y=y, tooltip=[*tips("system:N"), topics, *numbers])
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
-    box = base.mark_bar(
-        height=0.62 * step, color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, aria=False
-    ).encode(x=x("q1"), x2="q3:Q")
-    median = base.mark_tick(
-        color="black", thickness=2, height=0.62 * step, orient="vertical", aria=False
-    ).encode(x=x("median"))
-    mean = base.mark_point(
-        shape="diamond", filled=True, size=2.2 * step, color=COLOURS[1], opacity=1
-    ).encode(x=x("mean"))
-    circles = points.mark_point(size=1.1 * step, color="#555555", strokeWidth=1, aria=False)
+    tall: dict[str, Any] = {"height": 0.62 * step, "aria": False}
+    box = base.mark_bar(color="#9DC6E0", stroke=COLOURS[0], strokeWidth=1, **tall)
+    median = base.mark_tick(color="black", thickness=2, orient="vertical", **tall)
+    diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
+    mean = base.mark_point(color=COLOURS[1], **diamond).encode(x=x("mean"))
+    circles = chart_of(beyond).mark_point(
+        size=1.1 * step, color="#555555", strokeWidth=1, aria=False
+    )
+    tip = tips("system:N", "topic:N", "score")
     size = f"{counted(len(names), 'system')}, {counted(len(shown.topics), 'topic')}"
     return overlaid(
         whiskers,
-        box,
-        median,
-        circles,
+        box.encode(x=x("q1"), x2="q3:Q"),
+        median.encode(x=x("median")),
+        circles.encode(x=x("score"), y=y, tooltip=tip),
         mean,
         width=WIDTH,
         height=alt.Step(step),
@@ -132,7 +119,7 @@ LOOKS = {
     SAME: (COLOURS[0], "circle"),
     WORSE: (COLOURS[4], "triangle-down"),
     DIFFERENT: (COLOURS[3], "square"),
-    NONE: ("#999999", "cross"),
+    NONE: (GREY, "cross"),
 }
 """Colour and shape of a system by its verdict against the reference."""
 
@@ -207,48 +194,38 @@ def intervals_chart(
             f"Lines: limits of the {comparison.difference_from} {names[centre]}, around each"
             f" {comparison.mean_of}."
         )
-    looks = {kind: look for kind, look in LOOKS.items() if kind in set(frame["verdict"])}
-    says = f"compared with {names[centre]}"
-    step, _ = row_size(len(names))
+    counts = dict(frame["verdict"].value_counts().iter_rows())
+    looks = {kind: look for kind, look in LOOKS.items() if kind in counts}
+    says, count = f"compared with {names[centre]}", len(names)
+    step, _ = row_size(count)
     title = titled(
         comparison.measure,
         comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
         lower_is_better=comparison.lower_is_better,
     )
-    y = rows_of([names[k] for k in order], "system")
-
     first, last = float(np.nanmin(low)), float(np.nanmax(high))
     # Vega would draw an axis of no length from 0 to 1, whatever the means are.
     domain = [first - 0.1, last + 0.1] if first == last else alt.Undefined
-    around = alt.Scale(zero=False, domain=domain)
-
-    def x(field: str) -> alt.X:
-        return score_axis(field, title, len(names), around)
-
-    legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)
-    marks = by_look("verdict", looks, legend)
-    base = chart_of(frame).encode(
-        y=y,
-        color=marks["color"],
-        tooltip=[
-            "system:N",
+    scale = alt.Scale(zero=False, domain=domain)
+    own = chart_of(frame.filter(verdict="reference").select("low", "high"))
+    band = own.mark_rect(color="black", opacity=0.09, aria=False)
+    place: dict[str, Any] = {"titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4}
+    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks if kind != "reference")
+    return interval_rows(
+        frame,
+        "system",
+        "mean",
+        by_look("verdict", looks, title=says, orient="top", **place),
+        lambda field: score_axis(field, title, count, scale),
+        [
+            *tips("system:N"),
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
             *tips("low", "high"),
             alt.Tooltip("verdict:N", title=says),
         ],
-    )
-    own = chart_of(frame.filter(verdict="reference").select("low", "high"))
-    band = own.mark_rect(color="black", opacity=0.09, aria=False).encode(x=x("low"), x2="high:Q")
-    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
-    points = base.mark_point(filled=True, size=min(60, 3.5 * step), opacity=1).encode(
-        x=x("mean"), shape=marks["shape"]
-    )
-    counts = dict(frame["verdict"].value_counts().iter_rows())
-    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks if kind != "reference")
-    return overlaid(
-        band,
-        lines,
-        points,
+        band.encode(x=score_axis("low", title, count, scale), x2="high:Q"),
+        rules={"": 2},
+        size=min(60, 3.5 * step),
         width=WIDTH,
         height=alt.Step(step),
         title=headed(
@@ -257,7 +234,7 @@ def intervals_chart(
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {differ}",
         ),
-        description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
+        description=f"{title} of {count} systems with simultaneous intervals, best first;"
         f" {comparison.title}, alpha {comparison.alpha:g}. Compared with {names[centre]}:"
         f" {verdict_counts}.",
     )
@@ -309,30 +286,37 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     names = labels(comparison.systems)
     order = comparison.order
     cells = _cells(comparison)
-    if comparison.baselines:
-        rows = [names[k] for k in order if comparison.systems[k] not in comparison.baselines]
-        columns = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
-    else:
-        rows = columns = [names[k] for k in order]
+    baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
+    rows = [names[k] for k in order if names[k] not in baselines]
+    columns = baselines or rows
     step, size = cell_size(max(len(rows), len(columns)))
     # A lookup table keeps the file small: names in each cell would be most of it.
-    named = alt.LookupData(
-        data_of(pl.DataFrame({"place": range(len(order)), "name": [names[k] for k in order]})),
-        "place",
-        ["name"],
-    )
+    places = data_of({"place": range(len(order)), "name": [names[k] for k in order]})
+    named = alt.LookupData(places, "place", ["name"])
     is_symmetric = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if is_symmetric else [])}
     kinds = [kind for code, kind in WORDS.items() if code in codes]
-    title = "The system of the row is"
     below = alt.Legend(
-        title=title, orient="bottom", columns=4, symbolType="square", labelLimit=300, titleLimit=300
+        title="The system of the row is",
+        orient="bottom",
+        columns=4,
+        symbolType="square",
+        labelLimit=300,
+        titleLimit=300,
     )
     fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=below)
+    titles = {
+        "row:N": "system",
+        "column:N": "compared with",
+        "verdict:N": "the system is",
+        "difference:Q": comparison.difference_name,
+        "p:Q": "p-value",
+    }
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
         known = {str(code): word for code, word in WORDS.items() if code != APART}
+        top = columns_of("column", columns, "compared with", size, domain=False, orient="top")
         base = (
             chart_of(cells)
             .transform_lookup(row, named, ["row"])
@@ -343,24 +327,10 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
-            .encode(
-                y=alt.Y("row:N", scale=alt.Scale(domain=rows), axis=row_axis("system", size)),
-                x=alt.X(
-                    "column:N",
-                    scale=alt.Scale(domain=columns),
-                    axis=column_axis("compared with", size, domain=False, orient="top"),
-                ),
-            )
+            .encode(y=rows_of("row", rows, "system", size), x=top)
         )
         squares = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
-            color=fill,
-            tooltip=[
-                alt.Tooltip("row:N", title="system"),
-                alt.Tooltip("column:N", title="compared with"),
-                alt.Tooltip("verdict:N", title="the system is"),
-                alt.Tooltip("difference:Q", title=comparison.difference_name),
-                alt.Tooltip("p:Q", title="p-value"),
-            ],
+            color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
         )
         if len(order) > SIGNS_UP_TO:
             return [squares]
@@ -370,9 +340,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         )
         return [squares, signs]
 
-    layers = side("i", "j", "")
-    if is_symmetric:
-        layers += side("j", "i", "-")
+    layers = side("i", "j", "") + (side("j", "i", "-") if is_symmetric else [])
     what = f"{comparison.title}, alpha {comparison.alpha:g}"
     count = comparison.count()
     finding = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -14,29 +14,25 @@ from scipy.special import ndtri
 from cranfield.base.arrays import best_first, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
+from cranfield.reporting.charts.inputs import cells_of, labels, ordered, table_of, titled
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    GREY,
+    by_look,
     cell_size,
-    cells_of,
     chart_of,
-    coded,
-    column_axis,
+    columns_of,
     headed,
-    labels,
-    ordered,
     overlaid,
-    row_axis,
-    table_of,
+    rows_of,
     themed,
     tips,
-    titled,
 )
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
-HEIGHT = 280
 SIDE = 380
 """Sides of the scatter plot."""
 
@@ -49,7 +45,7 @@ WIDEST = 1000
 STEP = 14
 """Width of a bar with its topic below it."""
 
-LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), ("#999999", "circle"))
+LOOKS = ((COLOURS[0], "triangle-up"), (COLOURS[4], "triangle-down"), (GREY, "circle"))
 """Colour and shape of topics where the first is better, where the second is, and of equal ones."""
 
 
@@ -88,40 +84,28 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     y = alt.Y("difference:Q", title=f"difference in {two.title}")
     roomy = len(topics) * STEP <= WIDEST
     step = max(STEP, min(NARROW // len(topics), 3 * STEP))
-    bars = (
-        chart_of(frame)
-        .mark_bar(aria=len(topics) <= WIDEST // STEP)
-        .encode(
-            x=alt.X(
-                "topic:N",
-                scale=alt.Scale(domain=topics, paddingInner=0.2 if roomy else 0),
-                # The topics' names thin out where there is no room for each.
-                axis=column_axis("topic", 10, labelOverlap=False if roomy else "greedy"),
-            ),
-            y=y,
-            color=two.look(alt.Color, 0),
-            tooltip=two.tooltip,
-        )
-    )
+    # The topics' names thin out where there is no room for each.
+    x = columns_of("topic", topics, "topic", 10, labelOverlap=False if roomy else "greedy")
+    x = x.scale(domain=topics, paddingInner=0.2 if roomy else 0)
+    bars = chart_of(frame).mark_bar(aria=roomy)
+    bars = bars.encode(x=x, y=y, color=two.marks["color"], tooltip=two.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
-    rule = (
-        chart_of({"difference": [mean]})
-        .mark_rule(color="black", strokeDash=[5, 3])
-        .encode(y=y, tooltip=[alt.Tooltip("difference:Q", title="mean difference", format=".4f")])
-    )
+    rule = chart_of({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
+    tip = alt.Tooltip("difference:Q", title="mean difference", format=".4f")
+    one, other = two.names
     return overlaid(
         bars,
-        rule,
+        rule.encode(y=y, tooltip=[tip]),
         width=alt.Step(step) if roomy else WIDEST,
-        height=HEIGHT,
+        height=280,
         title=headed(
             f"Differences by topic: {two.title}",
             f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
             two.note,
         ),
-        description=f"Bars of the difference in {two.title}, {two.names[0]} minus {two.names[1]},"
-        f" for {counted(len(topics), 'topic')}, best for {two.names[0]} first;"
-        f" mean {mean:.4f}. {'; '.join(two.kinds)}.",
+        description=f"Bars of the difference in {two.title}, {one} minus {other}, for"
+        f" {counted(len(topics), 'topic')}, best for {one} first; mean {mean:.4f}."
+        f" {'; '.join(two.kinds)}.",
     )
 
 
@@ -158,22 +142,12 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{two.title}: {two.short[1]}")
     y = alt.Y("first:Q", scale=scale, title=f"{two.title}: {two.short[0]}")
-    ends = pl.DataFrame({"second": [low, high], "first": [low, high]})
-    diagonal = chart_of(ends).mark_line(color="black", strokeWidth=1, aria=False)
-    points = (
-        chart_of(two.frame)
-        .mark_point(filled=True, size=55, opacity=0.75)
-        .encode(
-            x=x,
-            y=y,
-            color=two.look(alt.Color, 0),
-            shape=two.look(alt.Shape, 1),
-            tooltip=two.tooltip,
-        )
-    )
+    diagonal = chart_of({"second": [low, high], "first": [low, high]})
+    diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
+    points = chart_of(two.frame).mark_point(filled=True, size=55, opacity=0.75)
     return overlaid(
-        diagonal.encode(x=x, y=y),
-        points,
+        diagonal,
+        points.encode(x=x, y=y, tooltip=two.tooltip, **two.marks),
         width=SIDE,
         height=SIDE,
         title=headed(f"Two systems by topic: {two.title}", two.note),
@@ -194,19 +168,17 @@ class _Two:
     note: str
     lower_is_better: bool
 
-    def look(self, channel: Callable[..., Any], look: int) -> Any:
-        """Return the channel that tells the kinds apart: by colour, look 0, or by shape."""
-        legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=SIDE)
-        looks = [one[look] for one in LOOKS[: len(self.kinds)]]
-        return coded(channel, "kind", self.kinds, looks, legend=legend)
+    @property
+    def marks(self) -> dict[str, Any]:
+        looks = dict(zip(self.kinds, LOOKS, strict=False))
+        place: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "labelLimit": SIDE}
+        return by_look("kind", looks, title=None, **place)
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:
-        named = {"first": self.names[0], "second": self.names[1], "difference": "difference"}
-        return [
-            alt.Tooltip("topic:N"),
-            *(alt.Tooltip(f"{key}:Q", title=name, format=".4f") for key, name in named.items()),
-        ]
+        titles = {"first": self.names[0], "second": self.names[1], "difference": "difference"}
+        numbers = (alt.Tooltip(f"{k}:Q", title=title, format=".4f") for k, title in titles.items())
+        return [alt.Tooltip("topic:N"), *numbers]
 
 
 def _two(scores: Any, first: str, second: str) -> _Two:
@@ -259,11 +231,6 @@ def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
     return (cut[0], cut[1]) if cut[0] != cut[1] else (f"{cut[0]} (first)", f"{cut[1]} (second)")
 
 
-SCHEME: Literal["viridis"] = "viridis"
-"""Colours that grow lighter evenly, for all eyes."""
-"""Width of all topics together, at most."""
-
-
 def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.Chart:
     """Draw the scores of all systems on all topics as a heat map.
 
@@ -291,8 +258,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     (['2', '3', '1'], ['dense', 'bm25'])
     """
     shown = ordered(scores, systems)
-    topics = labels(shown.topics)
-    names = labels(shown.systems)
+    topics, names = labels(shown.topics), labels(shown.systems)
     by_topic = Averages(shown.values.T).mean()
     order = best_first(to_order(by_topic), shown.lower_is_better)
     height, size = cell_size(len(names))
@@ -300,54 +266,36 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     roomy = len(topics) * width <= WIDEST
     low, high = min(0.0, float(np.nanmin(shown.values))), float(np.nanmax(shown.values))
     title = titled(shown.measure, lower_is_better=shown.lower_is_better)
-    tall = height * len(names)
-    chart: alt.Chart = (
-        chart_of(cells_of(shown, ~np.isnan(shown.values), names, topics))
-        .mark_rect(aria=False)
-        .encode(
-            x=alt.X(
-                "topic:N",
-                scale=alt.Scale(domain=[topics[k] for k in order]),
-                # The topics' names thin out where there is no room for each.
-                axis=column_axis(
-                    "topic, easiest first",
-                    topic_size,
-                    domain=False,
-                    orient="top",
-                    labelOverlap=False if roomy else "greedy",
-                ),
-            ),
-            y=alt.Y(
-                "system:N", scale=alt.Scale(domain=names), axis=row_axis("system, best first", size)
-            ),
-            color=alt.Color(
-                "score:Q",
-                scale=alt.Scale(scheme=SCHEME, domain=[low, high if high > low else low + 1]),
-                legend=alt.Legend(title=title, gradientLength=max(60, min(tall, 240))),
-            ),
-            tooltip=["system:N", "topic:N", *tips("score")],
-        )
+    # The topics' names thin out where there is no room for each.
+    top: dict[str, Any] = {"orient": "top", "labelOverlap": False if roomy else "greedy"}
+    easiest_first = [topics[k] for k in order]
+    key = alt.Legend(title=title, gradientLength=max(60, min(height * len(names), 240)))
+    # Colours of viridis grow lighter evenly, for all eyes.
+    colour = alt.Color("score:Q", legend=key).scale(
+        scheme="viridis", domain=[low, high if high > low else low + 1]
     )
+    cells = chart_of(cells_of(shown, ~np.isnan(shown.values), names, topics)).mark_rect(aria=False)
     missing = int(np.isnan(shown.values).sum())
     of = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
-    easiest, hardest = (topics[order[k]] for k in (0, -1))
-    return themed(
-        chart.properties(
-            width=alt.Step(width) if roomy else WIDEST,
-            height=alt.Step(height),
-            title=headed(
-                f"{titled(shown.measure)} by system and topic: {of}",
-                f"White: {missing:,} cells without a score." if missing else "",
-            ),
-            description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"
-            f" easiest topic is {easiest} with a mean of {by_topic[order[0]]:.4g}, the hardest is"
-            f" {hardest}.",
-        )
+    chart: alt.Chart = cells.encode(
+        x=columns_of(
+            "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **top
+        ),
+        y=rows_of("system", names, "system, best first", size),
+        color=colour,
+        tooltip=tips("system:N", "topic:N", "score"),
+    ).properties(
+        width=alt.Step(width) if roomy else WIDEST,
+        height=alt.Step(height),
+        title=headed(
+            f"{titled(shown.measure)} by system and topic: {of}",
+            f"White: {missing:,} cells without a score." if missing else "",
+        ),
+        description=f"Heat map of {title}: {of}. The best system on average is {names[0]}; the"
+        f" easiest topic is {easiest_first[0]} with a mean of {by_topic[order[0]]:.4g}, the hardest"
+        f" is {easiest_first[-1]}.",
     )
-
-
-RESIDUAL_PANEL = 300
-"""Width and height of a panel, in pixels."""
+    return themed(chart)
 
 
 def residual_plots(table: AnovaTable) -> alt.HConcatChart:
@@ -387,28 +335,27 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     # Blom's approximation to the expected order statistics.
     normal = ndtri((np.arange(1, number + 1) - 0.375) / (number + 0.25))
     frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
-    base = chart_of(frame).properties(width=RESIDUAL_PANEL, height=RESIDUAL_PANEL)
     residual = alt.Y("residual:Q", title="residual")
-    points = base.mark_point(filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False)
-    zero = chart_of({"residual": [0.0]}).mark_rule(color="black")
+    points = chart_of(frame).mark_point(
+        filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False
+    )
+    zero = chart_of({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
+    left = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
     deviation = float(residuals.std())
-    ends = normal[[0, -1]]
-    line = chart_of({"normal": ends, "residual": ends * deviation}).mark_line(
-        color="black", strokeWidth=1
-    )
-    against_fitted = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual)
-    against_normal = points.encode(
-        x=alt.X("normal:Q", title="quantile of a normal distribution"), y=residual
-    )
-    left = against_fitted + zero.encode(y="residual:Q")
-    right = against_normal + line.encode(x="normal:Q", y="residual:Q")
-    both = alt.hconcat(
-        left.properties(title="Equal variances?"), right.properties(title="Normal errors?")
+    line = chart_of({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
+    line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
+    quantile = alt.X("normal:Q", title="quantile of a normal distribution")
+    right = points.encode(x=quantile, y=residual) + line
+    side: dict[str, Any] = {"width": 300, "height": 300}
+    about = (
+        f"Two scatter plots of {number:,} residuals of the model {table.model}: against the fitted"
+        " scores, and against the quantiles of a normal distribution with a line for normal errors"
+        f" of standard deviation {deviation:.4g}."
     )
     return themed(
-        both.properties(
-            description=f"Two scatter plots of {number:,} residuals of the model {table.model}:"
-            " against the fitted scores, and against the quantiles of a normal distribution with a"
-            f" line for normal errors of standard deviation {deviation:.4g}."
+        alt.hconcat(
+            left.properties(title="Equal variances?", **side),
+            right.properties(title="Normal errors?", **side),
+            description=about,
         )
     )

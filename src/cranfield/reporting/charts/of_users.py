@@ -14,27 +14,28 @@ from cranfield.meta.of_users import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
+from cranfield.reporting.charts.inputs import labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    GREY,
+    banded,
     by_colour,
     by_look,
     chart_of,
     headed,
-    labels,
+    interval_rows,
     overlaid,
     row_size,
-    rows_of,
     score_axis,
     themed,
     tips,
-    value_axis,
     zero_line,
 )
 
 NO_VARIANT = "(no variant)"
 """How pages are called that no variant had."""
 
-SIZE = {"width": 480, "height": 280}
+WIDTH = 480
 
 
 def clicks_by_rank_chart(
@@ -71,10 +72,9 @@ def clicks_by_rank_chart(
     check_share("confidence", confidence)
     log.require("results", purpose="a chart of clicks by rank")
     shown = log.shown.filter(pl.col("rank") <= depth)
+    variant = pl.lit("all pages")
     if "variant" in log.pages.columns:
-        variant = log.pages["variant"].gather(shown["page"])
-    else:
-        variant = pl.Series(["all pages"]).new_from_index(0, shown.height)
+        variant = pl.lit(log.pages["variant"].gather(shown["page"]))
     frame = (
         shown.select("rank", "clicks", variant=variant)
         .group_by("variant", "rank")
@@ -89,26 +89,27 @@ def clicks_by_rank_chart(
     names = frame["variant"].unique(maintain_order=True).to_list()
     without = NO_VARIANT if NO_VARIANT not in names else ""
     called = labels([without if name is None else name for name in names])
-    frame = frame.with_columns(
-        variant=pl.col("variant").replace_strict(names, called, return_dtype=pl.String),
-        share=pl.Series(share),
-        low=pl.Series(low),
-        high=pl.Series(high),
-    )
+    renamed = pl.col("variant").replace_strict(names, called, return_dtype=pl.String)
+    ends = {"share": share, "low": low, "high": high}
+    frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
-    return _by_rank(
-        frame,
-        "share",
-        "clicked results / shown results",
-        "variant",
-        called,
-        (
-            "Clicks by rank",
-            f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were independent.",
-        ),
-        f"Share of clicked results by rank, {pages}, {counted(clicked, 'clicked result')}, of"
-        f" {counted(len(called), 'variant')}.",
-        limits=True,
+    lines = banded(
+        _ranked(frame, "variant"),
+        alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
+        by_colour("variant", called),
+    )
+    return themed(
+        lines.properties(
+            width=WIDTH,
+            height=280,
+            title=headed(
+                "Clicks by rank",
+                f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were"
+                " independent.",
+            ),
+            description=f"Share of clicked results by rank, {pages},"
+            f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
+        )
     )
 
 
@@ -134,71 +135,45 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     """
     kind = "conditional perplexity" if conditional else "perplexity"
     names = labels(evaluation.names)
-    ranks = evaluation.pages.size
-    frame = evaluation.by_rank().with_columns(
-        model=pl.Series(np.repeat(np.array(names, dtype=object), ranks).tolist(), dtype=pl.String),
-        value=pl.col(kind),
+    models = np.repeat(np.array(names, dtype=object), evaluation.pages.size).tolist()
+    frame = evaluation.by_rank().select(
+        "rank", "pages", model=pl.lit(pl.Series(models, dtype=pl.String)), value=kind
     )
     pages = counted(int(evaluation.pages[0]), "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
-    return _by_rank(
-        frame.select("model", "rank", "pages", "value"),
-        "value",
-        kind,
-        "model",
-        names,
-        (f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"),
-        f"{kind.capitalize()} by rank of {counted(len(names), 'click model')} on {pages}:"
-        f" {plain(', '.join(evaluation.names))}.",
+    line = _ranked(frame, "model").mark_line(point=True)
+    y = alt.Y("value:Q").title(kind).scale(zero=False)
+    return overlaid(
+        line.encode(y=y, **by_colour("model", names)),
+        width=WIDTH,
+        height=280,
+        title=headed(
+            f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
+        ),
+        description=f"{kind.capitalize()} by rank of {counted(len(names), 'click model')} on"
+        f" {pages}: {plain(', '.join(evaluation.names))}.",
     )
 
 
-def _by_rank(
-    frame: pl.DataFrame,
-    value: str,
-    title: str,
-    group: str,
-    names: list[str],
-    heading: tuple[str, str],
-    description: str,
-    *,
-    limits: bool = False,
-) -> alt.LayerChart:
-    """Draw a line a group over ranks."""
-    marks = by_colour(group, names)
+def _ranked(frame: pl.DataFrame, group: str) -> alt.Chart:
+    """Return the base of a chart over ranks, with a tooltip of all columns."""
     deepest = int(frame["rank"].max())  # type: ignore[arg-type]
-    axis = alt.Axis(
-        tickMinStep=1, grid=False, values=[*range(1, deepest + 1)][:: 1 + deepest // 20]
+    marks = [*range(1, deepest + 1)][:: 1 + deepest // 20]
+    numbers = [name for name in frame.columns if name not in {group, "rank"}]
+    rank = alt.X("rank:Q").scale(nice=False, padding=12)
+    return chart_of(frame).encode(
+        x=rank.axis(tickMinStep=1, grid=False, values=marks),
+        tooltip=tips(f"{group}:N", "rank:Q", *numbers, form=",.4~f"),
     )
-    told = [name for name in frame.columns if name not in {group, "rank"}]
-    base = chart_of(frame).encode(
-        x=alt.X("rank:Q", axis=axis, scale=alt.Scale(nice=False, padding=12)),
-        tooltip=[
-            f"{group}:N",
-            "rank:Q",
-            *tips(*told, form=",.4~f"),
-        ],
-    )
-    y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=limits))
-    line = base.mark_line(point=True).encode(y=y, **marks)
-    layers = [line]
-    if limits:
-        band = base.mark_area(opacity=0.15, aria=False)
-        layers.insert(
-            0, band.encode(y=alt.Y("low:Q", title=title), y2="high:Q", color=marks["color"])
-        )
-    return overlaid(*layers, **SIZE, title=headed(*heading), description=description)
 
-
-WIDTH = 480
 
 LOOKS = {
     "better": (COLOURS[2], "triangle-right"),
     "not worse": (COLOURS[5], "diamond"),
     "undecided": (COLOURS[0], "circle"),
     "worse": (COLOURS[1], "triangle-left"),
-    "no verdict": (COLOURS[7], "cross"),
+    "no verdict": (GREY, "cross"),
 }
 """Colour and shape of a metric by what was found of it."""
 
@@ -242,47 +217,36 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
     looks = {kind: look for kind, look in LOOKS.items() if kind in verdicts}
-    marks = by_look("verdict", looks, alt.Legend(title=None, orient="top"))
     step, _ = row_size(len(names))
     title = f"lift over {plain(report.control) or '(no name)'}"
-
-    def x(field: str) -> alt.X:
-        axis = value_axis(len(names), format="+~%")
-        return score_axis(field, title, len(names)).axis(axis)
-
-    base = chart_of(frame).encode(
-        y=rows_of(names, "metric", "metric"),
-        color=marks["color"],
-        tooltip=[
-            "metric:N",
-            *tips("lift", "low", "high", form="+.2%"),
-            *tips("difference", form="+.4g"),
-            *tips("p", form=".3g"),
-            "verdict:N",
-        ],
-    )
-    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=x("lift"), shape=marks["shape"]
-    )
     told = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in looks)
-    ratio = str(report.sample_ratio)
+    ratio = plain(str(report.sample_ratio))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% limits"
     if not report.stopped and report.correction != "none":
         said += f"; colours after the correction {report.correction}"
-    return overlaid(
+    return interval_rows(
+        frame,
+        "metric",
+        "lift",
+        by_look("verdict", looks, title=None, orient="top"),
+        lambda field: score_axis(field, title, len(names), format="+~%"),
+        [
+            *tips("metric:N", "lift", "low", "high", form="+.2%"),
+            *tips("difference", form="+.4g"),
+            *tips("p", "verdict:N", form=".3g"),
+        ],
         zero_line(),
-        lines,
-        points,
+        rules={"": 2},
+        size=70,
         width=WIDTH,
         height=alt.Step(step),
         title=headed(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
-            plain(ratio),
+            ratio,
             f"{said}.",
         ),
-        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
-        f" {told}. {plain(ratio)}.",
+        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control: {told}."
+        f" {ratio}.",
     )
 
 
@@ -314,35 +278,25 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     frame = frame.select(
         pl.col("variant").replace(called), "units", "difference", "low", "high", "p"
     )
-    marks = by_colour("variant", list(called.values()))
-    title = f"difference in {plain(metric)}"
     base = chart_of(frame).encode(
         x=alt.X("units:Q", title=f"{plain(report.unit)}s"),
         tooltip=[
-            "variant:N",
-            *tips("units", form=","),
+            *tips("variant:N", "units", form=","),
             *tips("difference", "low", "high", "p", form=".4g"),
         ],
     )
-    zero = chart_of({"zero": [0.0]}).mark_rule(color="#999999", aria=False)
-    band = base.mark_area(opacity=0.15, aria=False).encode(
-        y=alt.Y("low:Q", title=title), y2="high:Q", color=marks["color"]
-    )
-    line = base.mark_line(point=True).encode(y=alt.Y("difference:Q", title=title), **marks)
+    marks = by_colour("variant", list(called.values()))
+    difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     said = STOPPED if report.stopped else f"{report.sequential}: limits hold at all looks together"
     return overlaid(
-        zero.encode(y="zero:Q"),
-        band,
-        line,
+        zero_line("y"),
+        banded(base, difference, marks),
         width=WIDTH,
         height=260,
         title=headed(f"Difference in {plain(metric)} over time", f"{plain(said)}."),
         description=f"Difference in {plain(metric)} from the control at {looks}, with limits.",
     )
-
-
-SENSITIVITY_WIDTH, HEIGHT = 260, 260
 
 
 def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
@@ -374,26 +328,19 @@ def sensitivity_chart(found: Sensitivity) -> alt.ConcatChart:
     rows = found.pairs.filter(pl.col("needed").is_not_null())
     if rows.is_empty():
         raise CranfieldError("no pair of systems can be told apart by any number of impressions")
-    marks = by_colour("method", found.methods)
+    colour = by_colour("method", found.methods)["color"]
+    needed = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, called in zip(found.users, labels(found.users), strict=True):
-        frame = rows.filter(pl.col("user") == user).select(
+        frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
-        panels.append(
-            chart_of(frame)
-            .mark_point(filled=True, size=45, opacity=0.7)
-            .encode(
-                x=alt.X("difference:Q", title=f"difference of {found.measure}"),
-                y=alt.Y(
-                    "needed:Q",
-                    title="impressions needed",
-                    scale=alt.Scale(type="log"),
-                    axis=alt.Axis(format="~s", tickCount=5),
-                ),
-                color=marks["color"],
-                tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
-            )
-            .properties(title=called, width=SENSITIVITY_WIDTH, height=HEIGHT)
+        points = chart_of(frame).mark_point(filled=True, size=45, opacity=0.7)
+        points = points.encode(
+            x=alt.X("difference:Q", title=f"difference of {found.measure}"),
+            y=needed.axis(format="~s", tickCount=5),
+            color=colour,
+            tooltip=["method:N", "first:N", "second:N", "difference:Q", "needed:Q"],
         )
+        panels.append(points.properties(title=called, width=260, height=260))
     return themed(alt.concat(*panels, columns=3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -15,18 +14,9 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.theme import (
-    by_colour,
-    chart_of,
-    chosen,
-    headed,
-    labels,
-    overlaid,
-    tips,
-)
+from cranfield.reporting.charts.inputs import chosen, labels
+from cranfield.reporting.charts.theme import by_colour, chart_of, headed, overlaid, tips
 from cranfield.scores.one_measure import place_of
-
-WIDTH, HEIGHT = 460, 340
 
 LEVELS = tuple(level / 10 for level in range(11))
 """The eleven standard levels of recall."""
@@ -102,61 +92,40 @@ def precision_recall(
     names = labels(runs.systems)
     marks = by_colour("system", [names[k] for k in bright])
 
-    whole = alt.Scale(domain=[0, 1])
-    x = alt.X("recall:Q", title="recall", scale=whole)
     what = "interpolated precision" if row is None else "precision"
-    y = alt.Y("precision:Q", title=f"mean {what}" if row is None else what, scale=whole)
-    shown = chart_of(_rows(curves, levels, bright, names)).encode(
-        x=x,
-        y=y,
-        tooltip=[
-            "system:N",
-            alt.Tooltip("recall:Q"),
-            alt.Tooltip("precision:Q", title=what, format=".4f"),
-        ],
-        **marks,
+    x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
+    y = alt.Y("precision:Q").scale(domain=[0, 1])
+    y = y.title(f"mean {what}" if row is None else what)
+    precision = alt.Tooltip("precision:Q", title=what, format=".4f")
+    curve = chart_of(_rows(curves, levels, bright, names)).encode(
+        x=x, y=y, tooltip=[*tips("system:N", "recall:Q"), precision], **marks
     )
     layers = []
     if len(bright) < len(order):
-        others = _rows(curves, levels, [k for k in order if k not in bright], names)
-        layers.append(
-            chart_of(others)
-            .mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
-            .encode(x=x, y=y, detail="system:N", tooltip=["system:N"])
-        )
+        others = _rows(curves, levels, order[len(bright) :], names)
+        grey = chart_of(others).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+        layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
         path, hits = _saw(runs, row, bright, rel, names)
-        layers += [
-            chart_of(path)
-            .mark_line(strokeWidth=1, opacity=0.7, aria=False)
-            .encode(x=x, y=y, order="step:Q", color=marks["color"]),
-            chart_of(hits)
-            .mark_point(filled=True, size=18, opacity=0.8, aria=False)
-            .encode(
-                x=x,
-                y=y,
-                color=marks["color"],
-                tooltip=[
-                    "system:N",
-                    "rank:Q",
-                    *tips("recall", "precision"),
-                ],
-            ),
-        ]
-    layers += [shown.mark_line(strokeWidth=2.5, aria=False), shown.mark_point(size=45, opacity=1)]
+        steps = chart_of(path).mark_line(strokeWidth=1, opacity=0.7, aria=False)
+        dots = chart_of(hits).mark_point(filled=True, size=18, opacity=0.8, aria=False)
+        tip = tips("system:N", "rank:Q", "recall", "precision")
+        layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
+        layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
+    layers += [curve.mark_line(strokeWidth=2.5, aria=False), curve.mark_point(size=45, opacity=1)]
     title, lines = _words(runs, row, order, bright, len(columns))
+    ends = (
+        f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
+        f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
+        for k in bright[:3]
+    )
+    others_too = "; and others" if len(bright) > 3 else ""
     return overlaid(
         *layers,
-        width=WIDTH,
-        height=HEIGHT,
+        width=460,
+        height=340,
         title=headed(title, *lines),
-        description=f"Curves of {what} against recall. {title}. "
-        + "; ".join(
-            f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
-            f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
-            for k in bright[:3]
-        )
-        + ("; and others." if len(bright) > 3 else "."),
+        description=f"Curves of {what} against recall. {title}. {'; '.join(ends)}{others_too}.",
     )
 
 
@@ -219,8 +188,7 @@ def _saw(
     """Precision and recall rank by rank: the corners of the line, and the relevant documents."""
     hits = runs.relevant(rel)
     base = int(runs.recall_base(rel)[row, 0])
-    path: dict[str, list[Any]] = {"system": [], "step": [], "recall": [], "precision": []}
-    points: dict[str, list[Any]] = {"system": [], "rank": [], "recall": [], "precision": []}
+    path, points = [], []
     for k in systems:
         ranks = hits.rank[hits.cell == k * len(runs.topics) + row]
         seen = np.arange(1, ranks.size + 1)
@@ -230,19 +198,12 @@ def _saw(
         if ranks.size == 0 or ranks[0] > 1:
             # Before the first relevant document both are zero.
             at, of = np.append(1, at), np.append(0, of)
-        path["system"] += [names[k]] * at.size
-        path["step"] += [*range(at.size)]
-        path["recall"] += (of / base).tolist()
-        path["precision"] += (of / at).tolist()
-        points["system"] += [names[k]] * ranks.size
-        points["rank"] += ranks.tolist()
-        points["recall"] += (seen / base).tolist()
-        points["precision"] += (seen / ranks).tolist()
-    kinds = {"system": pl.String, "recall": pl.Float64, "precision": pl.Float64}
-    return (
-        pl.DataFrame(path, schema_overrides={**kinds, "step": pl.Int64}),
-        pl.DataFrame(points, schema_overrides={**kinds, "rank": pl.Int64}),
-    )
+        system = pl.lit(names[k]).alias("system")
+        line = {"step": np.arange(at.size), "recall": of / base, "precision": of / at}
+        dots = {"rank": ranks, "recall": seen / base, "precision": seen / ranks}
+        path.append(pl.DataFrame(line).select(system, pl.all()))
+        points.append(pl.DataFrame(dots).select(system, pl.all()))
+    return pl.concat(path), pl.concat(points)
 
 
 def _words(

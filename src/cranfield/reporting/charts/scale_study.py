@@ -10,10 +10,11 @@ from cranfield.base.text import counted
 from cranfield.meta.of_scales import ScaleStudy
 from cranfield.reporting.charts.theme import (
     COLOURS,
+    GREY,
     apart,
     by_colour,
+    by_look,
     chart_of,
-    coded,
     overlaid,
     tips,
 )
@@ -74,43 +75,29 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     unit = (high - low) / HEIGHT
     places = apart((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
     labels = ends.with_columns(pl.Series("place", places))
-    marks = by_colour("measure", study.measures)
-    for channel in marks.values():
-        channel.legend = None
+    marks = {name: mark.legend(None) for name, mark in by_colour("measure", study.measures).items()}
     first, last = min(study.cutoffs), max(study.cutoffs)
-    x = alt.X(
-        "cutoff:Q",
-        title="length of runs",
-        scale=alt.Scale(domain=[first - 0.5, last + 0.5], nice=False),
-        axis=alt.Axis(values=sorted(study.cutoffs), format="d"),
+    length = (
+        alt.X("cutoff:Q")
+        .title("length of runs")
+        .scale(domain=[first - 0.5, last + 0.5], nice=False)
     )
     scale = alt.Scale(domain=[low, high], nice=False)
-    lines = (
-        chart_of(frame)
-        .mark_line(strokeWidth=2, point=True)
-        .encode(
-            x=x,
-            y=alt.Y("tau:Q", title=KINDS[kind], scale=scale),
-            tooltip=["measure:N", "cutoff:Q", *tips("tau")],
-            **marks,
-        )
+    tau = alt.Y("tau:Q", scale=scale)
+    lines = chart_of(frame).mark_line(strokeWidth=2, point=True)
+    lines = lines.encode(
+        x=length.axis(values=sorted(study.cutoffs), format="d"),
+        y=tau.title(KINDS[kind]),
+        tooltip=tips("measure:N", "cutoff:Q", "tau"),
+        **marks,
     )
     # Lines that run on top of each other end in the same point, and have a name each.
-    leaders = (
-        chart_of(labels)
-        .mark_rule(strokeWidth=1.5)
-        .encode(
-            x=alt.value(WIDTH + 4),
-            x2=alt.value(WIDTH + 34),
-            y=alt.Y("tau:Q", scale=scale),
-            y2="place:Q",
-            **marks,
-        )
+    named = chart_of(labels)
+    leaders = named.mark_rule(strokeWidth=1.5).encode(
+        x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="place:Q", **marks
     )
-    names = (
-        chart_of(labels)
-        .mark_text(align="left", baseline="middle", fontSize=12)
-        .encode(x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N")
+    names = named.mark_text(align="left", baseline="middle", fontSize=12).encode(
+        x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N"
     )
     return overlaid(
         lines,
@@ -177,37 +164,21 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         .sort("change", descending=True, nulls_last=True, maintain_order=True)
     )
     pairs = frame["pair"].to_list()
-    y = alt.Y(
-        "pair:N",
-        title="two measures",
-        scale=alt.Scale(domain=pairs),
-        axis=alt.Axis(
-            labelLimit=520, maxExtent=540, labelFontSize=11, ticks=False, grid=False, domain=False
-        ),
+    y = alt.Y("pair:N").title("two measures").scale(domain=pairs)
+    y = y.axis(
+        labelLimit=520, maxExtent=540, labelFontSize=11, ticks=False, grid=False, domain=False
     )
-    x = alt.X(
-        "original:Q",
-        title=f"Kendall's tau of the means of systems, runs of length {chosen}",
-        scale=alt.Scale(zero=False),
-    )
-    bars = chart_of(frame).mark_rule(color="#999999", strokeWidth=2)
+    tau = f"Kendall's tau of the means of systems, runs of length {chosen}"
+    x = alt.X("original:Q").title(tau).scale(zero=False)
+    bars = chart_of(frame).mark_rule(color=GREY, strokeWidth=2)
     ends = frame.unpivot(list(ENDS), index=["pair", "change"], variable_name="of", value_name="tau")
     words = ends.with_columns(pl.col("of").replace_strict(ENDS))
-    domain = list(ENDS.values())
-    dots = (
-        chart_of(words)
-        .mark_point(filled=True, size=60, opacity=1)
-        .encode(
-            y=y,
-            x="tau:Q",
-            color=coded(alt.Color, "of", domain, COLOURS[:2], title="both"),
-            shape=coded(alt.Shape, "of", domain, ["circle", "diamond"], title="both"),
-            tooltip=["pair:N", "of:N", *tips("tau")],
-        )
-    )
+    looks = dict(zip(ENDS.values(), zip(COLOURS, ("circle", "diamond"), strict=False), strict=True))
+    marks = by_look("of", looks, title="both")
+    dots = chart_of(words).mark_point(filled=True, size=60, opacity=1)
     return overlaid(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots,
+        dots.encode(y=y, x="tau:Q", tooltip=tips("pair:N", "of:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between two measures on runs of length {chosen}, of the"

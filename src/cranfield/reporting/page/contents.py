@@ -210,11 +210,6 @@ class Part:
         notes = () if self.comparison is None else self.comparison.notes
         return tuple(note for note in notes if any(word in note for word in MISSING))
 
-    @property
-    def table(self) -> Floats:
-        """The scores by topic and system; means over shards where there are shards."""
-        return self.scores.over_shards().values
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contents:

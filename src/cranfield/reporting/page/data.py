@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, best_first, to_order
+from cranfield.base.arrays import Floats, best_first, to_order
 from cranfield.base.errors import CranfieldError
 from cranfield.base.text import counted
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting import summary
-from cranfield.reporting.charts.theme import InScript, boxes_of
+from cranfield.reporting.charts.inputs import boxes_of
+from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.drawn import IntervalRows, drawn_intervals
 from cranfield.reporting.page.html import Html, el, joined, label
 from cranfield.reporting.summary import against, group_letters
+from cranfield.scales.meaningful import Meaning
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -30,35 +31,10 @@ from cranfield.significance.differences import ROUNDING
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Ranks at which precision is shown, as far as the runs go."""
 
-BOX = ("low", "q1", "median", "q3", "high")
-
 
 def packed(values: NDArray[Any]) -> str:
     """Return an array in base64, as little-endian 64-bit floats in row-major order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
-
-
-def of_all(contents: Contents) -> dict[str, Any]:
-    """Return Kendall's tau of the measures, and precision by rank where there are runs."""
-    ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
-    return {
-        "tau": packed(tau_of(contents.parts)),
-        "ranks": ranks and {"at": ranks[0], "precision": packed(ranks[1])},
-    }
-
-
-def of_part(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
-    """Return topics from the easiest on, and the boxes of the systems, shape (5, systems)."""
-    scores = part.scores.over_shards()
-    by_topic = to_order(Averages(scores.values.T).mean())
-    order = best_first(by_topic, scores.lower_is_better)
-    row = {topic: k for k, topic in enumerate(topics)}
-    with np.errstate(invalid="ignore"):
-        boxes, _ = boxes_of(scores, scores.systems)
-    return {
-        "easiest": [row[scores.topics[k]] for k in order],
-        "boxes": packed(boxes.select(BOX).to_numpy().T),
-    }
 
 
 def tau_of(parts: tuple[Part, ...]) -> Floats:
@@ -94,6 +70,7 @@ def page_data(contents: Contents) -> dict[str, Any]:
     """
     parts = contents.parts
     first, second = start(contents)
+    ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
     return {
         "systems": list(contents.systems),
         "topics": list(contents.topics),
@@ -101,7 +78,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
-        **of_all(contents),
+        "tau": packed(tau_of(parts)),
+        "ranks": ranks and {"at": ranks[0], "precision": packed(ranks[1])},
         "measures": [_measure(part, contents.topics) for part in parts],
     }
 
@@ -118,9 +96,14 @@ def places(part: Part) -> int:
 
 
 def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
-    scores = np.full((len(topics), len(part.scores.systems)), np.nan)
-    row = {topic: k for k, topic in enumerate(topics)}
-    scores[[row[topic] for topic in part.scores.topics]] = part.table
+    by_topic = part.scores.over_shards()
+    easiest = best_first(to_order(Averages(by_topic.values.T).mean()), by_topic.lower_is_better)
+    with np.errstate(invalid="ignore"):
+        boxes, _ = boxes_of(by_topic, by_topic.systems)
+    place = {topic: k for k, topic in enumerate(topics)}
+    rows = [place[topic] for topic in by_topic.topics]
+    scores = np.full((len(topics), len(by_topic.systems)), np.nan)
+    scores[rows] = by_topic.values
     return {
         "name": part.name,
         "label": label(part.name),
@@ -129,23 +112,25 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
         "overall": packed(part.overall),
         "overallName": part.overall_name,
         "scores": packed(scores),
-        **of_part(part, topics),
-        "absent": sorted(set(range(len(topics))) - {row[topic] for topic in part.scores.topics}),
+        "easiest": [rows[k] for k in easiest],
+        "boxes": packed(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
+        "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.policy),
         "refused": part.refused,
-        "comparison": None if part.meaning is None else _comparison(part),
+        "comparison": None if part.meaning is None else _comparison(part.meaning),
     }
 
 
-def _comparison(part: Part) -> dict[str, Any]:
-    assert part.meaning is not None
-    one = part.meaning.comparison
+def _comparison(meaning: Meaning) -> dict[str, Any]:
+    one = meaning.comparison
     low, high = one.interval
+    every = np.array_equal(np.triu_indices(len(one.systems), 1), (one.first, one.second))
+    pairs = {} if every else {"first": one.first.tolist(), "second": one.second.tolist()}
+    is_corrected = len(one) > 1 or one.correction != "none"
+    holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
     return {
         "title": one.info.title,
-        "correction": CORRECTIONS[one.correction].title
-        if len(one) > 1 or one.correction != "none"
-        else "",
+        "correction": CORRECTIONS[one.correction].title if is_corrected else "",
         "alternative": one.alternative,
         "alpha": one.alpha,
         "meanOf": one.mean_of,
@@ -155,25 +140,18 @@ def _comparison(part: Part) -> dict[str, Any]:
         "intervalKind": one.interval_kind,
         "effectName": one.info.effect,
         "places": one.places,
-        **_pairs(one),
+        **pairs,
         "difference": packed(one.difference),
         "p": packed(one.adjusted_pvalues),
         "effect": packed(one.effect),
         **_limits(one.difference, low, high, one),
         "means": packed(one.means),
         "around": _around(one),
-        "holds": _bits(part.meaning.dominance.holds),
-        **_against(one, low, high),
+        "holds": base64.b64encode(holds).decode(),
+        **_against(one),
         "letters": group_letters(one),
         "order": one.order.tolist(),
     }
-
-
-def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
-    every = np.triu_indices(len(one.systems), 1)
-    if np.array_equal(every, (one.first, one.second)):
-        return {}
-    return {"first": one.first.tolist(), "second": one.second.tolist()}
 
 
 def _limits(
@@ -205,26 +183,23 @@ def _around(one: PairwiseComparison) -> dict[str, Any] | None:
     return {"low": packed(limits[0]), "high": packed(limits[1]), "ofBest": of_best}
 
 
-def _bits(values: NDArray[np.bool_]) -> str:
-    return base64.b64encode(np.packbits(values, bitorder="little").tobytes()).decode()
+def beside_baseline(one: PairwiseComparison) -> Floats:
+    """Return difference, low and high of each system and the first baseline; NaN for the latter."""
+    chosen = np.flatnonzero(one.second == one.systems.index(one.baselines[0]))
+    columns = np.full((3, len(one.systems)), np.nan)
+    columns[:, one.first[chosen]] = [end[chosen] for end in (one.difference, *one.interval)]
+    return columns
 
 
-def _against(one: PairwiseComparison, low: Floats, high: Floats) -> dict[str, Any]:
+def _against(one: PairwiseComparison) -> dict[str, Any]:
     """Return verdicts, differences and limits by system, of a comparison with baselines."""
     if not one.baselines:
         return {"baselines": [], "against": None}
-    base = one.systems.index(one.baselines[0])
-    chosen = np.flatnonzero(one.second == base)
-    columns = np.full((3, len(one.systems)), np.nan)
-    columns[:, one.first[chosen]] = one.difference[chosen], low[chosen], high[chosen]
+    names = ("difference", "low", "high")
+    ends = {name: packed(end) for name, end in zip(names, beside_baseline(one), strict=True)}
     return {
         "baselines": [one.systems.index(name) for name in one.baselines],
-        "against": {
-            "verdicts": against(one),
-            "difference": packed(columns[0]),
-            "low": packed(columns[1]),
-            "high": packed(columns[2]),
-        },
+        "against": {"verdicts": against(one), **ends},
     }
 
 
@@ -249,16 +224,43 @@ APART = 30.0
 
 def answer_figure(part: Part) -> Html | None:
     """Draw all systems by one measure; there is nothing to draw of a single one."""
-    if len(part.scores.systems) < 2:
+    one, systems = part.comparison, part.scores.systems
+    if len(systems) < 2:
         return None
-    one = part.comparison
+    order = best_first(part.overall, part.scores.lower_is_better) if one is None else one.order
+    top, band = [False] * len(systems), None
     if one is None:
-        rows, said = _plain(part), "Means of all systems, without a test."
+        middle = low = high = part.overall
+        words = [_number(value, places(part)) for value in middle.tolist()]
+        said = "Means of all systems, without a test."
     elif one.baselines:
-        rows, said = _drawn_against_baseline(one), _of_baseline(one)
+        middle, low, high = beside_baseline(one)
+        words = [_signed(value, one.places) for value in middle.tolist()]
+        words[one.systems.index(one.baselines[0])] = "baseline"
+        top = [word == summary.BETTER for word in against(one)]
+        said = _of_baseline(one)
     else:
-        rows, said = _drawn_around_means(one), _of_means(one)
-    title = f"{label(part.name)}: {counted(len(rows.names), 'system')}, best first"
+        best = int(order[0])
+        limits = one.around(best)
+        middle, (low, high) = one.means, limits or (one.means, one.means)
+        words = [_number(value, one.places) for value in middle.tolist()]
+        if one.alternative == "two-sided":
+            group = set(one.top_group)
+            top = [name in group for name in systems]
+        band = limits and (float(low[best]), float(high[best]))
+        said = _of_means(one, has_limits=limits is not None)
+    rows = IntervalRows(
+        names=[systems[k] for k in order],
+        keys=order.tolist(),
+        middle=middle[order],
+        low=low[order],
+        high=high[order],
+        words=[words[k] for k in order],
+        top=[top[k] for k in order],
+        band=band,
+        zero=one is not None and bool(one.baselines),
+    )
+    title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     drawing, beyond = drawn_intervals(rows, title)
     return _figure(title, drawing, f"{said} {beyond}".strip())
@@ -274,68 +276,15 @@ def _sure(one: PairwiseComparison) -> str:
     return f"{100 * (1 - one.alpha):.4g}%"
 
 
-def _plain(part: Part) -> IntervalRows:
-    order = best_first(part.overall, part.scores.lower_is_better)
-    values = part.overall[order]
-    shown = [_number(value, places(part)) for value in values.tolist()]
-    names = [part.scores.systems[k] for k in order]
-    return IntervalRows(names, order.tolist(), values, values, values, shown, [False] * len(names))
-
-
-def _drawn_around_means(one: PairwiseComparison) -> IntervalRows:
-    order = one.order
-    best = int(order[0])
-    limits = one.around(best)
-    low, high = (one.means, one.means) if limits is None else limits
-    return IntervalRows(
-        names=[one.systems[k] for k in order],
-        keys=order.tolist(),
-        middle=one.means[order],
-        low=low[order],
-        high=high[order],
-        words=[_number(value, one.places) for value in one.means[order].tolist()],
-        top=_like_best(one)[order].tolist(),
-        band=None if limits is None else (float(low[best]), float(high[best])),
-    )
-
-
-def _like_best(one: PairwiseComparison) -> Bools:
-    if one.alternative != "two-sided":
-        return np.zeros(len(one.systems), dtype=np.bool_)
-    top = set(one.top_group)
-    return np.array([name in top for name in one.systems])
-
-
-def _of_means(one: PairwiseComparison) -> str:
-    limits = one.around(int(one.order[0]))
-    if limits is None:
-        return f"Dots: {one.mean_of} of each system. Blue: not found to differ from the best."
-    if one.half_widths is None:
-        return (
-            f"Bars: {_sure(one)} limits of the {one.difference_from} the best, around its"
-            f" {one.mean_of} ({one.interval_kind}). Blue: not found to differ from the best."
-        )
-    return "Systems whose bars do not overlap differ. Blue: not found to differ from the best."
-
-
-def _drawn_against_baseline(one: PairwiseComparison) -> IntervalRows:
-    base = one.systems.index(one.baselines[0])
-    chosen = np.flatnonzero(one.second == base)
-    columns = np.full((3, len(one.systems)), np.nan)
-    columns[:, one.first[chosen]] = one.difference[chosen], *(end[chosen] for end in one.interval)
-    order = one.order
-    middle, low, high = columns[:, order]
-    words = summary.against(one)
-    shown = [_signed(value, one.places) for value in middle.tolist()]
-    return IntervalRows(
-        names=[one.systems[k] for k in order],
-        keys=order.tolist(),
-        middle=middle,
-        low=low,
-        high=high,
-        words=["baseline" if k == base else shown[at] for at, k in enumerate(order.tolist())],
-        top=[words[k] == summary.BETTER for k in order],
-        zero=True,
+def _of_means(one: PairwiseComparison, *, has_limits: bool) -> str:
+    blue = "Blue: not found to differ from the best."
+    if not has_limits:
+        return f"Dots: {one.mean_of} of each system. {blue}"
+    if one.half_widths is not None:
+        return f"Systems whose bars do not overlap differ. {blue}"
+    return (
+        f"Bars: {_sure(one)} limits of the {one.difference_from} the best, around its"
+        f" {one.mean_of} ({one.interval_kind}). {blue}"
     )
 
 
@@ -350,45 +299,40 @@ def _of_baseline(one: PairwiseComparison) -> str:
 def two_systems_figure(contents: Contents) -> Html:
     """Draw the difference of two systems with its limits, a row a measure."""
     first, second = start(contents)
-    rows = [
-        (k, part.name, *_difference(part.comparison, first), part.comparison.places)
-        for k, part in enumerate(contents.parts)
-        if part.comparison is not None
+    compared = [
+        (k, part.comparison) for k, part in enumerate(contents.parts) if part.comparison is not None
     ]
+    ends = np.array([[one.difference[0], *(end[0] for end in one.interval)] for _, one in compared])
+    turned = np.array([one.first[0] != first for _, one in compared])
+    ends[turned] = -ends[turned][:, [0, 2, 1]]
+    sizes = np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=1)
+    alike = sizes.max() <= APART * sizes.min()
     names = contents.systems
     title = f"{label(names[first])} minus {label(names[second])}, by measure"
-    sizes = [max((abs(v) for v in row[2:5] if np.isfinite(v)), default=0.0) for row in rows]
-    alike = max(sizes) <= APART * min(sizes)
-    drawn = [_forest(some, title) for some in ([rows] if alike else [[row] for row in rows])]
+
+    def forest(chosen: list[int]) -> tuple[Html, str]:
+        some = [compared[at] for at in chosen]
+        middle, low, high = ends[chosen].T
+        rows = IntervalRows(
+            [contents.parts[k].name for k, _ in some],
+            [k for k, _ in some],
+            middle,
+            low,
+            high,
+            [_signed(ends[at, 0], compared[at][1].places) for at in chosen],
+            [bool(one.count()) for _, one in some],
+            zero=True,
+            whole=True,
+        )
+        return drawn_intervals(rows, title)
+
+    every = [*range(len(compared))]
+    drawn = [forest(chosen) for chosen in ([every] if alike else [[at] for at in every])]
+    sure = {_sure(one) for _, one in compared}
     pictures, beyond = zip(*drawn, strict=True)
-    sure = {_sure(part.comparison) for part in contents.parts if part.comparison is not None}
     own = "" if alike else " Each has an axis of its own."
     said = f"Lines: {', '.join(sorted(sure))} limits. Blue: found to differ.{own}"
     return _figure(title, joined(*pictures), " ".join([said, *sorted({*beyond} - {""})]))
-
-
-def _difference(one: PairwiseComparison, first: int) -> tuple[float, float, float, bool]:
-    low, high = (float(end[0]) for end in one.interval)
-    value, found = float(one.difference[0]), bool(one.count())
-    return (value, low, high, found) if one.first[0] == first else (-value, -high, -low, found)
-
-
-def _forest(
-    rows: Iterable[tuple[int, str, float, float, float, bool, int]], title: str
-) -> tuple[Html, str]:
-    keys, names, middle, low, high, found, decimals = zip(*rows, strict=True)
-    made = IntervalRows(
-        names=names,
-        keys=keys,
-        middle=np.array(middle),
-        low=np.array(low),
-        high=np.array(high),
-        words=[_signed(value, p) for value, p in zip(middle, decimals, strict=True)],
-        top=found,
-        zero=True,
-        whole=True,
-    )
-    return drawn_intervals(made, title)
 
 
 def _number(value: float, places: int) -> str:

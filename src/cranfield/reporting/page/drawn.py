@@ -63,6 +63,15 @@ def shown(value: float) -> str:
     return f"{value:.6g}" if value else "0"
 
 
+def svg(
+    size: tuple[float, float], name: str, *parts: object, title: str = "", **more: object
+) -> Html:
+    """Return a drawing of a size that a style sheet scales."""
+    above = el("title", title) if title else None
+    box = f"0 0 {size[0]:g} {size[1]:g}"
+    return el("svg", above, *parts, viewBox=box, class_=name, role="img" if title else None, **more)
+
+
 def points(x: Floats, y: Floats) -> str:
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
@@ -72,25 +81,22 @@ def dots(x: Floats, y: Floats, look: str | None = None) -> list[Html]:
     return [el("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=look) for a, b in places]
 
 
-def words(value: object, x: float, y: float, anchor: str = "middle", **more: object) -> Html:
-    """Return a text element."""
-    return el("text", value, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **more)
+def words(
+    value: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
+) -> Html:
+    """Return a text element, upright from the bottom to the top on request."""
+    turn = f"rotate(-90 {x:.1f} {y:.1f})" if upright else None
+    return el("text", value, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, transform=turn)
 
-
-WIDE, HIGH = 1000.0, 300.0
-"""Width and height of vertical bars, without their names."""
-
-NARROW, ROW = 350.0, 15.0
-"""Width of horizontal bars, and the height of each."""
-
-LETTER = 6.4
-"""Width of a character, to reserve space for names."""
 
 MARKS = 6
 """Ticks of an axis at most, plus one or two at its ends."""
 
+LETTER = 6.4
+"""Width of a character, to reserve space for names."""
+
 LONGEST = 10
-"""Characters of a name that are shown."""
+"""Characters of a name below or beside a bar."""
 
 
 def drawn_bars(
@@ -110,104 +116,63 @@ def drawn_bars(
     lower_is_better
         Whether negative bars have the colour of the better side.
     """
-    ends = values[np.isfinite(values)]
-    low, high = (min(0.0, *ends.tolist()), max(0.0, *ends.tolist())) if ends.size else (0.0, 0.0)
-    if low == high:
-        low, high = -1.0, 1.0
-    low, high = rounded(low, high, MARKS)
-    shorter = [_short(name) for name in names]
+    finite = values[np.isfinite(values)]
+    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+    ends = rounded(low, high, MARKS) if low < high else rounded(-1.0, 1.0, MARKS)
+    shorter = [_cut(plain(name), LONGEST, 0) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
-    drawings = (_upright, _lying)
-    return joined(
-        *(
-            el("div", draw(shorter, values, better, (low, high), title), class_=f"for-{name}")
-            for draw, name in zip(drawings, ("wide", "narrow"), strict=True)
-        )
-    )
-
-
-def _short(name: str) -> str:
-    shown = plain(name)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-
-
-def _room(names: Sequence[str]) -> float:
-    return 10 + LETTER * max(map(len, names), default=0)
-
-
-def _upright(
-    names: Sequence[str], values: Floats, better: Floats, ends: tuple[float, float], title: str
-) -> Html:
-    left, top = 56.0, 8.0
-    pitch = (WIDE - left) / max(1, len(names))
-    y = axis(*ends, HIGH, top)
-    zero = float(y(0.0))
-    starts, tips = left + pitch * (np.arange(len(names)) + 0.14), y(values)
-    bars = [
-        f"M{start:.1f} {zero:.1f}V{tip:.1f}h{pitch * 0.72:.1f}V{zero:.1f}z"
-        for start, tip in zip(starts.tolist(), tips.tolist(), strict=True)
-    ]
-    parts = [
-        words(shown(value), left - 7, float(y(value)) + 4, "end") for value in ticks(*ends, MARKS)
-    ]
-    for k in range(0, len(names), int(np.ceil(13 / pitch))):
-        at = left + pitch * (k + 0.5) + 4
-        turned = f"rotate(-90 {at:.1f} {HIGH + 8:.1f})"
-        parts.append(words(names[k], at, HIGH + 8, "end", transform=turned))
-    grid = "".join(f"M{left:g} {at:.1f}H{WIDE:g}" for at in y(ticks(*ends, MARKS)).tolist())
-    base = f"M{left:g} {zero:.1f}H{WIDE:g}"
-    return _bars(title, (WIDE, HIGH + _room(names)), grid, base, bars, better, parts)
-
-
-def _lying(
-    names: Sequence[str], values: Floats, better: Floats, ends: tuple[float, float], title: str
-) -> Html:
-    left, top, edge = _room(names), 24.0, 12.0
-    bottom = top + ROW * len(names)
-    x = axis(*ends, left, NARROW - edge)
-    zero = float(x(0.0))
-    bars = [
-        f"M{zero:.1f} {top + ROW * k + 2:g}H{tip:.1f}v{ROW - 4:g}H{zero:.1f}z"
-        for k, tip in enumerate(x(values).tolist())
-    ]
-    parts = [words(shown(value), float(x(value)), top - 8) for value in ticks(*ends, MARKS)]
-    parts += [words(name, left - 7, top + ROW * k + 11.5, "end") for k, name in enumerate(names)]
-    grid = "".join(f"M{at:.1f} {top:g}V{bottom:g}" for at in x(ticks(*ends, MARKS)).tolist())
-    base = f"M{zero:.1f} {top:g}V{bottom:g}"
-    return _bars(title, (NARROW, bottom + 4), grid, base, bars, better, parts)
+    upright, lying = (_bars(shorter, values, better, ends, title, upright=k) for k in (True, False))
+    return joined(el("div", upright, class_="for-wide"), el("div", lying, class_="for-narrow"))
 
 
 def _bars(
-    title: str,
-    size: tuple[float, float],
-    grid: str,
-    base: str,
-    bars: Sequence[str],
+    names: Sequence[str],
+    values: Floats,
     better: Floats,
-    labels: Sequence[Html],
+    ends: tuple[float, float],
+    title: str,
+    *,
+    upright: bool,
 ) -> Html:
-    paths = [
-        el("path", d="".join(bars[k] for k in np.flatnonzero(better == side).tolist()), class_=look)
+    room = 10 + LETTER * max(map(len, names), default=0)
+    marks = ticks(*ends, MARKS)
+    if upright:
+        width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
+        pitch = (width - left) / max(1, len(names))
+        first, thick = left + 0.14 * pitch, 0.72 * pitch
+        place = axis(*ends, bottom, top)
+        size = width, bottom + room
+        texts = [words(shown(v), left - 7, float(place(v)) + 4, "end") for v in marks]
+        for k in range(0, len(names), int(np.ceil(13 / pitch))):
+            at = left + pitch * (k + 0.5) + 4
+            texts.append(words(names[k], at, bottom + 8, "end", upright=True))
+    else:
+        width, pitch, left, top = 350.0, 15.0, room, 24.0
+        bottom = top + pitch * len(names)
+        first, thick = top + 2, pitch - 4
+        place = axis(*ends, left, width - 12)
+        size = width, bottom + 4
+        texts = [words(shown(v), float(place(v)), top - 8) for v in marks]
+        texts += [words(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)]
+    zero = float(place(0.0))
+    along, across = "Vh" if upright else "Hv"
+
+    def line(at: float) -> str:
+        return f"M{left:g} {at:.1f}H{width:g}" if upright else f"M{at:.1f} {top:g}V{bottom:g}"
+
+    bars = []
+    for k, tip in enumerate(place(values).tolist()):
+        start = first + pitch * k
+        corner = f"{start:.1f} {zero:.1f}" if upright else f"{zero:.1f} {start:.1f}"
+        bars.append(f"M{corner}{along}{tip:.1f}{across}{thick:.1f}{along}{zero:.1f}z")
+    sides = [
+        el("path", d="".join(bars[k] for k in np.flatnonzero(better == side)), class_=look)
         for side, look in ((1, "first"), (-1, "second"))
     ]
-    return el(
-        "svg",
-        el("title", title),
-        el("path", d=grid, class_="grid"),
-        *paths,
-        el("path", d=base, class_="base"),
-        *labels,
-        viewBox=f"0 0 {size[0]:g} {size[1]:g}",
-        class_="bars",
-        role="img",
-    )
+    grid = el("path", d="".join(map(line, place(marks).tolist())), class_="grid")
+    base = el("path", d=line(zero), class_="base")
+    return svg(size, "bars", grid, *sides, base, *texts, title=title)
 
-
-SIZE = (440.0, 330.0)
-"""Width and height: letters are still read where a phone makes it smaller."""
-
-MARGIN = (50.0, 12.0, 46.0)
-"""Room on the left, at the top and right, and at the bottom."""
 
 LOOKS = ("first", "second")
 """Classes of the curves in the style sheet: colours, the second dashed."""
@@ -232,42 +197,33 @@ def drawn_curves(
     title, across, up
         Titles of the chart and of both axes.
     """
-    width, height = SIZE
-    left, edge, bottom = MARGIN
-    x, y = axis(0, 1, left, width - edge), axis(0, 1, height - bottom, edge)
+    # Letters are still read where a phone makes the drawing smaller.
+    width, height = 440.0, 330.0
+    left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
+    x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
     marks = ticks(0, 1)
-    grid = "".join(f"M{left:g} {at:.1f}H{width - edge:g}" for at in y(marks).tolist())
-    parts: list[object] = [el("title", title), el("path", d=grid, class_="grid")]
-    for one, at in zip(marks, y(marks), strict=True):
-        parts.append(words(shown(one), left - 7, float(at) + 4, "end"))
-    for one, at in zip(marks, x(marks), strict=True):
-        parts.append(words(shown(one), float(at), height - bottom + 18))
-    parts.append(words(across, (left + width - edge) / 2, height - 6))
-    middle = (edge + height - bottom) / 2
-    parts.append(words(up, 13, middle, transform=f"rotate(-90 13 {middle:.1f})"))
-    for look, (_, values) in reversed([*zip(LOOKS, curves, strict=False)]):
+    grid = "".join(f"M{left:g} {at:.1f}H{right:g}" for at in y(marks).tolist())
+    parts: list[object] = [el("path", d=grid, class_="grid")]
+    parts += [words(shown(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    parts += [words(shown(v), float(x(v)), bottom + 18) for v in marks]
+    parts.append(words(across, (left + right) / 2, height - 6))
+    parts.append(words(up, 13, (top + bottom) / 2, upright=True))
+    named = [*zip(LOOKS, curves, strict=False)]
+    for look, (_, values) in reversed(named):
         known = np.isfinite(values)
         if known.any():
-            line = points(x(levels[known]), y(values[known]))
-            parts.append(el("polyline", points=line, class_=look))
-            parts += dots(x(levels[known]), y(values[known]), look)
-    drawing = el(
-        "svg", *parts, viewBox=f"0 0 {width:g} {height:g}", class_="curves", role="img"
-    )  # fmt: skip
-    keys = joined(
-        *(
-            el("li", _sample(look), el("span", name))
-            for look, (name, _) in zip(LOOKS, curves, strict=False)
-        )
-    )
-    return el("figure", drawing, el("ul", keys, class_="legend"))
+            places = x(levels[known]), y(values[known])
+            parts += [el("polyline", points=points(*places), class_=look), *dots(*places, look)]
+    keys = (el("li", _sample(look), el("span", name)) for look, (name, _) in named)
+    drawing = svg((width, height), "curves", *parts, title=title)
+    return el("figure", drawing, el("ul", *keys, class_="legend"))
 
 
 def _sample(look: str) -> Html:
     """Draw the line of a legend entry."""
     line = el("line", x1=0, x2=30, y1=6, y2=6, class_=look)
     dot = el("circle", cx=15, cy=6, r=3, class_=look)
-    return el("svg", line, dot, viewBox="0 0 30 12", class_="sample", aria_hidden="true")
+    return svg((30, 12), "sample", line, dot, aria_hidden="true")
 
 
 TOP, BOTTOM = 22.0, 8.0
@@ -307,10 +263,6 @@ class IntervalRows:
     whole: bool = False
 
 
-def row_height(rows: int) -> float:
-    return 26.0 if rows <= 12 else 19.0 if rows <= 25 else 14.0
-
-
 def span(
     middle: Floats, low: Floats, high: Floats, *, zero: bool, whole: bool = False
 ) -> tuple[float, float]:
@@ -347,60 +299,59 @@ def span(
 def drawn_intervals(rows: IntervalRows, title: str) -> tuple[Html, str]:
     """Draw the rows; also return a note on what lies beyond the axis or has no interval."""
     low, high = span(rows.middle, rows.low, rows.high, zero=rows.zero, whole=rows.whole)
-    step = row_height(len(rows.names))
-    bottom = TOP + step * len(rows.names)
+    count = len(rows.names)
+    step = 26.0 if count <= 12 else 19.0 if count <= 25 else 14.0
+    bottom = TOP + step * count
 
-    def x(values: Floats | float) -> Floats:
-        share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
-        return np.asarray(2 + 96 * np.clip(share, -0.02, 1.02))
+    def share(value: float) -> float:
+        return 2 + 96 * float(np.clip((value - low) / (high - low), -0.02, 1.02))
+
+    def x(value: float) -> str:
+        return f"{share(value):.2f}%"
 
     plot: list[object] = []
     if rows.band is not None:
-        left, right = x(np.array(rows.band)).tolist()
-        size = {"x": _at(left), "width": _at(right - left), "y": TOP, "height": f"{bottom - TOP:g}"}
-        plot.append(el("rect", class_="band", **size))
-    marks = ticks(low, high, 5)
-    marks = marks[(marks >= low) & (marks <= high)]
-    for value, place in zip(marks, map(_at, x(marks).tolist()), strict=True):
-        kind = "zero" if rows.zero and value == 0 else "grid"
-        plot.append(el("line", class_=kind, x1=place, x2=place, y1=TOP - 4, y2=f"{bottom:g}"))
-        plot.append(el("text", shown(value), x=place, y=TOP - 9, text_anchor="middle"))
-    # Only finite bounds have an end; the others are lines to the edge of the axis.
-    starts, ends = (
-        x(np.where(np.isnan(bound), rows.middle, bound)) for bound in (rows.low, rows.high)
-    )
+        left, right = rows.band
+        size = {"width": f"{share(right) - share(left):.2f}%", "height": f"{bottom - TOP:g}"}
+        plot.append(el("rect", class_="band", x=x(left), y=TOP, **size))
+    for value in ticks(low, high, 5):
+        if low <= value <= high:
+            kind = "zero" if rows.zero and value == 0 else "grid"
+            at = {"x1": x(value), "x2": x(value), "y1": TOP - 4, "y2": f"{bottom:g}"}
+            plot.append(el("line", class_=kind, **at))
+            plot.append(el("text", shown(value), x=x(value), y=TOP - 9, text_anchor="middle"))
     names: list[object] = []
     values: list[object] = []
-    for k, (name, value) in enumerate(zip(rows.names, rows.middle.tolist(), strict=True)):
-        look = "top" if rows.top[k] else None
+    ends = zip(rows.middle.tolist(), rows.low.tolist(), rows.high.tolist(), strict=True)
+    for k, (value, least, most) in enumerate(ends):
+        name, look = label(rows.names[k]), "top" if rows.top[k] else None
         y = TOP + step * (k + 0.5)
-        base = f"{y + 4:g}"
-        names.append(
-            el("text", _short_name(label(name)), y=base, data_row=rows.keys[k], class_=look)
-        )
-        values.append(el("text", rows.words[k], x="100%", y=base, text_anchor="end", class_=look))
-        if np.isnan(value):
-            continue
+        line: dict[str, object] = {"y": f"{y + 4:g}", "class_": look}
+        whole = el("title", name) if len(name) > LETTERS else None
+        # Names of one team begin alike: what is cut is the middle.
+        short = _cut(name, LETTERS, (LETTERS - 1) // 2)
+        names.append(el("text", short, whole, data_row=rows.keys[k], **line))
+        values.append(el("text", rows.words[k], x="100%", text_anchor="end", **line))
         if low <= value <= high:
-            start, end = float(starts[k]), float(ends[k])
-            line = el("line", x1=_at(start), x2=_at(end), y1=f"{y:g}", y2=f"{y:g}")
-            dot = el("circle", cx=_at(float(x(value))), cy=f"{y:g}", r="3.5")
-            plot.append(el("g", None if start == end else line, dot, class_=look))
-        else:
-            left = value < low
-            arrow = el("path", d="M5-4L0 0l5 4z" if left else "M-5-4L0 0l-5 4z")
-            place = "0.5%" if left else "99.5%"
-            plot.append(
-                el("g", el("svg", arrow, x=place, y=f"{y:g}", class_="beyond"), class_=look)
+            # Only finite bounds have an end; the others are lines to the edge of the axis.
+            start, end = (x(value if np.isnan(bound) else bound) for bound in (least, most))
+            bar = None if start == end else el("line", x1=start, x2=end, y1=f"{y:g}", y2=f"{y:g}")
+            mark = el("circle", cx=x(value), cy=f"{y:g}", r="3.5")
+            plot.append(el("g", bar, mark, class_=look))
+        elif not np.isnan(value):
+            arrow, place = (
+                ("M5-4L0 0l5 4z", "0.5%") if value < low else ("M-5-4L0 0l-5 4z", "99.5%")
             )
+            beyond = el("svg", el("path", d=arrow), x=place, y=f"{y:g}", class_="beyond")
+            plot.append(el("g", beyond, class_=look))
     columns = {"names": names, "plot": plot, "values": values}
     height = f"{bottom + BOTTOM:g}"
-    short = all(len(label(name)) <= SHORT for name in rows.names)
+    narrow = all(len(label(name)) <= SHORT for name in rows.names)
     # Three drawings side by side: the style gives them their widths.
     drawing = el(
         "div",
         *(el("svg", *parts, class_=name, height=height) for name, parts in columns.items()),
-        class_="intervals short" if short else "intervals",
+        class_="intervals short" if narrow else "intervals",
         data_top=f"{TOP:g}",
         data_step=f"{step:g}",
         role="img",
@@ -423,82 +374,54 @@ def _interval_notes(rows: IntervalRows, low: float, high: float) -> str:
     return " ".join(notes)
 
 
-def _at(share: float) -> str:
-    return f"{share:.2f}%"
-
-
-def _short_name(name: str) -> Html:
-    # Names of one team begin alike: what is cut is the middle.
-    if len(name) <= LETTERS:
-        return joined(name)
-    end = (LETTERS - 1) // 2
-    return joined(f"{name[: LETTERS - 1 - end]}…{name[-end:]}", el("title", name))
-
-
-ROW_SIZE = (200.0, 16.0)
-"""Width and height of an interval in a row of a table."""
-
-LOOKS_SIZE = (640.0, 220.0)
-"""Width and height of intervals over time."""
-
-LOOKS_MARGINS = (70.0, 10.0, 26.0)
-"""Room for labels on the left, at the top and right, and at the bottom."""
+def _cut(name: str, most: int, end: int) -> str:
+    """Shorten a name to its beginning and the given number of characters at its end."""
+    if len(name) <= most:
+        return name
+    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
 
 
 def drawn_limits(value: float, low: float, high: float, least: float, most: float) -> Html:
     """Draw a value and its interval on an axis from least to most, with a dashed line at 0."""
-    width, height = ROW_SIZE
+    width, height = 200.0, 16.0
     x = axis(least, most, 6, width - 6)
     zero, start, end, middle = (
-        f"{float(x(v)):.2f}" for v in np.clip([0, low, high, value], least, most)
+        f"{at:.2f}" for at in x(np.clip([0, low, high, value], least, most))
     )
-    y = f"{height / 2:g}"
-    parts: list[object] = [
-        el("line", x1=zero, x2=zero, y1=0, y2=f"{height:g}", stroke_dasharray="2 2")
-    ]
+    dashed = {"y1": 0, "y2": f"{height:g}", "stroke_dasharray": "2 2"}
+    parts: list[object] = [el("line", x1=zero, x2=zero, **dashed)]
     if np.isfinite([low, high]).all():
+        y = f"{height / 2:g}"
         parts.append(el("line", x1=start, x2=end, y1=y, y2=y, class_="limits"))
         parts.append(el("circle", cx=middle, cy=y, r=4))
-    return el(
-        "svg", *parts, viewBox=f"0 0 {width:g} {height:g}", class_="limits", aria_hidden="true"
-    )
+    return svg((width, height), "limits", *parts, aria_hidden="true")
 
 
 def drawn_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     """Draw differences with their intervals at each look; looks without intervals are skipped."""
-    frame = looks.filter(pl.all_horizontal(pl.col("low", "high", "difference").is_finite()))
+    columns = ["units", "difference", "low", "high"]
+    frame = looks.filter(pl.all_horizontal(pl.col(columns[1:]).is_finite()))
     if frame.is_empty():
         return el("p", "No look has limits.")
-    sizes, values, low, high = (
-        frame[name].to_numpy().astype(np.float64) for name in ("units", "difference", "low", "high")
-    )
-    left, edge, bottom = LOOKS_MARGINS
-    width, height = LOOKS_SIZE
-    least, most = min(0.0, float(low.min())), max(0.0, float(high.max()))
-    first, last = float(sizes.min()), float(sizes.max())
-    x, y = axis(first, last, left, width - edge), axis(least, most, height - bottom, edge)
+    sizes, values, low, high = frame.select(columns).to_numpy().astype(np.float64).T
+    width, height = 640.0, 220.0
+    left, right, top, bottom = 70.0, width - 10, 10.0, height - 26
+    least, most = low.min(initial=0.0), high.max(initial=0.0)
+    first, last = sizes.min(), sizes.max()
+    x, y = axis(first, last, left, right), axis(least, most, bottom, top)
     across, up = x(sizes), y(values)
     zero = f"{float(y(0.0)):.2f}"
-    return el(
-        "svg",
-        el("title", f"{title}: difference with limits, by number of {units}"),
-        el(
-            "polygon",
-            points=f"{points(across, y(low))} {points(across[::-1], y(high)[::-1])}",
-            class_="band",
-        ),
-        el("line", x1=left, x2=width - edge, y1=zero, y2=zero, stroke_dasharray="2 2"),
+    band = f"{points(across, y(low))} {points(across[::-1], y(high)[::-1])}"
+    heights = dict.fromkeys((float(least), 0.0, float(most)))
+    ends = ((first, "start"), (last, "end"))
+    return svg(
+        (width, height),
+        "looks",
+        el("polygon", points=band, class_="band"),
+        el("line", x1=left, x2=right, y1=zero, y2=zero, stroke_dasharray="2 2"),
         el("polyline", points=points(across, up), class_="line"),
         *dots(across, up),
-        *(
-            words(number(v), left - 8, float(y(v)) + 4, "end")
-            for v in dict.fromkeys((least, 0.0, most))
-        ),
-        *(
-            words(f"{v:,.0f}", float(x(v)), height - 8, side)
-            for v, side in ((first, "start"), (last, "end"))
-        ),
-        viewBox=f"0 0 {width:g} {height:g}",
-        class_="looks",
-        role="img",
+        *(words(number(v), left - 8, float(y(v)) + 4, "end") for v in heights),
+        *(words(f"{v:,.0f}", float(x(v)), height - 8, side) for v, side in ends),
+        title=f"{title}: difference with limits, by number of {units}",
     )

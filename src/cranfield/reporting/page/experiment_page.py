@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -11,9 +11,17 @@ from cranfield.base.text import capitalised, counted
 from cranfield.online.experiments.report import ALARM, STOPPED, ExperimentReport
 from cranfield.reporting.page.drawn import drawn_limits, drawn_looks
 from cranfield.reporting.page.html import Html, el, joined, label, named, page_of_parts
-from cranfield.reporting.page.sections import NO_FILE, Rows, origin, table, versions
+from cranfield.reporting.page.sections import (
+    Inputs,
+    Rows,
+    listed_items,
+    made_with,
+    origin,
+    shown_table,
+    table,
+)
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.tabular import as_cell, between, from_frame, number
+from cranfield.tabular import between, from_frame, number
 
 SOURCES = (
     "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
@@ -24,8 +32,6 @@ SOURCES = (
 
 SEQUENTIAL = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
 PERMUTED = "Janssen (1997); Chung and Romano (2013): permutations of a studentised difference"
-
-Inputs = Sequence[tuple[str, str | None]]
 
 
 def experiment_page(
@@ -187,34 +193,31 @@ def _looks(report: ExperimentReport) -> Html | None:
 
 
 def _segments(report: ExperimentReport) -> Html | None:
-    frames = [
-        ("Tests that effects are the same at all levels", report.interactions),
-        ("Effects at each level", report.segments),
+    frames = {
+        "Tests that effects are the same at all levels": report.interactions,
+        "Effects at each level": report.segments,
+    }
+    made = [
+        shown_table(from_frame(frame, title), look="tall", names=_names_in(frame))
+        for title, frame in frames.items()
+        if frame is not None and frame.height
     ]
-    made = [_frame(title, frame) for title, frame in frames if frame is not None and frame.height]
     return joined(*made) if made else None
 
 
-def _frame(title: str, frame: pl.DataFrame) -> Html:
-    shown = from_frame(frame, title)
-    names = [k for k, kind in enumerate(frame.dtypes) if kind == pl.String]
-    rows: Rows = [
-        [named(one) if k in names else one for k, one in enumerate(as_cell(c).text for c in row)]
-        for row in shown.rows
-    ]
-    return table(title, [as_cell(one).text for one in shown.head], rows, left=names, name="tall")
+def _names_in(frame: pl.DataFrame) -> list[int]:
+    return [k for k, kind in enumerate(frame.dtypes) if kind == pl.String]
 
 
 def _odd(report: ExperimentReport) -> Html | None:
     if not report.notes:
         return None
-    return el("ul", *(el("li", f"{capitalised(label(note))}.") for note in report.notes))
+    return listed_items(f"{capitalised(label(note))}." for note in report.notes)
 
 
 def _settings(
     report: ExperimentReport, inputs: Inputs, command: str | None, date: str | None
 ) -> Html:
-    pieces = origin(command, date)
     chosen = {
         "source": label(report.source),
         "unit": report.unit,
@@ -225,17 +228,15 @@ def _settings(
         "coefficient of covariates": report.theta,
         "sequential": report.sequential or "no: one look",
     }
-    pieces.append(_pairs("How the experiment was analysed", "setting", chosen.items()))
-    pieces.append(_pairs("Versions", "program", versions().items()))
-    if inputs:
-        files = ((name, el("code", code) if code else NO_FILE) for name, code in inputs)
-        pieces.append(_pairs("Input files, SHA-256", "name", files))
+    rows: Rows = [[named(name), value] for name, value in chosen.items()]
+    title = "How the experiment was analysed"
     sources = [*SOURCES, *([SEQUENTIAL] if report.sequential else [])]
     if any("permutation" in test for tests in report.tests for test in tests):
         sources.append(PERMUTED)
-    return joined(*pieces, el("h3", "Sources"), el("ul", *(el("li", one) for one in sources)))
-
-
-def _pairs(title: str, head: str, pairs: Iterable[tuple[str, object]]) -> Html:
-    rows: Rows = [[named(name), value] for name, value in pairs]
-    return table(title, [head, ""], rows, left=(0, 1), name="prose")
+    return joined(
+        *origin(command, date),
+        table(title, ["setting", ""], rows, left=(0, 1), name="prose"),
+        *made_with(inputs),
+        el("h3", "Sources"),
+        listed_items(sources),
+    )

@@ -29,25 +29,21 @@ from cranfield.reporting.page.html import (
     filled,
     joined,
     label,
-    named,
+    sections_of,
     text,
     whole_page,
 )
 from cranfield.reporting.page.sections import (
     Rows,
-    answers,
-    evaluated,
-    measure_options,
+    listed_items,
     of_measure,
-    scales,
-    settings,
-    systems,
+    paragraphs,
+    shown_table,
     table,
-    warned,
 )
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
-from cranfield.tabular import Cell, as_cell, shown_p
+from cranfield.tabular import as_cell, shown_p
 
 
 def analysis(contents: Contents) -> Html:
@@ -59,22 +55,18 @@ def _of(part: Part) -> list[object]:
     comparison = part.comparison
     if comparison is None:
         return [title, el("p", f"Not compared: {part.refused}.")]
-    pieces: list[object] = [title, *(el("p", line) for line in sections.method(comparison))]
+    pieces: list[object] = [title, *paragraphs(sections.method(comparison))]
     if (anova := comparison.anova) is not None:
-        head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
-        rows = [_texts(row) for row in anova.tables()[0].rows]
         caption = f"Analysis of variance: {anova.model}"
-        pieces.append(table(caption, head, rows, left=(0, 7), name="narrow"))
+        pieces.append(shown_table(anova.tables()[0], caption, look="narrow", names=()))
         lines = [*anova.notes, *anova.heading()[1:]]
-        pieces += [el("p", f"{capitalised(line)}.") for line in lines]
+        pieces += paragraphs(f"{capitalised(line)}." for line in lines)
     if part.assumptions is not None:
         pieces += _assumptions(part.assumptions)
-    notes = [note for note in comparison.notes if not note.endswith(RESCALING)]
+    notes = [f"{capitalised(note)}." for note in comparison.notes if not note.endswith(RESCALING)]
     if notes:
-        items = (el("li", f"{capitalised(note)}.") for note in notes)
-        pieces += [el("h4", "Notes"), el("ul", *items)]
-    pieces.append(_intervals(comparison))
-    return pieces
+        pieces += [el("h4", "Notes"), listed_items(notes)]
+    return [*pieces, _intervals(comparison)]
 
 
 def _assumptions(assumptions: Assumptions) -> list[object]:
@@ -88,41 +80,29 @@ def _assumptions(assumptions: Assumptions) -> list[object]:
         ]
         for check in assumptions.checks
     ]
-    notes = assumptions.notes
     if not rows:
-        notes = [note for note in notes if not note.startswith("No test speaks")]
-        notes.insert(0, "None of the tests of the assumptions could be done.")
-    items = el("ul", *(el("li", note) for note in notes))
+        notes = [note for note in assumptions.notes if not note.startswith("No test speaks")]
+        return [listed_items(["None of the tests of the assumptions could be done.", *notes])]
     head = ["assumption", "test", "statistic", "p", "rejected"]
-    caption = "Checks of the assumptions"
-    return [table(caption, head, rows, left=(0, 1, 4), name="narrow") if rows else None, items]
+    made = table("Checks of the assumptions", head, rows, left=(0, 1, 4), name="narrow")
+    return [made, listed_items(assumptions.notes)]
 
 
 def _intervals(one: PairwiseComparison) -> Html:
     """Return all pairs, or the ranking with its intervals and groups."""
     shown = one.as_table()
     if one.shows_pairs:
-        head = [*_texts(shown.head)[:-1], "differs"]
-        rows: Rows = [[named(a), named(b), *rest[:-1], "yes" if rest[-1] else "no"]
-                      for a, b, *rest in map(_texts, shown.rows)]  # fmt: skip
-        made = table("Pairs", head, rows, left=(0, 1, 8), name="tall")
+        rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in shown.rows]
+        shown = replace(shown, head=[*shown.head[:-1], "differs"], rows=rows)
+        made = shown_table(shown, "Pairs", look="tall", names=(0, 1))
         title = "All pairs in numbers"
     else:
-        head = _texts(shown.head)
-        rows = [[named(name), *rest] for name, *rest in map(_texts, shown.rows)]
-        left = (0, len(head) - 1) if head[-1] == "groups" else (0,)
-        made = table("Means, intervals and groups", head, rows, left=left, name="narrow tall")
+        made = shown_table(shown, "Means, intervals and groups", look="narrow tall")
         title = "Intervals and groups of all systems in numbers"
     return el("details", el("summary", title), made)
 
 
-def _texts(cells: Iterable[str | Cell]) -> list[str]:
-    return [as_cell(one).text for one in cells]
-
-
 KINDS = (JudgeComparison, JudgeRankings, KinBias)
-
-
 """Results about judges that a page can show."""
 
 
@@ -141,23 +121,17 @@ def read_judged(results: Any) -> tuple[Any, ...]:
 
 def judges(contents: Contents) -> Html:
     if not contents.judges:
-        return Html("")
+        return Html()
     pieces: list[object] = []
-    notes: dict[str, None] = {}
     for result in contents.judges:
         if isinstance(result, JudgeComparison):
             pieces.append(el("p", _best_judge(result), class_="lead"))
         for shown in result.tables():
-            rows: Rows = [[named(name), *cells] for name, *cells in map(_texts, shown.rows)]
-            head = _texts(shown.head)
-            pieces.append(table(shown.title, head, rows, left=shown.left, name="tall"))
-            lines = (f"{capitalised(note)}." for note in shown.notes)
-            pieces += [el("p", line, class_="small") for line in lines]
-        notes |= dict.fromkeys(result.notes)
-    pieces += [el("p", f"Note: {note}.", class_="small") for note in notes]
-    title = el("h2", "Judges beside people", id="h-judges")
-    section = el("section", title, *pieces, id="judges", aria_labelledby="h-judges")
-    return Html(f"{section}\n")
+            pieces.append(shown_table(shown, look="tall"))
+            pieces += paragraphs((f"{capitalised(note)}." for note in shown.notes), class_="small")
+    notes = dict.fromkeys(note for result in contents.judges for note in result.notes)
+    pieces += paragraphs((f"Note: {note}." for note in notes), class_="small")
+    return sections_of({"judges": ("Judges beside people", joined(*pieces))})
 
 
 def _best_judge(result: JudgeComparison) -> str:
@@ -199,17 +173,17 @@ def page(contents: Contents) -> str:
     pieces = {
         "title": text(contents.title),
         "counts": text(sections.counts(contents)),
-        "warned": warned(contents),
+        "warned": sections.warned(contents),
         "script": Html(code),
-        "options": measure_options(contents),
-        "evaluated": evaluated(contents),
-        "answers": answers(contents),
-        "systems": systems(contents),
+        "options": sections.measure_options(contents),
+        "evaluated": sections.evaluated(contents),
+        "answers": sections.answers(contents),
+        "systems": sections.systems(contents),
         "analysis": analysis(contents),
-        "scales": scales(contents),
+        "scales": sections.scales(contents),
         "judges": judges(contents),
         "judges_link": Html('<li><a href="#judges">Judges</a></li>\n' if contents.judges else ""),
-        "settings": settings(contents),
+        "settings": sections.settings(contents),
         "data": Html(json_text(page_data(contents))),
     }
     style = asset("page.css") + asset("pictures.css")

@@ -35,7 +35,7 @@ from cranfield.scales.meaningful import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.sources.archives import is_url, shown
-from cranfield.tabular import shown_p
+from cranfield.tabular import Table, as_cell, shown_p
 
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
@@ -195,6 +195,9 @@ def row_of_two(part: Part) -> list[str]:
 
 
 Rows = list[list[object]]
+Inputs = Sequence[tuple[str, str | None]]
+"""Names of input files with their SHA-256."""
+
 SHOWN_LINES = 2
 """Lines of an answer that are always shown: the test, and whether it is meaningful."""
 
@@ -204,7 +207,7 @@ Columns = dict[str, Callable[[Any], object]]
 
 def table(
     caption: str,
-    head: list[str],
+    head: Sequence[str],
     rows: Sequence[Sequence[object]],
     *,
     left: Collection[int] = (0,),
@@ -225,14 +228,31 @@ def table(
         for row in rows
     ]
     inner = el("table", el("caption", caption), el("thead", top), el("tbody", *body))
-    return el("div", inner, class_=f"box {name}".strip(), role="region", tabindex=0,
-              aria_label=caption)  # fmt: skip
+    return _box(inner, f"box {name}".strip(), caption)
+
+
+def shown_table(
+    shown: Table, caption: str = "", *, look: str = "", names: Collection[int] = (0,)
+) -> Html:
+    """Return a table for reading as one of the page; some of its columns are names."""
+    cells = [[as_cell(cell) for cell in row] for row in (shown.head, *shown.rows)]
+    head, *rows = [[Html(cell.html) or cell.text for cell in row] for row in cells]
+    rows = [[named(text) if k in names else text for k, text in enumerate(row)] for row in rows]
+    return table(caption or shown.title, head, rows, left=shown.left, name=look)
 
 
 def by_measure(caption: str, parts: Iterable[Part], columns: Columns, **look: Any) -> Html:
     """Return a table with one row per measure."""
     rows = [[named(part.name), *(of(part) for of in columns.values())] for part in parts]
     return table(caption, ["measure", *columns], rows, **look)
+
+
+def paragraphs(lines: Iterable[object], **attributes: object) -> list[Html]:
+    return [el("p", line, **attributes) for line in lines]
+
+
+def listed_items(lines: Iterable[object], **attributes: object) -> Html:
+    return el("ul", *(el("li", line) for line in lines), **attributes)
 
 
 def of_measure(k: int, *children: object, name: str = "div") -> Html:
@@ -255,12 +275,8 @@ def warned(contents: Contents) -> Html:
 
 def evaluated(contents: Contents) -> Html:
     notes = warnings_of(contents)
-    warned = None
-    if notes:
-        title = el("h3", "Read this first")
-        warned = el("div", title, el("ul", *(el("li", note) for note in notes)), class_="warning")
-    told = [el("div", el("dt", name), el("dd", number)) for name, number in facts(contents)]
-    lines = [el("p", line) for line in coverage_lines(contents)]
+    warned = el("div", el("h3", "Read this first"), listed_items(notes), class_="warning")
+    numbers = [el("div", el("dt", noun), el("dd", number)) for noun, number in facts(contents)]
     columns: Columns = {
         "what it tells": lambda part: _info(part, "summary"),
         "range": _range,
@@ -269,8 +285,12 @@ def evaluated(contents: Contents) -> Html:
         ),
         "source": lambda part: _info(part, "source"),
     }
-    measures = by_measure("Measures", contents.parts, columns, left=range(5), name="prose")
-    return joined(warned, el("dl", *told, class_="facts"), *lines, measures)
+    return joined(
+        warned if notes else None,
+        el("dl", *numbers, class_="facts"),
+        *paragraphs(coverage_lines(contents)),
+        by_measure("Measures", contents.parts, columns, left=range(5), name="prose"),
+    )
 
 
 def _info(part: Part, name: str) -> str:
@@ -290,40 +310,38 @@ def _range(part: Part) -> str:
 
 def answers(contents: Contents) -> Html:
     parts = contents.parts
-    said, common = answers_of(contents)
-    two = len(contents.systems) == 2 and any(part.comparison for part in parts)
-    each = [_answer(k, part, lines, alone=not two)
-            for k, (part, lines) in enumerate(zip(parts, said, strict=True))]  # fmt: skip
+    lines, common = answers_of(contents)
+    two = len(contents.systems) == 2 and any(part.comparison is not None for part in parts)
+    each = [
+        _answer(k, part, lines[k], figure=None if two else answer_figure(part))
+        for k, part in enumerate(parts)
+    ]
     if two:
-        beside = el("div", el("div", *each), two_systems_figure(contents), class_="answer")
-        each = [Html(beside)]
+        each = [el("div", el("div", *each), two_systems_figure(contents), class_="answer")]
     if common:
-        lines = (el("p", one) for one in common)
-        each.append(el("details", el("summary", "For all measures"), *lines))
+        summary = el("summary", "For all measures")
+        each.append(el("details", summary, *paragraphs(common)))
     if len(parts) == 1:
         return joined(*each)
     if two:
         head = ["measure", "best", "differ", "order of means holds on any scale"]
         rows: Rows = [[named(part.name), *row_of_two(part)] for part in parts]
         return joined(*each, table("By measure", head, rows, left=(0, 1, 2, 3)))
-    heads = [answer_against(one) for part in parts if (one := part.comparison) and one.baselines]
+    compared = [part.comparison for part in parts if part.comparison is not None]
+    heads = [answer_against(one) for one in compared if one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
     head += ["pairs that differ", "of them, order of means holds on any scale"]
     rows = [[named(part.name), *row_of(part)] for part in parts]
     return joined(*each, table("By measure", head, rows, left=(0, 1)))
 
 
-def _answer(k: int, part: Part, lines: Sequence[str], *, alone: bool) -> Html:
+def _answer(k: int, part: Part, lines: Sequence[str], figure: Html | None) -> Html:
     """Return the answer by a measure: a sentence, its basis, and more on demand."""
     first, *more = lines
-    pieces: list[object] = [el("h3", label(part.name)), el("p", first, class_="lead")]
-    paragraphs = [el("p", line) for line in more]
-    pieces += paragraphs[:SHOWN_LINES]
-    if hidden := paragraphs[SHOWN_LINES:]:
+    pieces = [el("h3", label(part.name)), el("p", first, class_="lead")]
+    pieces += paragraphs(more[:SHOWN_LINES])
+    if hidden := paragraphs(more[SHOWN_LINES:]):
         pieces.append(el("details", el("summary", "What holds on any scale"), *hidden))
-    if not alone:
-        return of_measure(k, *pieces, name="article")
-    figure = answer_figure(part)
     inner = el("div", el("div", *pieces), figure, class_="answer") if figure else joined(*pieces)
     return of_measure(k, inner, name="article")
 
@@ -343,20 +361,21 @@ def systems(contents: Contents) -> Html:
         cells.append(el("th", head, scope="col", class_="n", data_sort=k, data_measure=k))
     rows = []
     for i in order:
-        name = named(contents.systems[i])
-        row = [
-            el("th", name, scope="row", class_="system"),
-            el("td", words_of[i], class_="groups"),
-        ]
+        row = [el("th", named(contents.systems[i]), scope="row", class_="system")]
+        row.append(el("td", words_of[i], class_="groups"))
         for k, part in enumerate(parts):
-            shown = _number(part.overall[i], places(part))
-            cell = el("strong", shown) if bold[k][i] else shown
-            row.append(el("td", cell, class_="n", data_measure=k))
+            value = _number(part.overall[i], places(part))
+            shown = el("strong", value) if bold[k][i] else value
+            row.append(el("td", shown, class_="n", data_measure=k))
         rows.append(el("tr", *row, data_system=i))
     caption = el("caption", "Systems, the best of each measure in bold")
-    made = el("table", caption, el("thead", el("tr", *cells)), el("tbody", *rows), id="systems")
-    return el("div", made, class_="box tall", role="region", tabindex=0,
-              aria_label="Table of systems")  # fmt: skip
+    body = el("thead", el("tr", *cells)), el("tbody", *rows)
+    return _box(el("table", caption, *body, id="systems"), "box tall", "Table of systems")
+
+
+def _box(inner: Html, name: str, title: str) -> Html:
+    """Return a box that scrolls."""
+    return el("div", inner, class_=name, role="region", tabindex=0, aria_label=title)
 
 
 def _button(text: str) -> Html:
@@ -394,30 +413,30 @@ def scales(contents: Contents) -> Html:
         "NS2S": lambda part: f"{part.scaling.scaled.won:,}",
         "Kendall's tau": lambda part: _number(part.scaling.scaled.tau, 4),
     }
-    rows, noted, left = [], [], []
-    for part in parts:
-        version = part.scaling.scaled
-        if version is not None:
-            rows.append(part)
-            noted += [el("li", f"{version.name}: {version.note}")] if version.note else []
-        elif part.scaling.reason:
-            left.append(el("li", f"{label(part.name)}: {part.scaling.reason}"))
-    title = "What interval scaling changes"
-    second = by_measure(title, rows, changed, left=(0, 1)) if rows else None
+    scaled = [part for part in parts if part.scaling.scaled is not None]
+    versions = [part.scaling.scaled for part in scaled]
+    noted = [f"{one.name}: {one.note}" for one in versions if one is not None and one.note]
+    without = [
+        f"{label(part.name)}: {part.scaling.reason}"
+        for part in parts
+        if part.scaling.scaled is None and part.scaling.reason
+    ]
     key = (
         "S2NS: pairs that differ by the measure, and no longer by its interval-scaled version, in"
         " which neighbouring values are one step apart. NS2S: pairs that differ only by that"
         " version. Tau: how well the two order the systems alike."
     )
-    return joined(
-        el("p", _scale_sentence(parts)),
-        first,
-        second,
-        el("p", key, class_="small") if rows else None,
-        el("ul", *noted, class_="small") if noted else None,
-        el("p", "Without an interval-scaled version here:", class_="small") if left else None,
-        el("ul", *left, class_="small") if left else None,
-    )
+    pieces: list[object] = [el("p", _scale_sentence(parts)), first]
+    if scaled:
+        title = "What interval scaling changes"
+        pieces.append(by_measure(title, scaled, changed, left=(0, 1)))
+        pieces += paragraphs([key], class_="small")
+    if noted:
+        pieces.append(listed_items(noted, class_="small"))
+    if without:
+        pieces += paragraphs(["Without an interval-scaled version here:"], class_="small")
+        pieces.append(listed_items(without, class_="small"))
+    return joined(*pieces)
 
 
 def _scale_sentence(parts: tuple[Part, ...]) -> str:
@@ -474,20 +493,26 @@ def origin(command: str | None, date: str | None) -> list[object]:
     return pieces
 
 
+def made_with(inputs: Inputs) -> list[object]:
+    """Return the tables of versions and of input files."""
+    pairs = [[name, version] for name, version in versions().items()]
+    tables: list[object] = [
+        table("Versions", ["program", "version"], pairs, left=(0, 1), name="narrow")
+    ]
+    if inputs:
+        rows = [[named(name), el("code", code) if code else NO_FILE] for name, code in inputs]
+        head = ["name", "SHA-256"]
+        tables.append(table("Input files", head, rows, left=(0, 1), name="tall hashes"))
+    return tables
+
+
 def settings(contents: Contents) -> Html:
-    pieces = origin(contents.command, contents.date)
-    pieces += [_policies(contents), _tests(contents)]
-    made: Rows = [[name, version] for name, version in versions().items()]
-    pieces.append(table("Versions", ["program", "version"], made, left=(0, 1), name="narrow"))
-    if contents.inputs:
-        rows: Rows = [
-            [named(name), el("code", digest) if digest else NO_FILE]
-            for name, digest in contents.inputs
-        ]
-        pieces.append(
-            table("Input files", ["name", "SHA-256"], rows, left=(0, 1), name="tall hashes")
-        )
-    return joined(*pieces)
+    return joined(
+        *origin(contents.command, contents.date),
+        _policies(contents),
+        _tests(contents),
+        *made_with(contents.inputs),
+    )
 
 
 _READ = {

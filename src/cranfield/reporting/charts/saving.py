@@ -1,0 +1,126 @@
+"""Files of charts: HTML, SVG, PDF, PNG and JSON, made without a network."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import PolicyError, optional_module, quoted
+from cranfield.base.files import whole_file
+
+FORMATS = ("html", "svg", "pdf", "png", "json")
+"""What a chart can be written as, by the suffix of the file."""
+
+SCALE = 2.0
+"""Pixels of a PNG for each of the chart, by default."""
+
+MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+"""The menu beside a chart in a page; the editor would be one on the network."""
+
+
+class InScript(json.JSONEncoder):
+    """JSON that may stand in the script of a page: no text in it can end the script."""
+
+    def encode(self, o: Any) -> str:
+        text = super().encode(o)
+        for char in "<>&\u2028\u2029":
+            text = text.replace(char, f"\\u{ord(char):04x}")
+        return text
+
+
+def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None:
+    """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, as the name of the file says.
+
+    Nothing is fetched from a network, now or when the file is opened: a page of HTML has in it all
+    that it needs, about one megabyte. SVG and PDF have text that can be searched and copied. JSON
+    is the specification of the chart in Vega-Lite. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    chart
+        A chart of this package, or any other of Altair.
+    path
+        Name of the file, which ends in `.html`, `.svg`, `.pdf`, `.png` or `.json`.
+    scale
+        Pixels of a PNG for each of the chart; 2 is sharp on most screens. Other formats have no
+        pixels.
+
+    Raises
+    ------
+    PolicyError
+        For another suffix, a scale that is not above 0, or what is no chart.
+    InputError
+        When the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from cranfield.reporting.charts import box_plot
+    >>> chart = box_plot({"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]})
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> save(chart, folder / "box.json")
+    >>> save(chart, folder / "box.docx")
+    Traceback (most recent call last):
+        ...
+    cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
+    """
+    suffix = format_of(path)
+    content = rendered(chart, suffix, scale=scale)
+    with whole_file(path) as out:
+        out.write(content)
+
+
+def format_of(path: Any) -> str:
+    """Return what a file is to be written as, by the end of its name."""
+    if not isinstance(path, (str, PathLike)):
+        raise PolicyError(f"a file is named by its path, not by {type(path).__name__}")
+    name = Path(fspath(path)).name
+    suffix = Path(name).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        ends = ", ".join(f".{one}" for one in FORMATS[:-1])
+        raise PolicyError(f"{quoted(name)} does not end in {ends} or .{FORMATS[-1]}")
+    return suffix
+
+
+def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
+    import altair as alt
+
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise PolicyError(f"this is no chart of Altair, but {type(chart).__name__}")
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
+        raise PolicyError(f"scale is a number above 0, up to 20, not {quoted(scale)}")
+    if suffix == "json":
+        return (chart.to_json(indent=1) + "\n").encode()
+    optional_module("vl_convert", "vl-convert-python", "vl-convert-python", f"a chart as {suffix}")
+    if suffix == "html":
+        return _page(chart).encode()
+    if suffix == "svg":
+        text = io.StringIO()
+        chart.save(text, format="svg")
+        label = html.escape(described(chart))
+        # As in a page; a converter leaves it out.
+        spoken = f'<svg role="graphics-document" aria-label="{label}" '
+        return text.getvalue().replace("<svg ", spoken, 1).encode()
+    out = io.BytesIO()
+    drawn: Any = chart
+    drawn.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
+    return out.getvalue()
+
+
+def _page(chart: Any) -> str:
+    """Return a page that needs nothing else; Altair's own loads its scripts from a network."""
+    page: str = chart.to_html(
+        inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
+    )
+    title = html.escape(described(chart))
+    head = f'<html lang="en">\n<head>\n  <title>{title}</title>'
+    return page.replace("<html>\n<head>", head, 1)
+
+
+def described(chart: Any) -> str:
+    found = chart["description"]
+    return found if isinstance(found, str) else "Chart"

@@ -31,8 +31,7 @@ from cranfield.base.errors import PolicyError, indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
 from cranfield.scores import Scores
-from cranfield.significance.declaration import TestInfo
-from cranfield.significance.pairwise.catalogue import TESTS
+from cranfield.significance.pairwise.catalogue import TESTS, TestInfo
 from cranfield.significance.prepare import as_scores
 
 

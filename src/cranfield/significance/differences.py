@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
@@ -84,6 +84,23 @@ class Pairs:
         """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
         for _, block in self.slices(numbers_each, limit):
             yield block
+
+    def by_block(self, values_of: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+        """Return arrays with values by pair, computed block by block, which bounds the memory."""
+        parts = [values_of(block) for block in self.blocks()]
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    def moments(self) -> tuple[Floats, Floats, Indices]:
+        """Return mean, standard deviation and number of zeros of the differences of each pair."""
+
+        def of_block(block: Pairs) -> tuple[Floats, Floats, Indices]:
+            differences = block.differences()
+            mean = differences.mean(axis=1)
+            deviation = spread(differences, mean, block.rounding)
+            return mean, deviation, (differences == 0).sum(axis=1)
+
+        mean, deviation, zeros = self.by_block(of_block)
+        return mean, deviation, zeros
 
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
@@ -296,9 +313,6 @@ Level = float | Floats
 Interval = Callable[[Level], Limits]
 """Takes confidence levels and returns the two-sided limits of the difference, by pair."""
 
-BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
-"""Attributes of an outcome with a value for each pair."""
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -315,8 +329,8 @@ class Outcome:
     effect: Floats
     interval: Interval
     n: Indices
-    zeros: Indices
-    ties: Indices
+    zeros: Indices | int = 0
+    ties: Indices | int = 0
     details: dict[str, Any] = field(default_factory=dict)
     table: AnovaTable | None = None
     model: Model | None = None
@@ -349,32 +363,6 @@ TOGETHER = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
 BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"
 """What simultaneous limits hold for."""
-
-
-def joined(parts: list[Outcome]) -> Outcome:
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_PAIR
-    }
-    sizes = [part.pvalue.size for part in parts]
-    limits = partial(_joined_limits, [part.interval for part in parts], sizes)
-    return replace(first, interval=limits, details=_summed([p.details for p in parts]), **arrays)
-
-
-def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join what the blocks keep: counts add up, the rest is the same in all."""
-    return {
-        name: sum(part[name] for part in parts) if type(value) is int else value
-        for name, value in parts[0].items()
-    }
-
-
-def _joined_limits(parts: list[Interval], sizes: list[int], level: Level) -> Limits:
-    levels = np.split(np.broadcast_to(level, sum(sizes)), np.cumsum(sizes)[:-1])
-    low, high = zip(*(part(one) for part, one in zip(parts, levels, strict=True)), strict=True)
-    return np.concatenate(low), np.concatenate(high)
 
 
 def nothing_known(pairs: int) -> Limits:

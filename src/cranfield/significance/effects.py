@@ -206,7 +206,7 @@ class Sample:
 
 
 def _of_differences(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     df = np.full(len(pairs), pairs.topics - 1.0)
     return Sample(mean, deviation, df, deviation / np.sqrt(pairs.topics), True)
 
@@ -219,14 +219,14 @@ def _of_error(pairs: Pairs) -> Sample:
 
 
 def _of_baseline(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     unit = _of_systems(pairs)[pairs.second]
     df = np.full(len(pairs), pairs.topics - 1.0)
     return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
 
 
 def _of_both(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     squares = _of_systems(pairs) ** 2
     one, other = squares[pairs.first], squares[pairs.second]
     covariance = (one + other - deviation**2) / 2
@@ -238,16 +238,6 @@ def _of_both(pairs: Pairs) -> Sample:
         df = (pairs.topics - 1) / squared
     unit = np.sqrt((one + other) / 2)
     return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
-
-
-def _moments(pairs: Pairs) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of the differences of each pair."""
-    means, deviations = [], []
-    for block in pairs.blocks():
-        differences = block.differences()
-        means.append(differences.mean(axis=1))
-        deviations.append(spread(differences, means[-1], block.rounding))
-    return np.concatenate(means), np.concatenate(deviations)
 
 
 def _of_systems(pairs: Pairs) -> Floats:

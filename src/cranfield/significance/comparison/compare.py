@@ -26,7 +26,6 @@ from cranfield.significance.corrections.catalogue import (
     Correction,
 )
 from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
     Corrected,
     Interval,
@@ -37,7 +36,7 @@ from cranfield.significance.differences import (
     against,
     all_pairs,
 )
-from cranfield.significance.pairwise.catalogue import TESTS, default_test, find_test
+from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -229,8 +228,8 @@ def compare(
         raw_pvalues=outcome.pvalue,
         adjusted_pvalues=corrected.pvalue,
         n=outcome.n,
-        zeros=outcome.zeros,
-        ties=outcome.ties,
+        zeros=outcome.zeros + np.zeros_like(outcome.n),
+        ties=outcome.ties + np.zeros_like(outcome.n),
         interval_of=interval_name(info, statistic),
         interval_kind=corrected.holds_for,
         limits=intervals[0],

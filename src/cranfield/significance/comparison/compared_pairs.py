@@ -19,11 +19,10 @@ from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.prepare import LOG_RATIO
 from cranfield.tabular import shown_p
 

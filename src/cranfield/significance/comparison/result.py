@@ -20,9 +20,8 @@ from cranfield.significance.comparison.compared_pairs import ComparedPairs, OneP
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import clusters_told
 from cranfield.significance.registry import Options

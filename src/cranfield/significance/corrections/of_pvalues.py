@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,
@@ -60,12 +60,24 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     return out
 
 
+@declared_correction("none", bounds="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""not corrected for many comparisons.
+
+    does: no correction: each comparison errs in alpha of the cases where there is nothing
+    """
     return Corrected(outcome.pvalue)
 
 
+@declared_correction("bonferroni", multiplies=True)
 def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Multiply p-values by their number; limits hold together by Bonferroni's inequality."""
+    r"""Bonferroni's correction.
+
+    does: p times the number of comparisons
+    source: Bonferroni (1936)
+
+    Multiply p-values by their number; limits hold together by Bonferroni's inequality.
+    """
     number = outcome.pvalue.size
     pvalue = LAWS["bonferroni"](outcome.pvalue)
     if number <= 1:
@@ -79,16 +91,37 @@ def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
     return interval(1 - (1 - level) / pairs)
 
 
+@declared_correction("holm", multiplies=True)
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Correct step by step; intervals are Bonferroni's, which need no order of the pairs."""
+    r"""Holm's correction.
+
+    does: Bonferroni's correction step by step; as strict on errors, never weaker
+    source: Holm (1979)
+
+    Correct step by step; intervals are Bonferroni's, which need no order of the pairs.
+    """
     return replace(bonferroni(outcome, pairs, options), pvalue=LAWS["holm"](outcome.pvalue))
 
 
+@declared_correction("bh", bounds="share of errors")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Hochberg.
+
+    does: Benjamini and Hochberg: at most alpha of the differences found are expected to be none
+        (false discovery rate)
+    assumes: comparisons are independent, or depend on each other positively
+    source: Benjamini and Hochberg (1995)
+    """
     return _with_coverage_rate("bh", outcome)
 
 
+@declared_correction("by", bounds="share of errors")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Yekutieli.
+
+    does: Benjamini and Yekutieli: the same, however the comparisons depend on each other
+    source: Benjamini and Yekutieli (2001)
+    """
     return _with_coverage_rate("by", outcome)
 
 

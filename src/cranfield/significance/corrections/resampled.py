@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
+from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.corrections.of_pvalues import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
@@ -162,8 +163,28 @@ def critical_value(maxima: Floats, tail: Level) -> Floats:
     return np.asarray(np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)])
 
 
+@declared_correction(
+    "bootstrap-tukey",
+    families=("anova",),
+    resamples_topics=True,
+    pooled=True,
+    random=True,
+    symbol="t",
+    heading="Tukey's HSD on the {error}, bootstrapped over topics",
+    baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
+)
 def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    r"""Compare a family of pairs with the largest statistic of each resample of topics.
+    r"""Tukey's HSD bootstrapped over topics.
+
+    does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
+        Dunnett's test; the distribution of the largest difference is estimated by drawing
+        topics with replacement from centred scores, in a single step. Scores need not be
+        normal, and systems may differ in variance and depend on each other
+    assumes: topics are a random sample, a dozen at least
+    source: Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)
+    baseline_source: Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)
+
+    Compare a family of pairs with the largest statistic of each resample of topics.
 
     With mean differences d, their differences D by topic, and one variance c for all pairs,
 
@@ -245,7 +266,17 @@ class CentredPairs:
         return studentised(mean, variance)
 
 
+@declared_correction(
+    "bootstrap-max-t", families=("t", "bootstrap"), resamples_topics=True, random=True
+)
 def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""bootstrap max-T of Romano and Wolf.
+
+    does: topics drawn with replacement from centred scores, step down by the largest t of all
+        pairs, each with its own variance; a few nearly equal runs make it find little
+    assumes: topics are a random sample, a dozen at least
+    source: Romano and Wolf (2005)
+    """
     family = CentredPairs.of(pairs)
     pvalue, largest = step_down([family], options)
     # What does not vary has no error to be wide by, and no evidence either.
@@ -309,8 +340,19 @@ def _in_order(family: CentredPairs, order: Indices) -> CentredPairs:
     return CentredPairs(family.difference[order], family.error[order], ordered)
 
 
+@declared_correction(
+    "max-t", families=("t", "randomisation"), paired=True, symmetric=True, random=True
+)
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Correct step by step; intervals are Bonferroni's, as random signs give none of their own."""
+    r"""step-down max-T of Westfall and Young.
+
+    does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
+        systems may differ in variance and depend on each other
+    assumes: differences are symmetric around their mean, of all pairs jointly
+    source: Westfall and Young (1993)
+
+    Correct step by step; intervals are Bonferroni's, as random signs give none of their own.
+    """
     return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
 
 
@@ -391,8 +433,24 @@ PERMUTED = 2**20
 """Scores that are permuted at a time; it is part of what a seed means."""
 
 
+@declared_correction(
+    "randomised-tukey",
+    families=("randomisation",),
+    paired=True,
+    all_pairs=True,
+    one_variance=True,
+    random=True,
+)
 def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare all pairs of systems with the largest differences of random permutations.
+    r"""randomised Tukey HSD.
+
+    does: the same, with the distribution of the largest difference from random permutations of
+        each topic's scores
+    assumes: where systems do not differ, their scores on a topic can be exchanged: all have one
+        variance
+    source: Carterette (2012)
+
+    Compare all pairs of systems with the largest differences of random permutations.
 
     Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality. It is
     of all pairs of the systems, whichever are asked for.

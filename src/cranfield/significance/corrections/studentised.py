@@ -17,6 +17,7 @@ from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -314,8 +315,17 @@ def _check(groups: int, df: float) -> None:
         raise PolicyError(f"the studentised range needs degrees of freedom above 0, not {df}")
 
 
+@declared_correction(
+    "dunnett", families=("anova",), one_baseline=True, equal_counts=True, one_variance=True
+)
 def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare systems with a baseline, the second of each pair (Dunnett, 1955).
+    r"""Dunnett's test.
+
+    does: Dunnett's test: all systems against one baseline
+    assumes: errors are independent and normal, with one variance for all systems
+    source: Dunnett (1955)
+
+    Compare systems with a baseline, the second of each pair (Dunnett, 1955).
 
     The statistics of two systems have a correlation of 1/2 by the baseline that they share; p is
     the tail of the largest of them.
@@ -397,8 +407,18 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
     return np.asarray(inner.reshape(t.size, -1) @ weights)
 
 
+@declared_correction(
+    "tukey", families=("anova", "ranks"), all_pairs=True, one_variance=True, symbol="q"
+)
 def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare all pairs of a model's systems, whichever pairs are asked for.
+    r"""Tukey's HSD.
+
+    does: Tukey's honestly significant difference: all pairs of the systems of a model, at most
+        alpha for any error among them
+    assumes: errors are independent and normal, with one variance for all systems
+    source: Tukey (1949a)
+
+    Compare all pairs of a model's systems, whichever pairs are asked for.
 
     Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
     and half the width of the interval around each mean. For means of different numbers of scores

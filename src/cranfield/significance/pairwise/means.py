@@ -13,7 +13,6 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.text import counted
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
     BLOCK,
     ROUNDING,
@@ -22,14 +21,13 @@ from cranfield.significance.differences import (
     Limits,
     Outcome,
     Pairs,
-    joined,
     nothing_known,
     order_statistics,
     p_of,
     ratio,
-    spread,
     t_limits,
 )
+from cranfield.significance.pairwise.catalogue import TestInfo, declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     as_integers,
@@ -86,11 +84,8 @@ def _constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
         spreads = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
         varies = spreads > pairs.rounding.max(initial=0.0)
         return np.asarray(~(varies[pairs.first] | varies[pairs.second]))
-    parts = []
-    for block in pairs.blocks():
-        differences = block.differences()
-        parts.append(spread(differences, differences.mean(axis=1), block.rounding) == 0)
-    return np.concatenate(parts)
+    _, deviation, _ = pairs.moments()
+    return np.asarray(deviation == 0)
 
 
 def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
@@ -128,35 +123,79 @@ def _intervals(
     return limits
 
 
+@declared_test("t", family="t")
 def t_test(pairs: Pairs, options: Options) -> Outcome:
-    return joined([_paired(block, options) for block in pairs.blocks()])
+    r"""Paired t-test.
 
-
-def _paired(pairs: Pairs, options: Options) -> Outcome:
-    differences = pairs.differences()
-    n = pairs.topics
-    mean = differences.mean(axis=1)
-    deviation = spread(differences, mean, pairs.rounding)
-    error = deviation / np.sqrt(n)
+    asks: Is the mean of the differences, topic by topic, other than zero?
+    null: The mean difference is zero.
+    assumes: Topics are independent; the mean of the differences is nearly normal, which it is
+        from a few dozen topics on unless they are very skewed.
+    when: Two systems on the same topics, and readers who expect it. For more than two systems,
+        two-way ANOVA, of which with Tukey's HSD this is the special case.
+    formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
+    statistic: t
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Student (1908); Ferro and Maistro (2024), section 4
+    convention: Differences that are all the same have no variance: p is that of exact sign
+        flips, or without pairing of exact permutations.
+    of_two: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    """
+    mean, deviation, zeros = pairs.moments()
+    df = pairs.topics - 1
+    error = deviation / np.sqrt(pairs.topics)
     t = ratio(mean, error)
-    zeros = (differences == 0).sum(axis=1)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, n - 1, options.alternative),
+        pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
-        interval=partial(t_limits, mean, error, n - 1),
-        n=np.full(len(pairs), n),
+        interval=partial(t_limits, mean, error, df),
+        n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
-        ties=np.zeros_like(zeros),
-        details={"df": float(n - 1)},
+        details={"df": float(df)},
     )
 
 
+@declared_test("t-unpaired", family="t", paired=False)
 def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Two-sample t-test (Student).
+
+    asks: Do the mean scores of two systems differ, whatever their topics?
+    null: Both systems have the same mean.
+    assumes: All scores are independent, both systems have the same variance, and means are
+        nearly normal.
+    when: Two systems that were tested on different topics. Prefer Welch's, which does not
+        assume equal variances.
+    formula: t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad s^2 = \frac{(n - 1) s_x^2 +
+        (m - 1) s_y^2}{n + m - 2}
+    statistic: t
+    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    interval: difference of means
+    source: Student (1908)
+    convention: Differences that are all the same have no variance: p is that of exact sign
+        flips, or without pairing of exact permutations.
+    """
     return _unpaired(pairs, options, pooled=True)
 
 
+@declared_test("welch", family="t", paired=False)
 def welch_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Welch's t-test.
+
+    asks: Do the mean scores of two systems differ, whatever their topics?
+    null: Both systems have the same mean.
+    assumes: All scores are independent; means are nearly normal.
+    when: Two systems that were tested on different topics.
+    formula: t = \frac{\bar{x} - \bar{y}}{\sqrt{s_x^2 / n + s_y^2 / m}}
+    statistic: t
+    effect: mean difference by the root of the mean of both variances
+    interval: difference of means
+    source: Welch (1947)
+    convention: Degrees of freedom by Welch and Satterthwaite. Differences that are all the same
+        have no variance: p is that of exact sign flips, or without pairing of exact
+        permutations.
+    """
     return _unpaired(pairs, options, pooled=False)
 
 
@@ -184,15 +223,12 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
     t = ratio(difference, error)
-    none = np.zeros_like(n)
     return Outcome(
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
         interval=partial(t_limits, difference, error, df),
         n=n + m,
-        zeros=none,
-        ties=none,
         details={"df": df},
     )
 
@@ -210,15 +246,38 @@ SUBSETS = 2**26
 """Means of subsets over all pairs, up to which all are taken: a few seconds."""
 
 
+@declared_test(
+    "randomisation",
+    family="randomisation",
+    symbol="",
+    one_variance=True,
+    random=True,
+    correction="randomised-tukey",
+)
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
-    means, deviations, zeros = [], [], []
-    for block in pairs.blocks():
-        differences = block.differences()
-        means.append(differences.mean(axis=1))
-        deviations.append(spread(differences, means[-1], block.rounding))
-        zeros.append((differences == 0).sum(axis=1))
-    mean, none = np.concatenate(means), np.concatenate(zeros)
-    exact = exact_wanted(pairs, none, options)
+    r"""Randomisation test (Fisher).
+
+    asks: If the two systems' labels were swapped at random, topic by topic, how often would
+        their means differ as much as they do?
+    null: The two systems are the same: it makes no difference which is called which.
+    assumes: Topics are independent. Nothing on distributions, nor that topics are a sample.
+    when: Two systems on the same topics, without the t-test's assumption. For many systems,
+        with the randomised Tukey HSD, if all vary alike; real ones do not.
+    formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
+        = \pm 1
+    statistic: mean difference
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Fisher (1935); Smucker, Allan and Carterette (2007)
+    convention: Two-sided by the absolute value of the statistic (SciPy doubles the smaller
+        tail). All 2^n assignments are counted, exactly, where that is feasible; there p is
+        count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the
+        shifts that the test does not reject, by the same assignments: it is between two means
+        of subsets of the topics. After an exact test of more than 16 topics, or of many pairs,
+        it is of B random ones (interval resamples and interval seed in the details).
+    """
+    mean, deviation, zeros = pairs.moments()
+    exact = exact_wanted(pairs, zeros, options)
     if exact:
         pvalue = enumerated(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
@@ -234,11 +293,10 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
-        effect=ratio(mean, np.concatenate(deviations)),
+        effect=ratio(mean, deviation),
         interval=partial(subset_limits, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
-        zeros=none,
-        ties=np.zeros_like(none),
+        zeros=zeros,
         details=details,
     )
 

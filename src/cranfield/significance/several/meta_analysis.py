@@ -16,7 +16,6 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
     Limits,
     Outcome,
@@ -25,11 +24,10 @@ from cranfield.significance.differences import (
     all_pairs,
     p_of,
     ratio,
-    spread,
     t_limits,
 )
 from cranfield.significance.effects import bias_correction
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.registry import Options
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
@@ -397,7 +395,8 @@ def meta_analysis(
     if not standardised and len({*of.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(of.measures)))
         raise PolicyError(f"differences of {names} cannot be pooled; standardised ones can")
-    mean, deviation = of.table(lambda pairs: _moments(pairs)[0]), of.table(lambda p: _moments(p)[1])
+    mean = of.table(lambda pairs: pairs.moments()[0])
+    deviation = of.table(lambda pairs: pairs.moments()[1])
     topics = np.array(of.topics)
     # Of two topics no difference is unbiased by its standard deviation.
     known = (deviation > 0) & (topics > (2 if standardised else 1))
@@ -414,8 +413,7 @@ def meta_analysis(
     limits = partial(_limits, found.estimate, found.error, df)
     t = ratio(found.estimate, found.error)
     pvalue = np.where(several, p_of(t, found.error, df, "two-sided"), 1.0)
-    none = np.zeros(len(of), dtype=np.intp)
-    outcome = Outcome(t, pvalue, found.estimate, limits, found.places, none, none)
+    outcome = Outcome(t, pvalue, found.estimate, limits, found.places)
     corrected = adjustment.run(outcome, of.pairs, options)
     return MetaAnalysis(
         of=of,
@@ -436,17 +434,6 @@ def meta_analysis(
         seed=seed,
         notes=(*of.notes, *_notes(of, known, found, errors)),
     )
-
-
-def _moments(pairs: Pairs) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of the differences of each pair."""
-    found = []
-    for block in pairs.blocks():
-        differences = block.differences()
-        mean = differences.mean(axis=1)
-        found.append((mean, spread(differences, mean, block.rounding)))
-    means, deviations = zip(*found, strict=True)
-    return np.concatenate(means), np.concatenate(deviations)
 
 
 def _limits(estimate: Floats, error: Floats, df: Floats, level: float) -> Limits:

@@ -21,6 +21,7 @@ from cranfield.significance.differences import (
     Level,
     Limits,
     Pairs,
+    away,
     nothing_known,
     order_statistics,
 )
@@ -65,15 +66,17 @@ def count_reaching(
     They are changed. By `slack`, and by the part `relative` of it, a value may miss what was
     observed: values that are equal in truth differ by rounding.
     """
-    if alternative == "less":
-        np.negative(resampled, out=resampled)
-        observed = -observed
-    elif alternative == "two-sided":
-        np.abs(resampled, out=resampled)
-        observed = np.abs(observed)
+    observed = away(observed, alternative)
     # A factor rather than a term: what is infinite stays so.
     least = observed * (1 - relative * np.sign(observed)) - slack
-    return np.asarray((resampled >= least[:, None]).sum(axis=1))
+    return np.asarray((directed(resampled, alternative) >= least[:, None]).sum(axis=1))
+
+
+def directed(values: Floats, alternative: str) -> Floats:
+    """Return how far statistics are from 0 in the direction of the alternative, in place."""
+    if alternative == "two-sided":
+        return np.abs(values, out=values)
+    return np.negative(values, out=values) if alternative == "less" else values
 
 
 def rank_of(tail: Floats | float, number: int) -> NDArray[np.intp]:

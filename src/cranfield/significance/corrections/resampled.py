@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
@@ -31,6 +30,7 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
+    directed,
     monte_carlo,
     random_signs,
     rank_of,
@@ -224,9 +224,6 @@ def simultaneous_limits(
     return difference - half, difference + half
 
 
-"""Resampled statistics in a block, pairs by resamples: they stay in the cache."""
-
-
 @dataclass(frozen=True, eq=False)
 class CentredPairs:
     """Differences of pairs by their own standard errors, observed and in resamples of topics.
@@ -303,41 +300,45 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics are a random
     sample, and nothing of the shape of differences.
     """
-    observed = np.concatenate([away(family.t, options.alternative) for family in families])
-    constant = np.concatenate([family.error == 0 for family in families])
-    topics = families[0].pairs.numbers.shape[1]
-    order = np.argsort(observed, kind="stable")
-    place: slice | Indices = order
-    if len(families) == 1:
-        # Differences are put in order once, in place of their t in every sample.
-        families, place = [_in_order(families[0], order)], slice(None)
-    least = observed[order] * (1 - RELATIVE * np.sign(observed[order]))
-    counts = topic_counts(options.resamples, topics, options.seed)
+    far = np.concatenate([away(family.t, options.alternative) for family in families])
+    counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
+
+    def resampled(part: slice) -> Floats:
+        return np.concatenate([family.resampled(counts[part]) for family in families])
+
+    parts = list(row_slices(options.resamples, far.size, SAMPLED))
+    least = far * (1 - RELATIVE * np.sign(far))
+    pvalue, largest = by_steps(far, least, resampled, parts, options)
+    pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
+    return pvalue, largest
+
+
+def by_steps(
+    far: Floats,
+    least: Floats,
+    resampled: Callable[[slice], Floats],
+    parts: Sequence[slice],
+    options: Options,
+) -> tuple[Floats, Floats]:
+    """Compare each pair with the largest statistic, in each sample, of it and those behind it.
+
+    `far` are the observed statistics in the direction of the alternative, and `least` what counts
+    as much as these. `resampled` takes some samples and returns their statistics, shape (pairs,
+    samples). Returns adjusted p-values, which never fall from the largest statistic down, and each
+    sample's largest statistic, ascending.
+    """
+    order = np.argsort(far, kind="stable")
+    least = least[order]
 
     def count(part: slice) -> tuple[Indices, Floats]:
-        t = np.concatenate([family.resampled(counts[part]) for family in families])[place]
-        if options.two_sided:
-            np.abs(t, out=t)
-        elif options.alternative == "less":
-            np.negative(t, out=t)
-        np.maximum.accumulate(t, axis=0, out=t)
-        return (t >= least[:, None]).sum(axis=1), t[-1].copy()
+        values = directed(resampled(part), options.alternative)[order]
+        np.maximum.accumulate(values, axis=0, out=values)
+        return (values >= least[:, None]).sum(axis=1), values[-1].copy()
 
-    parts = list(row_slices(options.resamples, len(observed), SAMPLED))
-    counted = in_threads(count, parts, options.jobs)
-    reaching = np.sum([number for number, _ in counted], axis=0)
-    falling = np.maximum.accumulate(monte_carlo(reaching, options.resamples)[::-1])[::-1]
-    pvalue = np.empty(len(observed))
-    pvalue[order] = falling
-    pvalue[constant] = 1.0
-    return pvalue, np.sort(np.concatenate([largest for _, largest in counted]))
-
-
-def _in_order(family: CentredPairs, order: Indices) -> CentredPairs:
-    rows = family.pairs
-    parts = ("numbers", "squares", "scale", "least_mean", "least_variance")
-    ordered = replace(rows, **{name: getattr(rows, name)[order] for name in parts})
-    return CentredPairs(family.difference[order], family.error[order], ordered)
+    reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
+    pvalue = monte_carlo(np.sum(reaching, axis=0), options.resamples)
+    pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
+    return pvalue, np.sort(np.concatenate(largest))
 
 
 @declared_correction(
@@ -375,58 +376,25 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     their differences are symmetric around zero.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
-    size = np.concatenate(
-        [np.sqrt((block.differences() ** 2).sum(axis=1)) for block in pairs.blocks()]
-    )
+    [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(size > 0, unit / size, 0.0)
-    if options.alternative == "less":
-        weight = -weight
-    observed = pairs.of_systems(integers.sum(axis=0)) * weight
-    if options.two_sided:
-        observed = np.abs(observed)
-    order = np.argsort(observed, kind="stable")
+    far = away(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
     # Sums that are equal in truth may differ by the rounding of their terms, and of the division.
-    slack = 2.0 * pairs.topics * np.abs(weight) + 1e-12 * np.abs(observed)
-    work = partial(
-        _count,
-        integers=integers,
-        first=pairs.first[order],
-        second=pairs.second[order],
-        weight=weight[order],
-        least=(observed - slack)[order],
-        two_sided=options.two_sided,
-    )
+    least = far - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(far))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
-    parts = [signs[part] for part in row_slices(len(signs), len(pairs), BLOCK)]
-    count = np.sum(in_threads(work, parts, options.jobs), axis=0)
-    pvalue = monte_carlo(count, options.resamples)
-    # From the largest t down, p may not fall.
-    falling = np.maximum.accumulate(pvalue[::-1])[::-1]
-    out = np.empty(len(pairs))
-    out[order] = falling
-    out[size == 0] = 1.0
-    return out
 
+    def resampled(part: slice) -> Floats:
+        sums = integers.T @ signs[part].T.astype(np.float64)
+        found = sums[pairs.first]
+        found -= sums[pairs.second]
+        found *= weight[:, None]
+        return found
 
-def _count(
-    signs: NDArray[np.int8],
-    integers: Floats,
-    first: Indices,
-    second: Indices,
-    weight: Floats,
-    least: Floats,
-    two_sided: bool,
-) -> Indices:
-    """Count where the largest of a pair and those below it reaches the pair; pairs ascending."""
-    sums = signs.astype(np.float64) @ integers
-    found = sums[:, first]
-    found -= sums[:, second]
-    found *= weight
-    if two_sided:
-        np.abs(found, out=found)
-    np.maximum.accumulate(found, axis=1, out=found)
-    return np.asarray((found >= least).sum(axis=0))
+    parts = list(row_slices(len(signs), len(pairs), BLOCK))
+    pvalue, _ = by_steps(far, least, resampled, parts, options)
+    pvalue[size == 0] = 1.0
+    return pvalue
 
 
 PERMUTED = 2**20

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.corrections.resampled import (
+    CentredPairs,
     largest_difference,
     pvalues_of,
     simultaneous_limits,
@@ -29,7 +29,6 @@ from cranfield.significance.differences import (
     Pairs,
     away,
     ratio,
-    spread,
 )
 from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
@@ -106,73 +105,56 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
-    work = partial(_tested, counts=counts, options=options, by_error=by_error)
-    # A block's results fit into the cache, and a matrix product is worth its call.
-    parts = list(pairs.blocks(len(counts), 2**19))
-    found = in_threads(work, parts, options.jobs)
-    mean, error, deviation, count, zeros, unlimited = (
-        np.concatenate([block[k] for block in found]) for k in range(6)
-    )
-    return Outcome(
-        statistic=ratio(mean, error),
-        pvalue=monte_carlo(count.astype(np.intp), options.resamples),
-        effect=ratio(mean, deviation),
-        interval=partial(paired_limits, pairs, mean, error, options, by_error),
-        n=np.full(len(pairs), pairs.topics),
-        zeros=zeros.astype(np.intp),
-        details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo(unlimited, options.resamples),
-    )
-
-
-def _tested(
-    pairs: Pairs, counts: Floats, options: Options, by_error: bool
-) -> tuple[NDArray[Any], ...]:
-    differences = pairs.differences()
-    mean = differences.mean(axis=1)
-    deviation = spread(differences, mean, pairs.rounding)
+    mean, deviation, zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
-    found = resampled(pairs, differences, mean, deviation, counts, by_error, options.alternative)
-    unlimited = np.isinf(found).sum(axis=1)
-    count = count_reaching(found, ratio(mean, error), options.alternative, relative=RELATIVE)
-    return mean, error, deviation, count, (differences == 0).sum(axis=1), unlimited
+    statistic = ratio(mean, error)
+    resampled = resampler(pairs, options, by_error)
+
+    def tested(part: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
+        where, block = part
+        found = resampled(block)
+        unlimited = np.isinf(found).sum(axis=1)
+        side = options.alternative
+        return count_reaching(found, statistic[where], side, relative=RELATIVE), unlimited
+
+    # A block's results fit into the cache, and a matrix product is worth its call.
+    parts = list(pairs.slices(options.resamples, 2**19))
+    count, unlimited = zip(*in_threads(tested, parts, options.jobs), strict=True)
+
+    def limits(level: Level) -> Limits:
+        # Samples take far more memory than the scores: they are not kept.
+        again = resampler(pairs, options, by_error)
+        return bootstrap_t_limits(pairs, mean, error, again, options, level)
+
+    return Outcome(
+        statistic=statistic,
+        pvalue=monte_carlo(np.concatenate(count), options.resamples),
+        effect=ratio(mean, deviation),
+        interval=limits,
+        n=np.full(len(pairs), pairs.topics),
+        zeros=zeros,
+        details={"resamples": options.resamples, "seed": options.seed},
+        smallest_pvalues=monte_carlo(np.concatenate(unlimited), options.resamples),
+    )
 
 
-def resampled(
-    pairs: Pairs,
-    differences: Floats,
-    mean: Floats,
-    deviation: Floats,
-    counts: Floats,
-    by_error: bool,
-    alternative: str,
-) -> Floats:
-    """Return t, or the mean, of the centred differences in each sample, shape (pairs, samples)."""
-    centred = np.where(deviation[:, None] == 0, 0.0, differences - mean[:, None])
-    means, variances = Centred.of(centred, pairs.rounding).moments(counts)
-    if not by_error:
-        return means
-    variances /= pairs.topics
-    # A resample without any variation is never discarded: it counts as extreme.
-    extreme = -np.inf if alternative == "less" else np.inf
-    return np.where(variances == 0, extreme, studentised(means, variances))
+def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
+    """Draw topics; return what takes a block of pairs to t of its centred differences, or to means.
 
-
-def paired_limits(
-    pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
-) -> Limits:
+    The shape is (pairs, samples).
+    """
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    # A resample without any variation is never discarded: it counts as extreme.
+    extreme = -np.inf if options.alternative == "less" else np.inf
 
-    def again(block: Pairs) -> Floats:
-        differences = block.differences()
-        centre = differences.mean(axis=1)
-        deviation = spread(differences, centre, block.rounding)
-        return resampled(
-            block, differences, centre, deviation, counts, by_error, options.alternative
-        )
+    def resampled(block: Pairs) -> Floats:
+        means, variances = CentredPairs.of(block).pairs.moments(counts)
+        if not by_error:
+            return means
+        variances /= pairs.topics
+        return np.where(variances == 0, extreme, studentised(means, variances))
 
-    return bootstrap_t_limits(pairs, mean, error, again, options, level)
+    return resampled
 
 
 @declared_test(

@@ -20,8 +20,7 @@ from cranfield.significance.differences import ROUNDING, TINY
 from cranfield.significance.effects import noncentrality
 from cranfield.tabular import Table
 
-MISSING = ("error", "drop")
-"""What to do with topics that lack a score."""
+MISSING = ("error", "drop")  # what to do with topics that lack a score
 
 
 def compare_bayes(

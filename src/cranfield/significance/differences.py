@@ -16,8 +16,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 ROUNDING = 2.0**-44
 """Differences below this part of the scores come from rounding: they are zero, or tied."""
 
-TINY = 1e-150
-"""Differences up to it count as zero: their squares would."""
+TINY = 1e-150  # differences up to it count as zero: their squares would
 
 BLOCK = 2**20
 """Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
@@ -187,6 +186,15 @@ def order_statistics(values: Floats, ranks: Indices) -> Floats:
     return np.take_along_axis(values, ranks, axis=1)
 
 
+def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
+    """Return the group of each row, from 0, the sizes of groups, and their means by column."""
+    _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
+    counts = numbers.astype(np.float64)
+    sums = np.zeros((counts.size, rows.shape[1]))
+    np.add.at(sums, group, rows)
+    return group, counts, sums / counts[:, None]
+
+
 def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 where the differences vary by rounding only."""
     centred = differences - mean[:, None]
@@ -307,8 +315,7 @@ class Model:
 
 
 Limits = tuple[Floats, Floats]
-Level = float | Floats
-"""A confidence level: one for all pairs, or one for each."""
+Level = float | Floats  # a confidence level: one for all pairs, or one for each
 
 Interval = Callable[[Level], Limits]
 """Takes confidence levels and returns the two-sided limits of the difference, by pair."""
@@ -361,8 +368,7 @@ class Corrected:
 
 TOGETHER = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
-BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"
-"""What simultaneous limits hold for."""
+BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # what simultaneous limits hold for
 
 
 def nothing_known(pairs: int) -> Limits:

@@ -47,8 +47,7 @@ def deviations(df: float, step: float) -> tuple[Floats, Floats]:
     return s, weights / weights.sum()
 
 
-LARGE = 2.0**9
-"""A t beyond which limits of the noncentrality are proportional to it."""
+LARGE = 2.0**9  # a t beyond which limits of the noncentrality are proportional to it
 
 
 def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
@@ -186,10 +185,6 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
 
 
-MOST_ROWS = 60
-"""Pairs that are printed."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Mean differences, what they are divided by, and how well that is known, by pair.
@@ -257,21 +252,13 @@ class Kind:
     unbiased: bool
 
 
+OF_DIFFERENCES = "the standard deviation of the differences"
+
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind(
-            "Hedges' g of the differences",
-            "the standard deviation of the differences",
-            _of_differences,
-            True,
-        ),
-        "cohen": Kind(
-            "Cohen's d of the differences",
-            "the standard deviation of the differences",
-            _of_differences,
-            False,
-        ),
+        "hedges": Kind("Hedges' g of the differences", OF_DIFFERENCES, _of_differences, True),
+        "cohen": Kind("Cohen's d of the differences", OF_DIFFERENCES, _of_differences, False),
         "average": Kind(
             "standardised difference",
             "the root of the mean of both systems' variances",

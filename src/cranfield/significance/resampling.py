@@ -27,11 +27,8 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options
 
-EXACT_BITS = 52
-"""Integers of so many bits, and their sums, are exact as floats."""
-
-DRAWN = 2**21
-"""Random numbers that are drawn at a time; it is part of what a seed means."""
+EXACT_BITS = 52  # integers of so many bits, and their sums, are exact as floats
+DRAWN = 2**21  # random numbers that are drawn at a time; it is part of what a seed means
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
@@ -90,8 +87,7 @@ def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
-RELATIVE = 1e-12
-"""Part of a t within which two are the same: they differ by rounding."""
+RELATIVE = 1e-12  # part of a t within which two are the same: they differ by rounding
 
 CONSTANT = 2.0**-44
 """Variance, by n times the largest square, below which a sample does not vary.
@@ -175,8 +171,7 @@ class Centred:
         return mean, variance
 
 
-SMALL = 2**18
-"""Products of numbers up to which BLAS stays with one thread: OpenBLAS does."""
+SMALL = 2**18  # products of numbers up to which BLAS stays with one thread: OpenBLAS does
 
 
 def product(numbers: Floats, counts: Floats) -> Floats:

@@ -40,11 +40,8 @@ from cranfield.significance.prepare import as_scores, squarable
 CRITERIA = ("aic", "bic", "likelihood")
 """By what a distribution is chosen: the least AIC or BIC, or the largest likelihood."""
 
-POINTS = 1025
-"""Points of a table between 0 and 1."""
-
-EDGE = 1e-6
-"""Scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there."""
+POINTS = 1025  # points of a table between 0 and 1
+EDGE = 1e-6  # scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there
 
 NARROWEST = 0.05
 """Least standard deviation of a truncated normal distribution, before it is cut off."""
@@ -259,8 +256,7 @@ def _discrete_kernel(counts: Floats) -> Fitted:
     return Fitted("discrete kernel", loglike, parameters, weights)
 
 
-_MOST = 1 << 28
-"""Scores that are drawn together: 2 GiB."""
+_MOST = 1 << 28  # scores that are drawn together: 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,14 +306,9 @@ class Resampled:
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
 
 
-COPULAS = ("gaussian", "t", "empirical")
-"""How systems depend on each other."""
-
-FEWEST = 5
-"""Topics that distributions can be fitted to."""
-
-MANY_TIMES = 10
-"""Scores are discrete where a value is there so often on average."""
+COPULAS = ("gaussian", "t", "empirical")  # how systems depend on each other
+FEWEST = 5  # topics that distributions can be fitted to
+MANY_TIMES = 10  # scores are discrete where a value is there so often on average
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,11 +36,8 @@ from cranfield.significance.power_and_width import (
 from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
-DESIGNS = ("t", "anova-1", "anova-2", "interval")
-"""What topics can be needed for."""
-
-MOST_TOPICS = 10_000_000
-"""No design with more topics is looked for."""
+DESIGNS = ("t", "anova-1", "anova-2", "interval")  # what topics can be needed for
+MOST_TOPICS = 10_000_000  # no design with more topics is looked for
 
 
 @dataclass(frozen=True)
@@ -295,8 +292,7 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
     return table.ms_error, table.df_error
 
 
-MOST_PILOT_TOPICS = 10_000
-"""No larger data sets are simulated to find how many topics are needed."""
+MOST_PILOT_TOPICS = 10_000  # no larger data sets are simulated to find how many topics are needed
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import lacking
 from cranfield.significance.differences import ROUNDING
 
-METHODS = ("z", "normal", "linear", "empirical")
-"""Ways to standardise scores."""
+METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
 
 
 def arcsine(scores: Scores) -> Scores:

@@ -27,14 +27,12 @@ from cranfield.significance.prepare import clusters_told
 from cranfield.significance.registry import Options
 from cranfield.tabular import Cell, Table, shown_p
 
-ENOUGH = 12
-"""Topics below which a bootstrap over topics has little power."""
+ENOUGH = 12  # topics below which a bootstrap over topics has little power
 
 RESCALING = "results may not survive a rescaling"
 """The end of the note on a measure whose scale is lower than the test assumes."""
 
-FEW = 10
-"""Topics below which two systems are also compared by exact sign flips."""
+FEW = 10  # topics below which two systems are also compared by exact sign flips
 
 UNEQUAL = 1.5
 """Ratio of standard deviations of differences to their common estimate that calls for a note."""
@@ -197,9 +195,6 @@ def out_of_reach(
         f" {counted(raw.size, 'pair')} with this correction: {cure}"
     ]
 
-
-MOST_ROWS = 60
-"""Rows that are printed of a long table."""
 
 Rows = list[list[str | Cell]]
 

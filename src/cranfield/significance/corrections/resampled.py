@@ -38,8 +38,7 @@ from cranfield.significance.resampling import (
     topic_counts,
 )
 
-SAMPLED = 2**18
-"""Resampled means in a block, systems by resamples: they stay in the cache."""
+SAMPLED = 2**18  # resampled means in a block, systems by resamples: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +183,6 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     source: Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)
     baseline_source: Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)
 
-    Compare a family of pairs with the largest statistic of each resample of topics.
-
     With mean differences d, their differences D by topic, and one variance c for all pairs,
 
     .. math:: T_{ij} = \frac{|d_{ij}|}{\sqrt{c / n}}
@@ -193,9 +190,6 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     is Tukey's q by the root of 2. Topics are drawn with replacement from D - d; the adjusted
     p-value is (1 + number of resamples whose largest T of the family is at least as large) /
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
-
-    Tukey's HSD on the error of two-way ANOVA; its distribution by the bootstrap of Westfall and
-    Young (1993) and Romano and Wolf (2005).
     """
     family = PooledErrors.of(pairs)
     largest = maxima([family], options)
@@ -352,7 +346,7 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: differences are symmetric around their mean, of all pairs jointly
     source: Westfall and Young (1993)
 
-    Correct step by step; intervals are Bonferroni's, as random signs give none of their own.
+    Intervals are Bonferroni's, as random signs give none of their own.
     """
     return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
 
@@ -397,8 +391,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     return pvalue
 
 
-PERMUTED = 2**20
-"""Scores that are permuted at a time; it is part of what a seed means."""
+PERMUTED = 2**20  # scores that are permuted at a time; it is part of what a seed means
 
 
 @declared_correction(
@@ -418,10 +411,8 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
         variance
     source: Carterette (2012)
 
-    Compare all pairs of systems with the largest differences of random permutations.
-
-    Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality. It is
-    of all pairs of the systems, whichever are asked for.
+    Sakai (2013), figure 15, has a p of count / B with a strict inequality. It is of all pairs of
+    the systems, whichever are asked for.
     """
     values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)

@@ -36,14 +36,9 @@ from cranfield.significance.registry import Options
 
 Tail = Callable[[Floats], Floats]
 
-DEGREE = 20
-"""Of the Chebyshev polynomial on each panel."""
-
-PANEL = 0.125
-"""Width of a panel, in log(1 + q)."""
-
-NEGLIGIBLE = 42.0
-"""exp(-42) of the peak of an integrand is where the integration ends."""
+DEGREE = 20  # of the Chebyshev polynomial on each panel
+PANEL = 0.125  # width of a panel, in log(1 + q)
+NEGLIGIBLE = 42.0  # exp(-42) of the peak of an integrand is where the integration ends
 
 STRIP = 0.05
 """Largest step of the trapezoidal rule in log S, whose integrand is analytic in a strip."""
@@ -51,11 +46,8 @@ STRIP = 0.05
 STEP = 0.1
 """Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""
 
-FAR = 80.0
-"""Ranges of normal variables beyond which the probability is below the smallest float."""
-
-REACH = 9.0
-"""How far from its centre, in standard deviations, a normal density still counts."""
+FAR = 80.0  # ranges of normal variables beyond which the probability is below the smallest float
+REACH = 9.0  # how far from its centre, in standard deviations, a normal density still counts
 
 
 class Interpolated:
@@ -325,25 +317,18 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     assumes: errors are independent and normal, with one variance for all systems
     source: Dunnett (1955)
 
-    Compare systems with a baseline, the second of each pair (Dunnett, 1955).
-
-    The statistics of two systems have a correlation of 1/2 by the baseline that they share; p is
-    the tail of the largest of them.
+    The statistics of two systems have a correlation of 1/2 by the baseline that they share, the
+    second of each pair; p is the tail of the largest of them.
     """
     model, alternative = outcome.of_model, options.alternative
     if not model.balanced:
         raise PolicyError("Dunnett's test needs as many scores for each system; take holm instead")
-    difference = model.differences(pairs)
-    if model.error:
-        t = difference / model.standard_errors(pairs)
-    else:
-        t = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+    t = ratio(model.differences(pairs), model.standard_errors(pairs))
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
         far = away(t, alternative)
         pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
-        pvalue = pvalue if model.error else np.where(t == 0, 1.0, pvalue)
     limits = partial(dunnett_limits, model, pairs, options.two_sided)
     return Corrected(pvalue, statistic=t, interval=limits, holds_for=ALL_COMPARISONS)
 
@@ -417,8 +402,6 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
         alpha for any error among them
     assumes: errors are independent and normal, with one variance for all systems
     source: Tukey (1949a)
-
-    Compare all pairs of a model's systems, whichever pairs are asked for.
 
     Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
     and half the width of the interval around each mean. For means of different numbers of scores

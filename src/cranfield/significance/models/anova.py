@@ -26,6 +26,7 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
+    by_group,
     mid_ranks,
     p_of,
     ranked_together,
@@ -36,8 +37,7 @@ from cranfield.significance.models.anova_table import AnovaTable, made_table, sp
 from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 
-FACTORS = ("Topic", "System", "Shard")
-"""What the axes of scores are, in their order."""
+FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
 
 
 def factorial(values: Floats, *terms: str) -> AnovaTable:
@@ -135,36 +135,29 @@ def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
 
 def _left_over(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
-    _, code = np.unique(group, return_inverse=True)
-    groups = int(code.max()) + 1
-    sums = np.zeros((groups, columns.shape[1]))
-    np.add.at(sums, code, columns)
-    means = sums / np.bincount(code)[:, None]
-    return ((columns - means[code]) ** 2).sum(axis=0), float(groups)
+    code, counts, means = by_group(columns, group)
+    return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
 
 
 def _additive(
     columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
-    _, topic = np.unique(topics, return_inverse=True)
     _, shard = np.unique(shards, return_inverse=True)
     # Topics are swept out; what is left is a problem as small as there are shards.
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
-    counts = np.bincount(topic).astype(np.float64)
 
-    def swept(matrix: Floats) -> tuple[Floats, Floats]:
-        sums = np.zeros((counts.size, matrix.shape[1]))
-        np.add.at(sums, topic, matrix)
-        means = (sums / counts[:, None])[topic]
-        return matrix - means, means
+    def of_topics(matrix: Floats) -> Floats:
+        group, _, means = by_group(matrix, topics)
+        return means[group]
 
-    design, _ = swept(dummies)
-    rest, means = swept(columns)
+    design = dummies - of_topics(dummies)
+    means = of_topics(columns)
     # A basis of the few columns of the design is cheaper than a solution for each of the many.
     basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, sizes > 1e-10 * sizes[0]]
-    return means + basis @ (basis.T @ rest), float(basis.shape[1] + counts.size)
+    rank = float(basis.shape[1] + np.unique(topics).size)
+    return means + basis @ (basis.T @ (columns - means)), rank
 
 
 def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:

@@ -19,7 +19,16 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.differences import ROUNDING, Level, Limits, Model, Outcome, Pairs, ratio
+from cranfield.significance.differences import (
+    ROUNDING,
+    Level,
+    Limits,
+    Model,
+    Outcome,
+    Pairs,
+    by_group,
+    ratio,
+)
 from cranfield.significance.models.anova import (
     ANOVA,
     OF_ERROR,
@@ -88,11 +97,8 @@ class RandomGroups:
     @classmethod
     def of(cls, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> RandomGroups:
         """Sum up rows by group; what is not above `least` is rounding."""
-        _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
-        counts = numbers.astype(np.float64)
-        sums = np.zeros((counts.size, rows.shape[1]))
-        np.add.at(sums, group, rows)
-        means, centre = sums / counts[:, None], rows.mean(axis=0)
+        group, counts, means = by_group(rows, labels)
+        centre = rows.mean(axis=0)
         apart, rest = means - centre, rows - means[group]
         for part in (apart, rest):
             part[np.abs(part) <= least] = 0.0
@@ -390,13 +396,18 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         found = refits.studentised(block, error)
         return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
 
+    def limits(level: Level) -> Limits:
+        resampled = partial(refits.studentised, error=error)
+        errors = np.full(len(pairs), error)
+        return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)
+
     blocks = list(pairs.slices(options.resamples, 2**17))
     extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=partial(refit_limits, pairs, difference, error, refits, options),
+        interval=limits,
         n=np.full(len(pairs), data.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
@@ -477,16 +488,3 @@ def exact_squares(sums: Floats, unit: float) -> Floats:
     squares = (sums.reshape(len(sums), -1) * unit) ** 2
     integers, square_unit = as_integers(squares, squares.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)
-
-
-def refit_limits(
-    pairs: Pairs,
-    difference: Floats,
-    error: float,
-    refits: Refits,
-    options: Options,
-    level: Level,
-) -> Limits:
-    errors = np.full(len(pairs), error)
-    resampled = partial(refits.studentised, error=error)
-    return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)

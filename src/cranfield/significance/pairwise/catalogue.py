@@ -199,11 +199,13 @@ def declared_test(
         raise PolicyError(f"the test {name} has no model of all scores")
 
     def enter(function: Compared) -> Compared:
-        aliases = tuple(TESTS.other_names(name))
-        texts = {**declared, **described(function)}
-        default_for = next((scores for scores, test in DEFAULTS.items() if test == name), "")
-        known = {"name": name, "aliases": aliases, "default_for": default_for}
-        info = TestInfo(**known, fits=fit is not None, **texts)
+        info = TestInfo(
+            name=name,
+            aliases=tuple(TESTS.other_names(name)),
+            default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
+            fits=fit is not None,
+            **(declared | described(function)),
+        )
         TESTS[name] = Test(info, function, fit or without_model)
         return function
 

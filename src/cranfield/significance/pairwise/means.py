@@ -233,17 +233,10 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     )
 
 
-EXACT_WORK = 2**22
-"""Half-sums over all pairs, up to which all assignments are enumerated."""
-
-MOST_EXACT = 48
-"""Differences above which the enumeration is refused."""
-
-MOST_SUBSET_TOPICS = 16
-"""Topics of which all subsets are taken for the interval, at most."""
-
-SUBSETS = 2**26
-"""Means of subsets over all pairs, up to which all are taken: a few seconds."""
+EXACT_WORK = 2**22  # half-sums over all pairs, up to which all assignments are enumerated
+MOST_EXACT = 48  # differences above which the enumeration is refused
+MOST_SUBSET_TOPICS = 16  # topics of which all subsets are taken for the interval, at most
+SUBSETS = 2**26  # means of subsets over all pairs, up to which all are taken: a few seconds
 
 
 @declared_test(

@@ -36,8 +36,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 
-NEAR = 1e-7
-"""Chances that differ by less, relatively, are equal but for rounding."""
+NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding
 
 
 def binomial_pvalues(
@@ -193,11 +192,8 @@ class _Table:
         return np.asarray(sums[np.arange(len(which)), rank])
 
 
-SLACK = 1 + 1e-12
-"""(1 - level) / 2 is not quite alpha / 2, as floats."""
-
-MOST_EXACT = 500
-"""Above it the exact distribution on request is refused: nothing would be gained."""
+SLACK = 1 + 1e-12  # (1 - level) / 2 is not quite alpha / 2, as floats
+MOST_EXACT = 500  # above it the exact distribution on request is refused: nothing would be gained
 
 
 @declared_test("signed-rank", family="order", symbol="W+")

@@ -43,9 +43,6 @@ from cranfield.tabular import Table
 MARKS = {1: "+", -1: "-", 0: "."}
 """How a table shows that the first system of a pair is better, is worse, or neither is found."""
 
-MOST_ROWS = 60
-"""Rows that are printed of a long table."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointComparison(Result, WithProse):

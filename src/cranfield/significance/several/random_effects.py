@@ -27,8 +27,7 @@ TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
 LEAST = 2.0**-100
 """Part of the largest variance that the others are at least: less would not change a weight."""
 
-HALVINGS = 80
-"""Of an interval that holds a root; a float has 53 bits."""
+HALVINGS = 80  # of an interval that holds a root; a float has 53 bits
 
 
 @dataclass(frozen=True, eq=False)

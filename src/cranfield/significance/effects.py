@@ -439,6 +439,11 @@ def effect_sizes(
     low[known], high[known] = _limits(sample, raw, known, confidence)
     # The bias goes to 0 with many degrees of freedom, and without any is not known.
     correction = bias_correction(np.where(known, sample.df, np.inf)) if chosen.unbiased else 1.0
+    unknown = int((~known).sum())
+    without_limits = [
+        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
+        " standardise them, do not vary"
+    ]
     return EffectSizes(
         kind=kind,
         measure=ready.scores.measure,
@@ -455,18 +460,9 @@ def effect_sizes(
         notes=(
             *ready.notes,
             *ready.scores.direction_notes(),
-            *_notes(int((~known).sum())),
+            *(without_limits if unknown else []),
         ),
     )
-
-
-def _notes(unknown: int) -> list[str]:
-    if not unknown:
-        return []
-    return [
-        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
-        " standardise them, do not vary"
-    ]
 
 
 def _limits(sample: Sample, raw: Floats, known: Any, confidence: float) -> Limits:

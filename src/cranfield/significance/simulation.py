@@ -588,16 +588,22 @@ def fit_simulator(
     chosen = best(fitted, len(values), criterion)
     every = np.arange(len(chosen))
     table = np.stack(below)[chosen, every]
+    # Normal scores of mid-ranks, each system's of length 1.
+    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
+    normal -= normal.mean(axis=0)
+    # Ranks of topics, from 0: of tied topics the easier one is above.
+    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    ranks = np.argsort(np.lexsort((easy, values), axis=0), axis=0)
     found = Simulator(
         systems=given.systems,
         families=tuple(fitted[k].family for k in chosen),
         points=low + (high - low) * points,
         below=np.minimum(table / table[:, -1:], 1.0),
         steps=by_steps,
-        mixed=_normal_scores(values),
+        mixed=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,
-        ranks=_ranks(values) if copula == "empirical" else None,
+        ranks=ranks if copula == "empirical" else None,
     )
     return found.with_means(values.mean(axis=0))
 
@@ -615,16 +621,3 @@ def _cumulated(weights: Floats) -> Floats:
     """Return the distribution function from a density at points: the areas to their left."""
     areas = (weights[:, 1:] + weights[:, :-1]) / 2
     return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)
-
-
-def _ranks(values: Floats) -> Indices:
-    """Return ranks of topics by system, from 0; of tied topics the easier one is above."""
-    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
-    return np.argsort(np.lexsort((easy, values), axis=0), axis=0)
-
-
-def _normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of mid-ranks, centred, each system's of length 1."""
-    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
-    normal -= normal.mean(axis=0)
-    return np.asarray(normal / np.sqrt((normal**2).sum(axis=0)))

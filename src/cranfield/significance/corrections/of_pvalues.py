@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_c
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,
+    Interval,
     Level,
     Limits,
     Outcome,
@@ -81,11 +83,13 @@ def _with_inequality(law: str, outcome: Outcome) -> Corrected:
     pvalue = LAWS[law](outcome.pvalue)
     if pvalue.size <= 1:
         return Corrected(pvalue)
+    limits = partial(narrowed, outcome.interval, pvalue.size)
+    return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
 
-    def interval(level: Level) -> Limits:
-        return outcome.interval(1 - (1 - level) / pvalue.size)
 
-    return Corrected(pvalue, interval=interval, holds_for=BONFERRONI)
+def narrowed(interval: Interval, pairs: int, level: Level) -> Limits:
+    """Return limits that hold for so many pairs together, by Bonferroni's inequality."""
+    return interval(1 - (1 - level) / pairs)
 
 
 @declared_correction("holm", multiplies=True)
@@ -130,19 +134,21 @@ def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
     1 / i up to m. Source: Benjamini and Yekutieli (2005).
     """
     pvalue = LAWS[law](outcome.pvalue)
-    number = pvalue.size
-    if number <= 1:
+    if pvalue.size <= 1:
         return Corrected(pvalue)
-    dependence = _harmonic(number) if law == "by" else 1.0
+    dependence = _harmonic(pvalue.size) if law == "by" else 1.0
+    limits = partial(limits_of_selected, outcome.interval, pvalue, dependence)
+    return Corrected(pvalue, interval=limits, holds_for=SELECTED)
 
-    def interval(level: Level) -> Limits:
-        tail = 1 - np.asarray(level)
-        # 1 - level is not quite alpha, as floats.
-        rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
-        part = np.maximum(rejected, 1).reshape(tail.shape) / (number * dependence)
-        return outcome.interval(1 - tail * part)
 
-    return Corrected(pvalue, interval=interval, holds_for=SELECTED)
+def limits_of_selected(
+    interval: Interval, pvalue: Floats, dependence: float, level: Level
+) -> Limits:
+    tail = 1 - np.asarray(level)
+    # 1 - level is not quite alpha, as floats.
+    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    return interval(1 - tail * part)
 
 
 SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"

@@ -156,12 +156,6 @@ def smallest_pvalue(maxima: Floats) -> float:
     return float(pvalues_of(np.array([np.finfo(float).max]), maxima)[0])
 
 
-def critical_value(maxima: Floats, tail: Level) -> Floats:
-    """Return the k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0."""
-    rank = rank_of(tail, maxima.size)
-    return np.asarray(np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)])
-
-
 @declared_correction(
     "bootstrap-tukey",
     families=("anova",),
@@ -210,7 +204,10 @@ def simultaneous_limits(
     They leave out 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
     1 - level is of both sides, of which one counts.
     """
-    critical = critical_value(maxima, (1 - level) / (1 if options.two_sided else 2))
+    tail = (1 - level) / (1 if options.two_sided else 2)
+    # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
+    rank = rank_of(tail, maxima.size)
+    critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by what counts as equal.
         half = critical / (1 - RELATIVE * np.sign(critical)) * error

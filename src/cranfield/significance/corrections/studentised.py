@@ -234,7 +234,8 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     values = numbers(q, "q")
     if groups == 2:
         # The range of two is their difference: Student's t-test.
-        tail = 2 * _t_tail(np.maximum(values, 0) / np.sqrt(2), df)
+        t = np.maximum(values, 0) / np.sqrt(2)
+        tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
     return distribution(groups, float(df)).sf(values)
 
@@ -297,10 +298,6 @@ def any_of(events: int, probability: Floats) -> Floats:
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
 
 
-def _t_tail(t: Floats, df: float) -> Floats:
-    return np.asarray(ndtr(-t) if np.isinf(df) else stdtr(df, -t))
-
-
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
     if not df > 0:
@@ -334,12 +331,9 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Limits:
-    """Return simultaneous limits of the differences from the baseline.
-
-    For a one-sided test each limit holds on its own, with half of what two limits leave out.
-    """
     if len(pairs) == 1:
         return model.limits(pairs, t_quantile(level, model.df))
+    # Of a one-sided test each limit holds on its own, with half of what two limits leave out.
     beyond = 1 - level if two_sided else (1 - level) / 2
     return model.limits(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
 

@@ -21,8 +21,6 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.differences import (
     ROUNDING,
-    Level,
-    Limits,
     Model,
     Outcome,
     Pairs,
@@ -32,7 +30,7 @@ from cranfield.significance.differences import (
 from cranfield.significance.models.anova import (
     ANOVA,
     OF_ERROR,
-    by_model,
+    compared_by,
     factorial,
     known_cells,
     three_way,
@@ -232,8 +230,7 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         variance of topics or of cells would be below 0 it is shown as 0, and the others stay;
         lme4 estimates them again under that bound, which may change errors by a tenth.
     """
-    table, model = random_topics(pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table)
+    return compared_by(random_topics, pairs, options)
 
 
 @declared_test("anova-3", fit=three_way_model, samples_topics=False, shards="needed", **ANOVA)
@@ -255,9 +252,9 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
         `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
         gives the F of random-topics beside its own.
     """
-    table, model = three_way(pairs.scores)
-    notes = only_these_topics(table, pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table, notes=notes)
+    outcome = compared_by(three_way, pairs, options)
+    assert outcome.table is not None
+    return replace(outcome, notes=only_these_topics(outcome.table, pairs.scores))
 
 
 def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
@@ -314,7 +311,10 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     )
     # Topics without any score are none; the others have the same shards, or variations.
     balanced = bool((apart.counts == apart.counts[0]).all())
-    f = _ratio(float((fit.mean**2).sum()) / (systems - 1), fit.variance)
+    explained = float((fit.mean**2).sum()) / (systems - 1)
+    f = np.inf if explained > 0 else np.nan
+    if fit.variance > 0:
+        f = explained / fit.variance
     by = "Topic:System"
     if not balanced:
         by = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
@@ -328,10 +328,6 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     )
     error = groups * fit.variance
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
-
-
-def _ratio(above: float, below: float) -> float:
-    return above / below if below > 0 else np.inf if above > 0 else np.nan
 
 
 def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, float]:
@@ -384,7 +380,11 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     if data.ndim == 3 and data.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard needs two shards at least")
     by_shard = data if data.ndim == 3 else data[:, :, None]
-    table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
+    if data.ndim == 3:
+        # Shards are replicates.
+        table = factorial(data, "Topic", "System", "Topic:System")
+    else:
+        table, _ = two_way(data)
     means = table.means["System"]
     difference = pairs.differences_of(means)
     refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
@@ -396,28 +396,20 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         found = refits.studentised(block, error)
         return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
 
-    def limits(level: Level) -> Limits:
-        resampled = partial(refits.studentised, error=error)
-        errors = np.full(len(pairs), error)
-        return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)
-
+    resampled = partial(refits.studentised, error=error)
+    errors = np.full(len(pairs), error)
     blocks = list(pairs.slices(options.resamples, 2**17))
     extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=limits,
+        interval=partial(bootstrap_t_limits, pairs, difference, errors, resampled, options),
         n=np.full(len(pairs), data.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
         notes=only_these_topics(table, data) if data.ndim == 3 else (),
     )
-
-
-def with_interaction(values: Floats) -> AnovaTable:
-    """Analyse scores by topic, system and their interaction; shards are replicates."""
-    return factorial(values, "Topic", "System", "Topic:System")
 
 
 @dataclass(frozen=True, eq=False)

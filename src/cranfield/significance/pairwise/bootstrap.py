@@ -121,21 +121,24 @@ def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
     parts = list(pairs.slices(options.resamples, 2**19))
     count, unlimited = zip(*in_threads(tested, parts, options.jobs), strict=True)
 
-    def limits(level: Level) -> Limits:
-        # Samples take far more memory than the scores: they are not kept.
-        again = resampler(pairs, options, by_error)
-        return bootstrap_t_limits(pairs, mean, error, again, options, level)
-
     return Outcome(
         statistic=statistic,
         pvalue=monte_carlo(np.concatenate(count), options.resamples),
         effect=ratio(mean, deviation),
-        interval=limits,
+        interval=partial(paired_limits, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         smallest_pvalues=monte_carlo(np.concatenate(unlimited), options.resamples),
     )
+
+
+def paired_limits(
+    pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
+) -> Limits:
+    # Samples take far more memory than the scores: they are not kept.
+    again = resampler(pairs, options, by_error)
+    return bootstrap_t_limits(pairs, mean, error, again, options, level)
 
 
 def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
@@ -191,6 +194,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     medians = np.median(pairs.values, axis=0)
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
+    low, high = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     count = np.concatenate(
         [
             count_reaching(
@@ -206,19 +210,13 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(count, options.resamples),
-        effect=ratio(difference, np.full(len(pairs), interquartile_range(pairs.values))),
+        effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
         interval=partial(median_limits, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
     )
-
-
-def interquartile_range(values: Floats) -> float:
-    """Return the mean interquartile range of the scores of a system."""
-    low, high = np.quantile(values, [0.25, 0.75], axis=0)
-    return float((high - low).mean())
 
 
 def centred_medians(pairs: Pairs, options: Options) -> Floats:

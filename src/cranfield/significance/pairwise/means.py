@@ -16,7 +16,6 @@ from cranfield.base.text import counted
 from cranfield.significance.differences import (
     BLOCK,
     ROUNDING,
-    Interval,
     Level,
     Limits,
     Outcome,
@@ -57,7 +56,8 @@ def with_exchange_tests(
         return outcome
     smallest = _smallest_pvalues(pairs, info.paired, options)
     wrong_side = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
-    sign = np.sign(pairs.differences_of(np.nanmean(pairs.values, axis=0)))
+    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    sign = np.sign(difference)
     exchanged = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
     shown = constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
@@ -65,12 +65,23 @@ def with_exchange_tests(
         f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: an error"
         f" cannot be estimated, and p-values are of {name}"
     )
+
+    def limits(level: Level) -> Limits:
+        """Return the shifts that the exchange does not reject: the difference, or everything."""
+        low, high = outcome.interval(level)
+        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+        return (
+            np.where(constant, difference - half, low),
+            np.where(constant, difference + half, high),
+        )
+
     least = outcome.smallest_pvalues
     return replace(
         outcome,
         smallest_pvalues=None if least is None else np.where(constant, smallest, least),
         pvalue=np.where(constant, exchanged, outcome.pvalue),
-        interval=_intervals(outcome.interval, constant, smallest, pairs, options),
+        interval=limits,
         notes=(*outcome.notes, note) if shown.any() else outcome.notes,
     )
 
@@ -96,31 +107,6 @@ def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     n, m = counts[pairs.first], counts[pairs.second]
     ways = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
     return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / ways)
-
-
-def _intervals(
-    interval: Interval,
-    constant: Bools,
-    smallest: Floats,
-    pairs: Pairs,
-    options: Options,
-) -> Interval:
-    """Return intervals that hold the shifts which the exchange does not reject.
-
-    That is the difference itself where any other is rejected, and else everything.
-    """
-    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-
-    def limits(level: Level) -> Limits:
-        low, high = interval(level)
-        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
-        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
-        return (
-            np.where(constant, difference - half, low),
-            np.where(constant, difference + half, high),
-        )
-
-    return limits
 
 
 @declared_test("t", family="t")
@@ -392,7 +378,10 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level
     """
     n = pairs.topics
     low, high = nothing_known(len(pairs))
-    turned = _all_subsets(n) if everything else _drawn_subsets(n, options)
+    if everything:
+        turned = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+    else:
+        turned = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
     # Of all subsets one is the observed arrangement, which is none of those drawn.
     number = len(turned) - everything
     size = turned.sum(axis=1)
@@ -421,12 +410,3 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level
             limit[np.abs(limit) <= rounding[part]] = 0.0
             limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
     return low, high
-
-
-def _all_subsets(n: int) -> Floats:
-    number = np.arange(2**n, dtype=np.int64)[:, None]
-    return ((number >> np.arange(n)) & 1).astype(np.float64)
-
-
-def _drawn_subsets(n: int, options: Options) -> Floats:
-    return (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)

@@ -260,6 +260,7 @@ def compare_measures(
         )
     difference, pvalues, (low, high) = JOINTLY[chosen](every, options)
     shape = (len(names), len(pairs))
+    of_scores = [note for one in scores.values() for note in notes_on(one, info, options)]
     declared = CORRECTIONS[chosen]
     method = declared.title
     if declared.heading:
@@ -281,14 +282,7 @@ def compare_measures(
         method=method,
         resamples=resamples,
         seed=seed,
-        notes=tuple(
-            dict.fromkeys(
-                (
-                    *notes,
-                    *(note for one in scores.values() for note in notes_on(one, info, options)),
-                )
-            )
-        ),
+        notes=tuple(dict.fromkeys([*notes, *of_scores])),
     )
 
 

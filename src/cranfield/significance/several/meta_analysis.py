@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.differences import (
+    Level,
     Limits,
     Outcome,
     Pairs,
@@ -380,7 +380,12 @@ def meta_analysis(
     found = pool(y, v, tau2_by, errors)
     several = found.places > 1
     df = np.where(several, np.inf if errors == "normal" else found.places - 1.0, 1.0)
-    limits = partial(_limits, found.estimate, found.error, df)
+
+    def limits(level: Level) -> Limits:
+        # Without an error nothing is known.
+        low, high = t_limits(found.estimate, found.error, df, level)
+        return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+
     t = ratio(found.estimate, found.error)
     pvalue = np.where(several, p_of(t, found.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, found.estimate, limits, found.places)
@@ -405,12 +410,6 @@ def meta_analysis(
         seed=seed,
         notes=(*of.notes, *_notes(of, known, found, errors)),
     )
-
-
-def _limits(estimate: Floats, error: Floats, df: Floats, level: float) -> Limits:
-    """Return limits by Student's t; without an error nothing is known."""
-    low, high = t_limits(estimate, error, df, level)
-    return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
 
 def _notes(of: CommonPairs, known: Bools, found: Pooled, errors: str) -> list[str]:

@@ -42,5 +42,5 @@ from .several.meta_analysis import (
 from .simulation import Resampled as Resampled
 from .simulation import Simulator as Simulator, fit_simulator as fit_simulator
 from .pairwise.catalogue import TESTS as TESTS, find_test as find_test
-from .declaration import TestInfo as TestInfo
+from .pairwise.catalogue import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise

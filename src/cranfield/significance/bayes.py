@@ -20,8 +20,7 @@ from cranfield.significance.differences import ROUNDING, TINY
 from cranfield.significance.effects import noncentrality
 from cranfield.tabular import Table
 
-MISSING = ("error", "drop")
-"""What to do with topics that lack a score."""
+MISSING = ("error", "drop")  # what to do with topics that lack a score
 
 
 def compare_bayes(
@@ -108,7 +107,10 @@ def compare_bayes(
     above = float(stdtr(n - 1, (mean - rope) / error))
     half = float(stdtrit(n - 1, (1 + level) / 2)) * error
     worse, better = (above, below) if scores.lower_is_better else (below, above)
-    effect, effect_interval = _effect(mean / error, n, level)
+    t, root = mean / error, np.sqrt(n)
+    # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
+    (low,), (high,) = noncentrality(np.array([t]), n - 1, level)
+    effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root
     return BayesianComparison(
         measure=scores.measure,
         systems=(first, second),
@@ -120,23 +122,11 @@ def compare_bayes(
         p_better=better,
         rope=rope,
         interval=(mean - half, mean + half),
-        effect=effect,
-        effect_interval=effect_interval,
+        effect=float(effect),
+        effect_interval=(float(low / root), float(high / root)),
         level=level,
         lower_is_better=scores.lower_is_better,
     )
-
-
-def _effect(t: float, n: int, level: float) -> tuple[float, tuple[float, float]]:
-    """Return the posterior mean of the effect size, and its credible interval.
-
-    P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n): the
-    bounds are the confidence bounds of the noncentrality, divided by sqrt(n).
-    """
-    (low,), (high,) = noncentrality(np.array([t]), n - 1, level)
-    mean = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2)
-    root = np.sqrt(n)
-    return float(mean / root), (float(low / root), float(high / root))
 
 
 def _differences(

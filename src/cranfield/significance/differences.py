@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, Indices, row_slices
@@ -16,8 +16,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 ROUNDING = 2.0**-44
 """Differences below this part of the scores come from rounding: they are zero, or tied."""
 
-TINY = 1e-150
-"""Differences up to it count as zero: their squares would."""
+TINY = 1e-150  # differences up to it count as zero: their squares would
 
 BLOCK = 2**20
 """Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
@@ -84,6 +83,23 @@ class Pairs:
         """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
         for _, block in self.slices(numbers_each, limit):
             yield block
+
+    def by_block(self, values_of: Callable[[Pairs], Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+        """Return arrays with values by pair, computed block by block, which bounds the memory."""
+        parts = [values_of(block) for block in self.blocks()]
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    def moments(self) -> tuple[Floats, Floats, Indices]:
+        """Return mean, standard deviation and number of zeros of the differences of each pair."""
+
+        def of_block(block: Pairs) -> tuple[Floats, Floats, Indices]:
+            differences = block.differences()
+            mean = differences.mean(axis=1)
+            deviation = spread(differences, mean, block.rounding)
+            return mean, deviation, (differences == 0).sum(axis=1)
+
+        mean, deviation, zeros = self.by_block(of_block)
+        return mean, deviation, zeros
 
     def slices(
         self, numbers_each: int | None = None, limit: int = BLOCK
@@ -168,6 +184,15 @@ def order_statistics(values: Floats, ranks: Indices) -> Floats:
     ranks = np.clip(ranks, 0, values.shape[1] - 1)
     values.partition(np.unique(ranks), axis=1)
     return np.take_along_axis(values, ranks, axis=1)
+
+
+def by_group(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
+    """Return the group of each row, from 0, the sizes of groups, and their means by column."""
+    _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
+    counts = numbers.astype(np.float64)
+    sums = np.zeros((counts.size, rows.shape[1]))
+    np.add.at(sums, group, rows)
+    return group, counts, sums / counts[:, None]
 
 
 def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
@@ -290,14 +315,10 @@ class Model:
 
 
 Limits = tuple[Floats, Floats]
-Level = float | Floats
-"""A confidence level: one for all pairs, or one for each."""
+Level = float | Floats  # a confidence level: one for all pairs, or one for each
 
 Interval = Callable[[Level], Limits]
 """Takes confidence levels and returns the two-sided limits of the difference, by pair."""
-
-BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
-"""Attributes of an outcome with a value for each pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +336,8 @@ class Outcome:
     effect: Floats
     interval: Interval
     n: Indices
-    zeros: Indices
-    ties: Indices
+    zeros: Indices | int = 0
+    ties: Indices | int = 0
     details: dict[str, Any] = field(default_factory=dict)
     table: AnovaTable | None = None
     model: Model | None = None
@@ -347,34 +368,7 @@ class Corrected:
 
 TOGETHER = "all pairs together"
 ALL_COMPARISONS = "all comparisons"
-BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"
-"""What simultaneous limits hold for."""
-
-
-def joined(parts: list[Outcome]) -> Outcome:
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_PAIR
-    }
-    sizes = [part.pvalue.size for part in parts]
-    limits = partial(_joined_limits, [part.interval for part in parts], sizes)
-    return replace(first, interval=limits, details=_summed([p.details for p in parts]), **arrays)
-
-
-def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join what the blocks keep: counts add up, the rest is the same in all."""
-    return {
-        name: sum(part[name] for part in parts) if type(value) is int else value
-        for name, value in parts[0].items()
-    }
-
-
-def _joined_limits(parts: list[Interval], sizes: list[int], level: Level) -> Limits:
-    levels = np.split(np.broadcast_to(level, sum(sizes)), np.cumsum(sizes)[:-1])
-    low, high = zip(*(part(one) for part, one in zip(parts, levels, strict=True)), strict=True)
-    return np.concatenate(low), np.concatenate(high)
+BONFERRONI = f"{TOGETHER}, by Bonferroni's inequality"  # what simultaneous limits hold for
 
 
 def nothing_known(pairs: int) -> Limits:

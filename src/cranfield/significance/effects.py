@@ -47,8 +47,7 @@ def deviations(df: float, step: float) -> tuple[Floats, Floats]:
     return s, weights / weights.sum()
 
 
-LARGE = 2.0**9
-"""A t beyond which limits of the noncentrality are proportional to it."""
+LARGE = 2.0**9  # a t beyond which limits of the noncentrality are proportional to it
 
 
 def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
@@ -186,10 +185,6 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
 
 
-MOST_ROWS = 60
-"""Pairs that are printed."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Mean differences, what they are divided by, and how well that is known, by pair.
@@ -206,7 +201,7 @@ class Sample:
 
 
 def _of_differences(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     df = np.full(len(pairs), pairs.topics - 1.0)
     return Sample(mean, deviation, df, deviation / np.sqrt(pairs.topics), True)
 
@@ -219,14 +214,14 @@ def _of_error(pairs: Pairs) -> Sample:
 
 
 def _of_baseline(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     unit = _of_systems(pairs)[pairs.second]
     df = np.full(len(pairs), pairs.topics - 1.0)
     return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
 
 
 def _of_both(pairs: Pairs) -> Sample:
-    mean, deviation = _moments(pairs)
+    mean, deviation, _ = pairs.moments()
     squares = _of_systems(pairs) ** 2
     one, other = squares[pairs.first], squares[pairs.second]
     covariance = (one + other - deviation**2) / 2
@@ -238,16 +233,6 @@ def _of_both(pairs: Pairs) -> Sample:
         df = (pairs.topics - 1) / squared
     unit = np.sqrt((one + other) / 2)
     return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
-
-
-def _moments(pairs: Pairs) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of the differences of each pair."""
-    means, deviations = [], []
-    for block in pairs.blocks():
-        differences = block.differences()
-        means.append(differences.mean(axis=1))
-        deviations.append(spread(differences, means[-1], block.rounding))
-    return np.concatenate(means), np.concatenate(deviations)
 
 
 def _of_systems(pairs: Pairs) -> Floats:
@@ -267,21 +252,13 @@ class Kind:
     unbiased: bool
 
 
+OF_DIFFERENCES = "the standard deviation of the differences"
+
 KINDS = Registry(
     "effect size",
     things={
-        "hedges": Kind(
-            "Hedges' g of the differences",
-            "the standard deviation of the differences",
-            _of_differences,
-            True,
-        ),
-        "cohen": Kind(
-            "Cohen's d of the differences",
-            "the standard deviation of the differences",
-            _of_differences,
-            False,
-        ),
+        "hedges": Kind("Hedges' g of the differences", OF_DIFFERENCES, _of_differences, True),
+        "cohen": Kind("Cohen's d of the differences", OF_DIFFERENCES, _of_differences, False),
         "average": Kind(
             "standardised difference",
             "the root of the mean of both systems' variances",
@@ -462,6 +439,11 @@ def effect_sizes(
     low[known], high[known] = _limits(sample, raw, known, confidence)
     # The bias goes to 0 with many degrees of freedom, and without any is not known.
     correction = bias_correction(np.where(known, sample.df, np.inf)) if chosen.unbiased else 1.0
+    unknown = int((~known).sum())
+    without_limits = [
+        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
+        " standardise them, do not vary"
+    ]
     return EffectSizes(
         kind=kind,
         measure=ready.scores.measure,
@@ -478,18 +460,9 @@ def effect_sizes(
         notes=(
             *ready.notes,
             *ready.scores.direction_notes(),
-            *_notes(int((~known).sum())),
+            *(without_limits if unknown else []),
         ),
     )
-
-
-def _notes(unknown: int) -> list[str]:
-    if not unknown:
-        return []
-    return [
-        f"{counted(unknown, 'pair')} without confidence limits: the differences, or the scores that"
-        " standardise them, do not vary"
-    ]
 
 
 def _limits(sample: Sample, raw: Floats, known: Any, confidence: float) -> Limits:

@@ -10,8 +10,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, check_share
 from cranfield.significance.registry import ALTERNATIVES
 
-MODELS = ("anova-1", "anova-2")
-"""Models of all systems, by their names as tests."""
+MODELS = ("anova-1", "anova-2")  # models of all systems, by their names as tests
 
 
 def power_t(

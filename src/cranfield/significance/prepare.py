@@ -15,8 +15,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import place_of, side_by_side
-from cranfield.significance.declaration import TestInfo
-from cranfield.significance.pairwise.catalogue import TESTS
+from cranfield.significance.pairwise.catalogue import TESTS, TestInfo
 from cranfield.significance.registry import MISSING, STATISTICS
 
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
@@ -25,8 +24,7 @@ UNPAIRED = "; if systems have topics of their own, take an unpaired test, such a
 NESTED = ", and missing='available' goes by the cells that have scores of all systems"
 """The same where scores are by shard, or by variation of a topic's query."""
 
-LARGEST = 1e100
-"""Of scores that can be squared and added up."""
+LARGEST = 1e100  # of scores that can be squared and added up
 
 
 def squarable(scores: Scores) -> Scores:
@@ -187,8 +185,7 @@ def _baseline(systems: Sequence[str], given: Any) -> int:
     return int(given)
 
 
-LOG_RATIO = "log ratio of geometric means"
-"""What intervals of geometric means are of."""
+LOG_RATIO = "log ratio of geometric means"  # what intervals of geometric means are of
 
 OF_AGGREGATE = {"mean": "mean", "sum": "sum", "geometric": "geometric-mean"}
 """The statistic of each aggregate of a measure."""
@@ -258,8 +255,7 @@ def interval_name(info: TestInfo, statistic: str) -> str:
     return LOG_RATIO if ratio else f"{info.interval}, of log scores"
 
 
-WEIGHTS = ("cluster", "row")
-"""What counts as much as another: clusters, or the rows in them."""
+WEIGHTS = ("cluster", "row")  # what counts as much as another: clusters, or the rows in them
 
 
 def by_cluster(

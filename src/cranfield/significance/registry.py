@@ -1,16 +1,15 @@
-"""What is declared of tests or corrections."""
+"""Options of comparisons, and what tests and corrections declare in their docstrings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass
-from importlib import import_module
+from inspect import getdoc
 from math import inf
 from numbers import Real
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from cranfield.base.errors import PolicyError, check_choice, check_share, check_whole
-from cranfield.base.spec import Registry
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 """Hypotheses that a test may hold against its null hypothesis."""
@@ -21,46 +20,21 @@ MISSING = ("error", "drop", "zero", "available")
 STATISTICS = ("mean", "sum", "geometric-mean", "median")
 """Statistics of topic scores that comparisons are of."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Declaration:
-    """What a test or a correction is called, and where it is."""
-
-    name: str
-    title: str
-    function: str
-    aliases: tuple[str, ...] = ()
-    source: str = ""
-
-
-class HasNames(Protocol):
-    """A thing with a name and other names."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def aliases(self) -> tuple[str, ...]: ...
-
-
-Named = TypeVar("Named", bound=HasNames)
-
-
-def loaded(function: str) -> Any:
-    """Import a function of this room by its module and name, such as `tests.signs:sign_test`."""
-    module, _, name = function.partition(":")
-    return getattr(import_module(f"cranfield.significance.{module}"), name)
-
-
-def registry(noun: str, declarations: Iterable[Named]) -> Registry[Named]:
-    """Make a registry of tests or corrections, by the names that they declare."""
-    declared = list(declarations)
-    aliases = {alias: one.name for one in declared for alias in one.aliases}
-    return Registry(noun, things={one.name: one for one in declared}, aliases=aliases)
-
-
 MOST_RESAMPLES = 10**6
 """More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
+
+
+def described(function: object) -> dict[str, Any]:
+    """Read the title and the entries `name: text` of a docstring.
+
+    The title is the first line. Entries are the lines of the next paragraph; those that continue
+    one are indented.
+    """
+    title, entries, *_ = (getdoc(function) or "").split("\n\n")
+    lines = re.split(r"\n(?=\w)", entries)
+    texts = dict(line.split(": ", 1) for line in lines)
+    plain = {name: re.sub(r"\s+", " ", text) for name, text in texts.items()}
+    return {"title": title.removesuffix("."), **plain}
 
 
 @dataclass(frozen=True)

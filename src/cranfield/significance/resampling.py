@@ -21,16 +21,14 @@ from cranfield.significance.differences import (
     Level,
     Limits,
     Pairs,
+    away,
     nothing_known,
     order_statistics,
 )
 from cranfield.significance.registry import Options
 
-EXACT_BITS = 52
-"""Integers of so many bits, and their sums, are exact as floats."""
-
-DRAWN = 2**21
-"""Random numbers that are drawn at a time; it is part of what a seed means."""
+EXACT_BITS = 52  # integers of so many bits, and their sums, are exact as floats
+DRAWN = 2**21  # random numbers that are drawn at a time; it is part of what a seed means
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
@@ -65,15 +63,17 @@ def count_reaching(
     They are changed. By `slack`, and by the part `relative` of it, a value may miss what was
     observed: values that are equal in truth differ by rounding.
     """
-    if alternative == "less":
-        np.negative(resampled, out=resampled)
-        observed = -observed
-    elif alternative == "two-sided":
-        np.abs(resampled, out=resampled)
-        observed = np.abs(observed)
+    observed = away(observed, alternative)
     # A factor rather than a term: what is infinite stays so.
     least = observed * (1 - relative * np.sign(observed)) - slack
-    return np.asarray((resampled >= least[:, None]).sum(axis=1))
+    return np.asarray((directed(resampled, alternative) >= least[:, None]).sum(axis=1))
+
+
+def directed(values: Floats, alternative: str) -> Floats:
+    """Return how far statistics are from 0 in the direction of the alternative, in place."""
+    if alternative == "two-sided":
+        return np.abs(values, out=values)
+    return np.negative(values, out=values) if alternative == "less" else values
 
 
 def rank_of(tail: Floats | float, number: int) -> NDArray[np.intp]:
@@ -87,8 +87,7 @@ def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
     return np.asarray((count + 1.0) / (resamples + 1.0))
 
 
-RELATIVE = 1e-12
-"""Part of a t within which two are the same: they differ by rounding."""
+RELATIVE = 1e-12  # part of a t within which two are the same: they differ by rounding
 
 CONSTANT = 2.0**-44
 """Variance, by n times the largest square, below which a sample does not vary.
@@ -172,8 +171,7 @@ class Centred:
         return mean, variance
 
 
-SMALL = 2**18
-"""Products of numbers up to which BLAS stays with one thread: OpenBLAS does."""
+SMALL = 2**18  # products of numbers up to which BLAS stays with one thread: OpenBLAS does
 
 
 def product(numbers: Floats, counts: Floats) -> Floats:

@@ -15,12 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import standard_error, weighed
 from cranfield.result import Column, Columns, TableResult
-from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
 
 
@@ -124,9 +122,18 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     old      0.0000                      0       0  -0.4332    0.4208
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
-    _check_alpha(alpha)
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not isfinite(alpha):
+        raise PolicyError(f"alpha {quoted(alpha)} is no number")
+    if alpha < 0:
+        raise PolicyError(f"alpha {alpha:g} is below 0: a loss would weigh less than a gain")
     ready = as_scores(scores)
-    values = _complete(ready)
+    values = ready.over_shards().values
+    if not values.size or not np.isfinite(values).all():
+        raise CranfieldError("risk needs a score of every system for every topic")
+    if ready.lower_is_better:
+        raise CranfieldError(f"risk needs scores where more is better, and {ready.measure} is not")
+    if (values < 0).any():
+        raise CranfieldError("risk needs scores of at least 0")
     topics = values.shape[0]
     weight = 1.0 + float(alpha)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -157,21 +164,3 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     columns |= {"z_risk": z_risk, "geo_risk": geo_risk}
     rows = pl.DataFrame(columns).fill_nan(None)
     return Risk(rows, baseline, float(alpha), topics)
-
-
-def _check_alpha(alpha: Any) -> None:
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not isfinite(alpha):
-        raise PolicyError(f"alpha {quoted(alpha)} is no number")
-    if alpha < 0:
-        raise PolicyError(f"alpha {alpha:g} is below 0: a loss would weigh less than a gain")
-
-
-def _complete(scores: Scores) -> Floats:
-    values = scores.over_shards().values
-    if not values.size or not np.isfinite(values).all():
-        raise CranfieldError("risk needs a score of every system for every topic")
-    if scores.lower_is_better:
-        raise CranfieldError(f"risk needs scores where more is better, and {scores.measure} is not")
-    if (values < 0).any():
-        raise CranfieldError("risk needs scores of at least 0")
-    return values

@@ -40,11 +40,8 @@ from cranfield.significance.prepare import as_scores, squarable
 CRITERIA = ("aic", "bic", "likelihood")
 """By what a distribution is chosen: the least AIC or BIC, or the largest likelihood."""
 
-POINTS = 1025
-"""Points of a table between 0 and 1."""
-
-EDGE = 1e-6
-"""Scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there."""
+POINTS = 1025  # points of a table between 0 and 1
+EDGE = 1e-6  # scores of 0 and 1 count as so far inside, where a density may be 0 or infinite there
 
 NARROWEST = 0.05
 """Least standard deviation of a truncated normal distribution, before it is cut off."""
@@ -259,8 +256,7 @@ def _discrete_kernel(counts: Floats) -> Fitted:
     return Fitted("discrete kernel", loglike, parameters, weights)
 
 
-_MOST = 1 << 28
-"""Scores that are drawn together: 2 GiB."""
+_MOST = 1 << 28  # scores that are drawn together: 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,14 +306,9 @@ class Resampled:
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
 
 
-COPULAS = ("gaussian", "t", "empirical")
-"""How systems depend on each other."""
-
-FEWEST = 5
-"""Topics that distributions can be fitted to."""
-
-MANY_TIMES = 10
-"""Scores are discrete where a value is there so often on average."""
+COPULAS = ("gaussian", "t", "empirical")  # how systems depend on each other
+FEWEST = 5  # topics that distributions can be fitted to
+MANY_TIMES = 10  # scores are discrete where a value is there so often on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,16 +588,22 @@ def fit_simulator(
     chosen = best(fitted, len(values), criterion)
     every = np.arange(len(chosen))
     table = np.stack(below)[chosen, every]
+    # Normal scores of mid-ranks, each system's of length 1.
+    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
+    normal -= normal.mean(axis=0)
+    # Ranks of topics, from 0: of tied topics the easier one is above.
+    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    ranks = np.argsort(np.lexsort((easy, values), axis=0), axis=0)
     found = Simulator(
         systems=given.systems,
         families=tuple(fitted[k].family for k in chosen),
         points=low + (high - low) * points,
         below=np.minimum(table / table[:, -1:], 1.0),
         steps=by_steps,
-        mixed=_normal_scores(values),
+        mixed=normal / np.sqrt((normal**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,
-        ranks=_ranks(values) if copula == "empirical" else None,
+        ranks=ranks if copula == "empirical" else None,
     )
     return found.with_means(values.mean(axis=0))
 
@@ -624,16 +621,3 @@ def _cumulated(weights: Floats) -> Floats:
     """Return the distribution function from a density at points: the areas to their left."""
     areas = (weights[:, 1:] + weights[:, :-1]) / 2
     return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)
-
-
-def _ranks(values: Floats) -> Indices:
-    """Return ranks of topics by system, from 0; of tied topics the easier one is above."""
-    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
-    return np.argsort(np.lexsort((easy, values), axis=0), axis=0)
-
-
-def _normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of mid-ranks, centred, each system's of length 1."""
-    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
-    normal -= normal.mean(axis=0)
-    return np.asarray(normal / np.sqrt((normal**2).sum(axis=0)))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
@@ -35,11 +36,8 @@ from cranfield.significance.power_and_width import (
 from cranfield.significance.registry import MOST_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
-DESIGNS = ("t", "anova-1", "anova-2", "interval")
-"""What topics can be needed for."""
-
-MOST_TOPICS = 10_000_000
-"""No design with more topics is looked for."""
+DESIGNS = ("t", "anova-1", "anova-2", "interval")  # what topics can be needed for
+MOST_TOPICS = 10_000_000  # no design with more topics is looked for
 
 
 @dataclass(frozen=True)
@@ -294,8 +292,7 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
     return table.ms_error, table.df_error
 
 
-MOST_PILOT_TOPICS = 10_000
-"""No larger data sets are simulated to find how many topics are needed."""
+MOST_PILOT_TOPICS = 10_000  # no larger data sets are simulated to find how many topics are needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,11 +451,12 @@ def power_pairs(
         population = fit_simulator(pilot)
     options = {"test": test, "correction": correction, "alpha": alpha, "resamples": resamples}
     simulate = partial(_one, population, difference, seed, options)
-    tried: dict[int, tuple[Said, ...]] = {}
+    tried: dict[int, list[NDArray[Any]]] = {}
 
     def average(number: int) -> float:
-        tried[number] = tuple(in_threads(partial(simulate, number), range(sets), jobs))
-        right, differs, _ = _counted(tried[number])
+        results = in_threads(partial(simulate, number), range(sets), jobs)
+        tried[number] = [np.array(column) for column in zip(*results, strict=True)]
+        right, differs, *_ = tried[number]
         if not differs.any():
             raise CranfieldError("no two systems differ in their true means")
         return float(right.sum() / differs.sum())
@@ -470,13 +468,13 @@ def power_pairs(
         smallest(lambda number: average(number) >= power, MOST_PILOT_TOPICS)
     numbers = tuple(sorted(tried))
     pairs = all_pairs(population.means[None, :])
-    every = [_counted(tried[number]) for number in numbers]
+    every = [tried[number][:3] for number in numbers]
     with np.errstate(invalid="ignore"):
         found = [right.sum(axis=0) / differs.sum(axis=0) for right, differs, _ in every]
-    said = tried[numbers[0]][0]
+    *_, tests, corrections = tried[numbers[0]]
     return PairPower(
-        test=said.test,
-        correction=said.correction,
+        test=str(tests[0]),
+        correction=str(corrections[0]),
         topics=numbers,
         average=np.array([right.sum() / differs.sum() for right, differs, _ in every]),
         any_pair=np.array([right.any(axis=1).mean() for right, _, _ in every]),
@@ -495,17 +493,6 @@ def power_pairs(
     )
 
 
-@dataclass(frozen=True)
-class Said:
-    """What a test said of one data set: pairs found rightly, those that differ, any wrong one."""
-
-    test: str
-    correction: str
-    right: Bools
-    differs: Bools
-    wrong: bool
-
-
 def _one(
     population: Simulator | Resampled,
     difference: float | None,
@@ -513,8 +500,11 @@ def _one(
     options: dict[str, Any],
     topics: int,
     at: int,
-) -> Said:
-    """Simulate one data set and test it; of more topics it begins with the same ones."""
+) -> tuple[Bools, Bools, bool, str, str]:
+    """Simulate one data set and test it; of more topics it begins with the same ones.
+
+    Returns pairs found rightly, those that differ, any wrong one, and the test and correction.
+    """
     values, means = population.draw(topics, seed, at), population.means.copy()
     if difference is not None:
         # Moved by constants: other ways to move a mean would change what differences vary.
@@ -528,16 +518,8 @@ def _one(
     true = all_pairs(values).differences_of(means)
     significant = found.is_significant()
     right = significant & (true != 0) & (np.sign(true) == np.sign(found.difference))
-    return Said(found.test, found.correction, right, true != 0, bool((significant & ~right).any()))
-
-
-def _counted(said: tuple[Said, ...]) -> tuple[Bools, Bools, Bools]:
-    """Put data sets one under the other."""
-    return (
-        np.stack([one.right for one in said]),
-        np.stack([one.differs for one in said]),
-        np.array([one.wrong for one in said]),
-    )
+    wrong = bool((significant & ~right).any())
+    return right, true != 0, wrong, found.test, found.correction
 
 
 def _names(population: Simulator | Resampled) -> tuple[str, ...]:

@@ -19,8 +19,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import lacking
 from cranfield.significance.differences import ROUNDING
 
-METHODS = ("z", "normal", "linear", "empirical")
-"""Ways to standardise scores."""
+METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
 
 
 def arcsine(scores: Scores) -> Scores:
@@ -137,8 +136,19 @@ def standardise(
         raise PolicyError(f"slope {slope:g} and centre {centre:g}: numbers, the slope above 0")
     values = _flat(scores)
     known = values if reference is None else _aligned(scores, reference)
-    _check_enough(scores, known, 1 if method == "empirical" else 2)
-    constant = _constant(known)
+    least = 1 if method == "empirical" else 2
+    counts = (~np.isnan(known)).sum(axis=1)
+    few = np.flatnonzero((counts < least) & ~np.isnan(scores.values).all(axis=1))
+    if few.size:
+        raise CranfieldError(
+            f"topic {quoted(scores.topics[few[0]])} has"
+            f" {counted(int(counts[few[0]]), 'reference score')};"
+            f" this method needs {least} or more"
+        )
+    largest = np.nanmax(np.abs(known), axis=1, initial=0.0)
+    high = np.nanmax(known, axis=1, initial=-np.inf)
+    low = np.nanmin(known, axis=1, initial=np.inf)
+    constant = high - low <= ROUNDING * largest
     systems = known.shape[1]
     details: dict[str, Any] = {
         "method": method,
@@ -184,14 +194,6 @@ def _empirical(values: Floats, known: Floats) -> Floats:
     return made
 
 
-def _constant(known: Floats) -> Any:
-    """Tell where a topic's reference scores are all equal, within rounding."""
-    largest = np.nanmax(np.abs(known), axis=1, initial=0.0)
-    high = np.nanmax(known, axis=1, initial=-np.inf)
-    low = np.nanmin(known, axis=1, initial=np.inf)
-    return high - low <= ROUNDING * largest
-
-
 def _aligned(scores: Scores, reference: Scores) -> Floats:
     """Return the reference scores in the order of the topics of the scores."""
     _flat(reference)
@@ -209,17 +211,6 @@ def _aligned(scores: Scores, reference: Scores) -> Floats:
 
 def _flat(scores: Scores) -> Floats:
     return scores.finite().flat("scores by shard cannot be standardised")
-
-
-def _check_enough(scores: Scores, known: Floats, least: int) -> None:
-    counts = (~np.isnan(known)).sum(axis=1)
-    few = np.flatnonzero((counts < least) & ~np.isnan(scores.values).all(axis=1))
-    if few.size:
-        raise CranfieldError(
-            f"topic {quoted(scores.topics[few[0]])} has"
-            f" {counted(int(counts[few[0]]), 'reference score')};"
-            f" this method needs {least} or more"
-        )
 
 
 def _at_most(scale: Scale, scores: Scores) -> Scale | None:

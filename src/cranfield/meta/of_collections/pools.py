@@ -129,7 +129,8 @@ def traced(
     What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
     and take no judgments (None) and no policies.
     """
-    policies = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
+    policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
+    policies["compat"] = compat
     if isinstance(runs, TracedRuns):
         if any(one is not None for one in (qrels, *policies.values())):
             raise PolicyError("these runs are judged already: leave out judgments and policies")

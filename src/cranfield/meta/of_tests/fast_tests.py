@@ -19,9 +19,8 @@ from cranfield.scores.one_measure import places_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
-from cranfield.significance.pairwise.catalogue import TESTS, find_test
+from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, find_test
 from cranfield.significance.prepare import Ready, as_scores, prepared
 from cranfield.significance.registry import Options
 
@@ -91,7 +90,8 @@ class TestChoice:
         A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
         it is not checked, which saves most of the time that a fast test takes.
         """
-        fast = self.info.bound or (bool(self.info.fit) and self.correction == "tukey")
+        info = self.info
+        fast = info.bound or (info.fits and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
             if fast and scores.ndim == 2:
                 return self._by_model(scores, scores)

@@ -27,18 +27,15 @@ from cranfield.significance.corrections.catalogue import (
     Correction,
 )
 from cranfield.significance.corrections.resampled import SAMPLED, PooledErrors, divided, pvalues_of
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
-    Corrected,
     Interval,
     Level,
     Limits,
-    Outcome,
     Pairs,
     against,
     all_pairs,
 )
-from cranfield.significance.pairwise.catalogue import TESTS, default_test, find_test
+from cranfield.significance.pairwise.catalogue import TESTS, TestInfo, default_test, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
@@ -158,7 +155,8 @@ def compare(
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
-    given = given if lower_is_better is None else given.with_direction(lower_is_better)
+    if lower_is_better is not None:
+        given = given.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
@@ -185,21 +183,22 @@ def compare(
             f"alternative={alternative!r} of all pairs depends on the order of the systems: it"
             " requires a baseline"
         )
-    if scores.shards:
-        pairs = replace(pairs, by_shard=ready.scores.values)
+    pairs = replace(pairs, by_shard=ready.scores.values if scores.shards else None)
     adjustment = _correction(info, correction, pairs, baselines, options)
     outcome = with_exchange_tests(chosen.run(pairs, options), pairs, info, options)
-    corrected = _corrected(adjustment, outcome, pairs, options)
+    # A model without any error leaves nothing to divide by.
+    one_error = adjustment.one_variance or adjustment.pooled
+    divides = not one_error or outcome.model is None or outcome.model.error != 0
+    correct = adjustment if divides else CORRECTIONS["bonferroni"]
+    corrected = correct.run(outcome, pairs, options)
     unreachable = out_of_reach(info, outcome, adjustment, corrected, options)
     details = dict(outcome.details)
-    omnibus = details.pop("omnibus", None)
     if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
     means = ready.scores.grand_mean() if model is None else model.means
     difference = pairs.differences_of(means) if model is None else model.differences(pairs)
     of = "mean" if model is None else model.of
-    of_means = of == "mean"
     weighed: list[str] = []
     if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
         # A model with gaps weighs topics, which samples of topics do not.
@@ -220,8 +219,8 @@ def compare(
         alpha=options.alpha,
         measure=scores.measure,
         systems=scores.systems,
-        means=shown_means(means, statistic) if of_means else means,
-        mean_of=statistic.replace("-", " ") if of_means else of,
+        means=shown_means(means, statistic) if of == "mean" else means,
+        mean_of=statistic.replace("-", " ") if of == "mean" else of,
         statistic_of_topics=statistic,
         topics=len(scores.topics),
         first=pairs.first,
@@ -232,8 +231,8 @@ def compare(
         raw_pvalues=outcome.pvalue,
         adjusted_pvalues=corrected.pvalue,
         n=outcome.n,
-        zeros=outcome.zeros,
-        ties=outcome.ties,
+        zeros=outcome.zeros + np.zeros_like(outcome.n),
+        ties=outcome.ties + np.zeros_like(outcome.n),
         interval_of=interval_name(info, statistic),
         interval_kind=corrected.holds_for,
         limits=intervals[0],
@@ -241,7 +240,7 @@ def compare(
         scores=scores,
         half_widths=corrected.half_widths,
         anova=outcome.table,
-        omnibus=omnibus,
+        omnibus=details.pop("omnibus", None),
         baselines=tuple(scores.systems[k] for k in baselines),
         scale=info.scale,
         measure_scale=scores.scale,
@@ -261,16 +260,6 @@ def compare(
             *unreachable,
         ),
     )
-
-
-def _corrected(
-    adjustment: Correction, outcome: Outcome, pairs: Pairs, options: Options
-) -> Corrected:
-    """Correct for many comparisons; a model without any error leaves nothing to divide by."""
-    one_error = adjustment.one_variance or adjustment.pooled
-    if one_error and outcome.model is not None and outcome.model.error == 0:
-        return CORRECTIONS["bonferroni"].run(outcome, pairs, options)
-    return adjustment.run(outcome, pairs, options)
 
 
 def _correction(

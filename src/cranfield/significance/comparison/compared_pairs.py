@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -19,11 +20,10 @@ from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import ALL_COMPARISONS, BONFERRONI, TOGETHER, Interval
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.prepare import LOG_RATIO
 from cranfield.tabular import shown_p
 
@@ -56,21 +56,13 @@ def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDA
                     member[candidate] = True
             left[np.ix_(member, member)] = False
             groups.append(member)
-    return [order[np.flatnonzero(member)] for member in _needed(groups)]
-
-
-def _needed(groups: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
-    """Leave out groups that are part of another."""
-    kept: list[NDArray[np.bool_]] = []
-    for k, one in enumerate(groups):
-        within = any(
-            (one <= other).all() and (j < k or not (other <= one).all())
-            for j, other in enumerate(groups)
-            if j != k
-        )
-        if not within:
-            kept.append(one)
-    return kept
+    # A group that is part of another is not needed; no two are the same.
+    needed = [
+        one
+        for one in groups
+        if not any(one is not other and (one <= other).all() for other in groups)
+    ]
+    return [order[np.flatnonzero(member)] for member in needed]
 
 
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
@@ -107,13 +99,12 @@ def shortened(letters: str) -> str:
     names = letters.split(",")
     if len(names) < 3:
         return letters
-    places = [place_of(name) for name in names]
-    parts, start = [], 0
-    for k in range(1, len(names) + 1):
-        if k == len(names) or places[k] != places[k - 1] + 1:
-            long = k - start > 2
-            parts += [f"{names[start]}-{names[k - 1]}"] if long else names[start:k]
-            start = k
+    parts: list[str] = []
+    # Places less positions are the same in a run of neighbours.
+    for _, run in groupby(enumerate(names), lambda one: place_of(one[1]) - one[0]):
+        neighbours = [name for _, name in run]
+        long = len(neighbours) > 2
+        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if long else neighbours
     return ",".join(parts)
 
 

@@ -28,8 +28,7 @@ VERDICTS = (
 )
 """What can be said of the first system of a pair beside the second."""
 
-STEPS = 52
-"""Halvings after which a p-value is as precise as 1 minus a confidence level can be."""
+STEPS = 52  # halvings after which a p-value is as precise as 1 minus a confidence level can be
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from cranfield.base.errors import check_share, check_whole
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.catalogue import Correction
-from cranfield.significance.declaration import TestInfo
+from cranfield.significance.pairwise.catalogue import TestInfo
 
 
 def heading_of(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:

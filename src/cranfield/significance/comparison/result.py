@@ -20,22 +20,19 @@ from cranfield.significance.comparison.compared_pairs import ComparedPairs, OneP
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import heading_of
 from cranfield.significance.corrections.catalogue import CORRECTIONS, RECOMMENDED, Correction
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import Corrected, Outcome, Pairs
-from cranfield.significance.pairwise.catalogue import find_test
+from cranfield.significance.pairwise.catalogue import TestInfo, find_test
 from cranfield.significance.pairwise.means import with_exchange_tests
 from cranfield.significance.prepare import clusters_told
 from cranfield.significance.registry import Options
 from cranfield.tabular import Cell, Table, shown_p
 
-ENOUGH = 12
-"""Topics below which a bootstrap over topics has little power."""
+ENOUGH = 12  # topics below which a bootstrap over topics has little power
 
 RESCALING = "results may not survive a rescaling"
 """The end of the note on a measure whose scale is lower than the test assumes."""
 
-FEW = 10
-"""Topics below which two systems are also compared by exact sign flips."""
+FEW = 10  # topics below which two systems are also compared by exact sign flips
 
 UNEQUAL = 1.5
 """Ratio of standard deviations of differences to their common estimate that calls for a note."""
@@ -198,9 +195,6 @@ def out_of_reach(
         f" {counted(raw.size, 'pair')} with this correction: {cure}"
     ]
 
-
-MOST_ROWS = 60
-"""Rows that are printed of a long table."""
 
 Rows = list[list[str | Cell]]
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, check_choice, numbers
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.catalogue import CORRECTIONS, declared_correction
 from cranfield.significance.differences import (
     BONFERRONI,
     Corrected,
@@ -60,35 +59,70 @@ def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     return out
 
 
+@declared_correction("none", bounds="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""not corrected for many comparisons.
+
+    does: no correction: each comparison errs in alpha of the cases where there is nothing
+    """
     return Corrected(outcome.pvalue)
 
 
+@declared_correction("bonferroni", multiplies=True)
 def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Multiply p-values by their number; limits hold together by Bonferroni's inequality."""
-    number = outcome.pvalue.size
-    pvalue = LAWS["bonferroni"](outcome.pvalue)
-    if number <= 1:
+    r"""Bonferroni's correction.
+
+    does: p times the number of comparisons
+    source: Bonferroni (1936)
+    """
+    return _with_inequality("bonferroni", outcome)
+
+
+def _with_inequality(law: str, outcome: Outcome) -> Corrected:
+    """Correct, with intervals that hold together by Bonferroni's inequality."""
+    pvalue = LAWS[law](outcome.pvalue)
+    if pvalue.size <= 1:
         return Corrected(pvalue)
-    limits = partial(narrowed, outcome.interval, number)
+    limits = partial(narrowed, outcome.interval, pvalue.size)
     return Corrected(pvalue, interval=limits, holds_for=BONFERRONI)
 
 
-def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
+def narrowed(interval: Interval, pairs: int, level: Level) -> Limits:
     """Return limits that hold for so many pairs together, by Bonferroni's inequality."""
     return interval(1 - (1 - level) / pairs)
 
 
+@declared_correction("holm", multiplies=True)
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Correct step by step; intervals are Bonferroni's, which need no order of the pairs."""
-    return replace(bonferroni(outcome, pairs, options), pvalue=LAWS["holm"](outcome.pvalue))
+    r"""Holm's correction.
+
+    does: Bonferroni's correction step by step; as strict on errors, never weaker
+    source: Holm (1979)
+
+    Intervals are Bonferroni's, which need no order of the pairs.
+    """
+    return _with_inequality("holm", outcome)
 
 
+@declared_correction("bh", bounds="share of errors")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Hochberg.
+
+    does: Benjamini and Hochberg: at most alpha of the differences found are expected to be none
+        (false discovery rate)
+    assumes: comparisons are independent, or depend on each other positively
+    source: Benjamini and Hochberg (1995)
+    """
     return _with_coverage_rate("bh", outcome)
 
 
+@declared_correction("by", bounds="share of errors")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""false discovery rate of Benjamini and Yekutieli.
+
+    does: Benjamini and Yekutieli: the same, however the comparisons depend on each other
+    source: Benjamini and Yekutieli (2001)
+    """
     return _with_coverage_rate("by", outcome)
 
 
@@ -100,69 +134,53 @@ def _with_coverage_rate(law: str, outcome: Outcome) -> Corrected:
     1 / i up to m. Source: Benjamini and Yekutieli (2005).
     """
     pvalue = LAWS[law](outcome.pvalue)
-    number = pvalue.size
-    if number <= 1:
+    if pvalue.size <= 1:
         return Corrected(pvalue)
-    dependence = float((1 / np.arange(1, number + 1)).sum()) if law == "by" else 1.0
+    dependence = _harmonic(pvalue.size) if law == "by" else 1.0
+    limits = partial(limits_of_selected, outcome.interval, pvalue, dependence)
+    return Corrected(pvalue, interval=limits, holds_for=SELECTED)
 
-    def interval(level: Level) -> Limits:
-        tail = 1 - np.asarray(level)
-        # 1 - level is not quite alpha, as floats.
-        rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
-        part = np.maximum(rejected, 1).reshape(tail.shape) / (number * dependence)
-        return outcome.interval(1 - tail * part)
 
-    return Corrected(pvalue, interval=interval, holds_for=SELECTED)
+def limits_of_selected(
+    interval: Interval, pvalue: Floats, dependence: float, level: Level
+) -> Limits:
+    tail = 1 - np.asarray(level)
+    # 1 - level is not quite alpha, as floats.
+    rejected = (pvalue <= np.reshape(tail, (-1, 1)) * (1 + 1e-12)).sum(axis=1)
+    part = np.maximum(rejected, 1).reshape(tail.shape) / (pvalue.size * dependence)
+    return interval(1 - tail * part)
 
 
 SELECTED = "the significant pairs, of which a proportion of alpha is expected to miss"
 """What intervals with a false coverage rate hold for."""
 
 
-def _bonferroni(pvalues: Floats) -> Floats:
-    return np.minimum(1.0, pvalues * pvalues.size)
+def _harmonic(number: int) -> float:
+    """Return the sum of 1 / i up to a number."""
+    return float((1 / np.arange(1, number + 1)).sum())
 
 
 def _holm(pvalues: Floats) -> Floats:
-    """Multiply the least by their number, the next by one less, and so on (Holm, 1979)."""
-    ordered, order = _ascending(pvalues)
-    left = np.arange(ordered.size, 0, -1)
-    return _in_place(np.maximum.accumulate(ordered * left), order)
-
-
-def _benjamini_hochberg(pvalues: Floats) -> Floats:
-    """Keep the false discovery rate of independent comparisons (1995)."""
-    return _step_up(pvalues, 1.0)
-
-
-def _benjamini_yekutieli(pvalues: Floats) -> Floats:
-    """Keep the false discovery rate however comparisons depend on each other (2001)."""
-    place = np.arange(1, pvalues.size + 1)
-    return _step_up(pvalues, float((1 / place).sum()))
-
-
-def _step_up(pvalues: Floats, dependence: float) -> Floats:
-    ordered, order = _ascending(pvalues)
-    raised = ordered * ordered.size * dependence / np.arange(1, ordered.size + 1)
-    return _in_place(np.minimum.accumulate(raised[::-1])[::-1], order)
-
-
-def _ascending(pvalues: Floats) -> tuple[Floats, Indices]:
     order = np.argsort(pvalues, kind="stable")
-    return pvalues[order], order
+    raised = pvalues[order] * np.arange(pvalues.size, 0, -1)
+    out = np.empty(pvalues.size)
+    out[order] = np.minimum(1.0, np.maximum.accumulate(raised))
+    return out
 
 
-def _in_place(adjusted: Floats, order: Indices) -> Floats:
-    out = np.empty(adjusted.size)
-    out[order] = np.minimum(1.0, adjusted)
+def _step_up(pvalues: Floats, dependence: float = 1.0) -> Floats:
+    order = np.argsort(pvalues, kind="stable")
+    raised = pvalues[order] * pvalues.size * dependence / np.arange(1, pvalues.size + 1)
+    out = np.empty(pvalues.size)
+    out[order] = np.minimum(1.0, np.minimum.accumulate(raised[::-1])[::-1])
     return out
 
 
 LAWS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
-    "bonferroni": _bonferroni,
+    "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
     "holm": _holm,
-    "bh": _benjamini_hochberg,
-    "by": _benjamini_yekutieli,
+    "bh": _step_up,
+    "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
 }
 """What becomes of p-values, by the name of the correction."""

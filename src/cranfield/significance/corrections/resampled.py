@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
+from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.corrections.of_pvalues import bonferroni
 from cranfield.significance.differences import (
     BLOCK,
@@ -30,6 +30,7 @@ from cranfield.significance.resampling import (
     RELATIVE,
     Centred,
     as_integers,
+    directed,
     monte_carlo,
     random_signs,
     rank_of,
@@ -37,8 +38,7 @@ from cranfield.significance.resampling import (
     topic_counts,
 )
 
-SAMPLED = 2**18
-"""Resampled means in a block, systems by resamples: they stay in the cache."""
+SAMPLED = 2**18  # resampled means in a block, systems by resamples: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +156,26 @@ def smallest_pvalue(maxima: Floats) -> float:
     return float(pvalues_of(np.array([np.finfo(float).max]), maxima)[0])
 
 
-def critical_value(maxima: Floats, tail: Level) -> Floats:
-    """Return the k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0."""
-    rank = rank_of(tail, maxima.size)
-    return np.asarray(np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)])
-
-
+@declared_correction(
+    "bootstrap-tukey",
+    families=("anova",),
+    resamples_topics=True,
+    pooled=True,
+    random=True,
+    symbol="t",
+    heading="Tukey's HSD on the {error}, bootstrapped over topics",
+    baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
+)
 def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    r"""Compare a family of pairs with the largest statistic of each resample of topics.
+    r"""Tukey's HSD bootstrapped over topics.
+
+    does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
+        Dunnett's test; the distribution of the largest difference is estimated by drawing
+        topics with replacement from centred scores, in a single step. Scores need not be
+        normal, and systems may differ in variance and depend on each other
+    assumes: topics are a random sample, a dozen at least
+    source: Tukey (1949a); Westfall and Young (1993); Romano and Wolf (2005)
+    baseline_source: Dunnett (1955); Westfall and Young (1993); Romano and Wolf (2005)
 
     With mean differences d, their differences D by topic, and one variance c for all pairs,
 
@@ -172,9 +184,6 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correct
     is Tukey's q by the root of 2. Topics are drawn with replacement from D - d; the adjusted
     p-value is (1 + number of resamples whose largest T of the family is at least as large) /
     (B + 1), in a single step, so that intervals and p-values agree. One-sided, T is signed.
-
-    Tukey's HSD on the error of two-way ANOVA; its distribution by the bootstrap of Westfall and
-    Young (1993) and Romano and Wolf (2005).
     """
     family = PooledErrors.of(pairs)
     largest = maxima([family], options)
@@ -195,15 +204,15 @@ def simultaneous_limits(
     They leave out 0 exactly where the adjusted p-value is at most 1 - level. Of a one-sided test,
     1 - level is of both sides, of which one counts.
     """
-    critical = critical_value(maxima, (1 - level) / (1 if options.two_sided else 2))
+    tail = (1 - level) / (1 if options.two_sided else 2)
+    # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
+    rank = rank_of(tail, maxima.size)
+    critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by what counts as equal.
         half = critical / (1 - RELATIVE * np.sign(critical)) * error
     half = np.where(np.isinf(critical) | np.isinf(error), np.inf, half)
     return difference - half, difference + half
-
-
-"""Resampled statistics in a block, pairs by resamples: they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +254,17 @@ class CentredPairs:
         return studentised(mean, variance)
 
 
+@declared_correction(
+    "bootstrap-max-t", families=("t", "bootstrap"), resamples_topics=True, random=True
+)
 def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    r"""bootstrap max-T of Romano and Wolf.
+
+    does: topics drawn with replacement from centred scores, step down by the largest t of all
+        pairs, each with its own variance; a few nearly equal runs make it find little
+    assumes: topics are a random sample, a dozen at least
+    source: Romano and Wolf (2005)
+    """
     family = CentredPairs.of(pairs)
     pvalue, largest = step_down([family], options)
     # What does not vary has no error to be wide by, and no evidence either.
@@ -272,45 +291,60 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     Source: Romano and Wolf (2005), with studentised statistics. It assumes that topics are a random
     sample, and nothing of the shape of differences.
     """
-    observed = np.concatenate([away(family.t, options.alternative) for family in families])
-    constant = np.concatenate([family.error == 0 for family in families])
-    topics = families[0].pairs.numbers.shape[1]
-    order = np.argsort(observed, kind="stable")
-    place: slice | Indices = order
-    if len(families) == 1:
-        # Differences are put in order once, in place of their t in every sample.
-        families, place = [_in_order(families[0], order)], slice(None)
-    least = observed[order] * (1 - RELATIVE * np.sign(observed[order]))
-    counts = topic_counts(options.resamples, topics, options.seed)
+    far = np.concatenate([away(family.t, options.alternative) for family in families])
+    counts = topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
+
+    def resampled(part: slice) -> Floats:
+        return np.concatenate([family.resampled(counts[part]) for family in families])
+
+    parts = list(row_slices(options.resamples, far.size, SAMPLED))
+    least = far * (1 - RELATIVE * np.sign(far))
+    pvalue, largest = by_steps(far, least, resampled, parts, options)
+    pvalue[np.concatenate([family.error == 0 for family in families])] = 1.0
+    return pvalue, largest
+
+
+def by_steps(
+    far: Floats,
+    least: Floats,
+    resampled: Callable[[slice], Floats],
+    parts: Sequence[slice],
+    options: Options,
+) -> tuple[Floats, Floats]:
+    """Compare each pair with the largest statistic, in each sample, of it and those behind it.
+
+    `far` are the observed statistics in the direction of the alternative, and `least` what counts
+    as much as these. `resampled` takes some samples and returns their statistics, shape (pairs,
+    samples). Returns adjusted p-values, which never fall from the largest statistic down, and each
+    sample's largest statistic, ascending.
+    """
+    order = np.argsort(far, kind="stable")
+    least = least[order]
 
     def count(part: slice) -> tuple[Indices, Floats]:
-        t = np.concatenate([family.resampled(counts[part]) for family in families])[place]
-        if options.two_sided:
-            np.abs(t, out=t)
-        elif options.alternative == "less":
-            np.negative(t, out=t)
-        np.maximum.accumulate(t, axis=0, out=t)
-        return (t >= least[:, None]).sum(axis=1), t[-1].copy()
+        values = directed(resampled(part), options.alternative)[order]
+        np.maximum.accumulate(values, axis=0, out=values)
+        return (values >= least[:, None]).sum(axis=1), values[-1].copy()
 
-    parts = list(row_slices(options.resamples, len(observed), SAMPLED))
-    counted = in_threads(count, parts, options.jobs)
-    reaching = np.sum([number for number, _ in counted], axis=0)
-    falling = np.maximum.accumulate(monte_carlo(reaching, options.resamples)[::-1])[::-1]
-    pvalue = np.empty(len(observed))
-    pvalue[order] = falling
-    pvalue[constant] = 1.0
-    return pvalue, np.sort(np.concatenate([largest for _, largest in counted]))
+    reaching, largest = zip(*in_threads(count, parts, options.jobs), strict=True)
+    pvalue = monte_carlo(np.sum(reaching, axis=0), options.resamples)
+    pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
+    return pvalue, np.sort(np.concatenate(largest))
 
 
-def _in_order(family: CentredPairs, order: Indices) -> CentredPairs:
-    rows = family.pairs
-    parts = ("numbers", "squares", "scale", "least_mean", "least_variance")
-    ordered = replace(rows, **{name: getattr(rows, name)[order] for name in parts})
-    return CentredPairs(family.difference[order], family.error[order], ordered)
-
-
+@declared_correction(
+    "max-t", families=("t", "randomisation"), paired=True, symmetric=True, random=True
+)
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Correct step by step; intervals are Bonferroni's, as random signs give none of their own."""
+    r"""step-down max-T of Westfall and Young.
+
+    does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
+        systems may differ in variance and depend on each other
+    assumes: differences are symmetric around their mean, of all pairs jointly
+    source: Westfall and Young (1993)
+
+    Intervals are Bonferroni's, as random signs give none of their own.
+    """
     return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
 
 
@@ -333,69 +367,49 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     their differences are symmetric around zero.
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
-    size = np.concatenate(
-        [np.sqrt((block.differences() ** 2).sum(axis=1)) for block in pairs.blocks()]
-    )
+    [size] = pairs.by_block(lambda block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
     with np.errstate(divide="ignore"):
         weight = np.where(size > 0, unit / size, 0.0)
-    if options.alternative == "less":
-        weight = -weight
-    observed = pairs.of_systems(integers.sum(axis=0)) * weight
-    if options.two_sided:
-        observed = np.abs(observed)
-    order = np.argsort(observed, kind="stable")
+    far = away(pairs.of_systems(integers.sum(axis=0)) * weight, options.alternative)
     # Sums that are equal in truth may differ by the rounding of their terms, and of the division.
-    slack = 2.0 * pairs.topics * np.abs(weight) + 1e-12 * np.abs(observed)
-    work = partial(
-        _count,
-        integers=integers,
-        first=pairs.first[order],
-        second=pairs.second[order],
-        weight=weight[order],
-        least=(observed - slack)[order],
-        two_sided=options.two_sided,
-    )
+    least = far - (2.0 * pairs.topics * np.abs(weight) + RELATIVE * np.abs(far))
     signs = random_signs(options.resamples, pairs.topics, options.seed)
-    parts = [signs[part] for part in row_slices(len(signs), len(pairs), BLOCK)]
-    count = np.sum(in_threads(work, parts, options.jobs), axis=0)
-    pvalue = monte_carlo(count, options.resamples)
-    # From the largest t down, p may not fall.
-    falling = np.maximum.accumulate(pvalue[::-1])[::-1]
-    out = np.empty(len(pairs))
-    out[order] = falling
-    out[size == 0] = 1.0
-    return out
+
+    def resampled(part: slice) -> Floats:
+        sums = integers.T @ signs[part].T.astype(np.float64)
+        found = sums[pairs.first]
+        found -= sums[pairs.second]
+        found *= weight[:, None]
+        return found
+
+    parts = list(row_slices(len(signs), len(pairs), BLOCK))
+    pvalue, _ = by_steps(far, least, resampled, parts, options)
+    pvalue[size == 0] = 1.0
+    return pvalue
 
 
-def _count(
-    signs: NDArray[np.int8],
-    integers: Floats,
-    first: Indices,
-    second: Indices,
-    weight: Floats,
-    least: Floats,
-    two_sided: bool,
-) -> Indices:
-    """Count where the largest of a pair and those below it reaches the pair; pairs ascending."""
-    sums = signs.astype(np.float64) @ integers
-    found = sums[:, first]
-    found -= sums[:, second]
-    found *= weight
-    if two_sided:
-        np.abs(found, out=found)
-    np.maximum.accumulate(found, axis=1, out=found)
-    return np.asarray((found >= least).sum(axis=0))
+PERMUTED = 2**20  # scores that are permuted at a time; it is part of what a seed means
 
 
-PERMUTED = 2**20
-"""Scores that are permuted at a time; it is part of what a seed means."""
-
-
+@declared_correction(
+    "randomised-tukey",
+    families=("randomisation",),
+    paired=True,
+    all_pairs=True,
+    one_variance=True,
+    random=True,
+)
 def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare all pairs of systems with the largest differences of random permutations.
+    r"""randomised Tukey HSD.
 
-    Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality. It is
-    of all pairs of the systems, whichever are asked for.
+    does: the same, with the distribution of the largest difference from random permutations of
+        each topic's scores
+    assumes: where systems do not differ, their scores on a topic can be exchanged: all have one
+        variance
+    source: Carterette (2012)
+
+    Sakai (2013), figure 15, has a p of count / B with a strict inequality. It is of all pairs of
+    the systems, whichever are asked for.
     """
     values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)

@@ -17,6 +17,7 @@ from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, check_whole, numbers
+from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
     TOGETHER,
@@ -35,14 +36,9 @@ from cranfield.significance.registry import Options
 
 Tail = Callable[[Floats], Floats]
 
-DEGREE = 20
-"""Of the Chebyshev polynomial on each panel."""
-
-PANEL = 0.125
-"""Width of a panel, in log(1 + q)."""
-
-NEGLIGIBLE = 42.0
-"""exp(-42) of the peak of an integrand is where the integration ends."""
+DEGREE = 20  # of the Chebyshev polynomial on each panel
+PANEL = 0.125  # width of a panel, in log(1 + q)
+NEGLIGIBLE = 42.0  # exp(-42) of the peak of an integrand is where the integration ends
 
 STRIP = 0.05
 """Largest step of the trapezoidal rule in log S, whose integrand is analytic in a strip."""
@@ -50,11 +46,8 @@ STRIP = 0.05
 STEP = 0.1
 """Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""
 
-FAR = 80.0
-"""Ranges of normal variables beyond which the probability is below the smallest float."""
-
-REACH = 9.0
-"""How far from its centre, in standard deviations, a normal density still counts."""
+FAR = 80.0  # ranges of normal variables beyond which the probability is below the smallest float
+REACH = 9.0  # how far from its centre, in standard deviations, a normal density still counts
 
 
 class Interpolated:
@@ -241,7 +234,8 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     values = numbers(q, "q")
     if groups == 2:
         # The range of two is their difference: Student's t-test.
-        tail = 2 * _t_tail(np.maximum(values, 0) / np.sqrt(2), df)
+        t = np.maximum(values, 0) / np.sqrt(2)
+        tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
     return distribution(groups, float(df)).sf(values)
 
@@ -304,47 +298,42 @@ def any_of(events: int, probability: Floats) -> Floats:
         return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
 
 
-def _t_tail(t: Floats, df: float) -> Floats:
-    return np.asarray(ndtr(-t) if np.isinf(df) else stdtr(df, -t))
-
-
 def _check(groups: int, df: float) -> None:
     check_whole("groups", groups, 2)
     if not df > 0:
         raise PolicyError(f"the studentised range needs degrees of freedom above 0, not {df}")
 
 
+@declared_correction(
+    "dunnett", families=("anova",), one_baseline=True, equal_counts=True, one_variance=True
+)
 def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare systems with a baseline, the second of each pair (Dunnett, 1955).
+    r"""Dunnett's test.
 
-    The statistics of two systems have a correlation of 1/2 by the baseline that they share; p is
-    the tail of the largest of them.
+    does: Dunnett's test: all systems against one baseline
+    assumes: errors are independent and normal, with one variance for all systems
+    source: Dunnett (1955)
+
+    The statistics of two systems have a correlation of 1/2 by the baseline that they share, the
+    second of each pair; p is the tail of the largest of them.
     """
     model, alternative = outcome.of_model, options.alternative
     if not model.balanced:
         raise PolicyError("Dunnett's test needs as many scores for each system; take holm instead")
-    difference = model.differences(pairs)
-    if model.error:
-        t = difference / model.standard_errors(pairs)
-    else:
-        t = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+    t = ratio(model.differences(pairs), model.standard_errors(pairs))
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
         far = away(t, alternative)
         pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
-        pvalue = pvalue if model.error else np.where(t == 0, 1.0, pvalue)
     limits = partial(dunnett_limits, model, pairs, options.two_sided)
     return Corrected(pvalue, statistic=t, interval=limits, holds_for=ALL_COMPARISONS)
 
 
 def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Limits:
-    """Return simultaneous limits of the differences from the baseline.
-
-    For a one-sided test each limit holds on its own, with half of what two limits leave out.
-    """
     if len(pairs) == 1:
         return model.limits(pairs, t_quantile(level, model.df))
+    # Of a one-sided test each limit holds on its own, with half of what two limits leave out.
     beyond = 1 - level if two_sided else (1 - level) / 2
     return model.limits(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
 
@@ -397,8 +386,16 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
     return np.asarray(inner.reshape(t.size, -1) @ weights)
 
 
+@declared_correction(
+    "tukey", families=("anova", "ranks"), all_pairs=True, one_variance=True, symbol="q"
+)
 def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare all pairs of a model's systems, whichever pairs are asked for.
+    r"""Tukey's HSD.
+
+    does: Tukey's honestly significant difference: all pairs of the systems of a model, at most
+        alpha for any error among them
+    assumes: errors are independent and normal, with one variance for all systems
+    source: Tukey (1949a)
 
     Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
     and half the width of the interval around each mean. For means of different numbers of scores

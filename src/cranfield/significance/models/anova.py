@@ -20,23 +20,24 @@ from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import CranfieldError
+from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
     ROUNDING,
     Model,
     Outcome,
     Pairs,
+    by_group,
     mid_ranks,
     p_of,
     ranked_together,
     ratio,
-    spread,
     t_limits,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 
-FACTORS = ("Topic", "System", "Shard")
-"""What the axes of scores are, in their order."""
+FACTORS = ("Topic", "System", "Shard")  # what the axes of scores are, in their order
 
 
 def factorial(values: Floats, *terms: str) -> AnovaTable:
@@ -134,36 +135,29 @@ def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:
 
 def _left_over(columns: Floats, group: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return the sum of squares within groups, by column, and the number of groups."""
-    _, code = np.unique(group, return_inverse=True)
-    groups = int(code.max()) + 1
-    sums = np.zeros((groups, columns.shape[1]))
-    np.add.at(sums, code, columns)
-    means = sums / np.bincount(code)[:, None]
-    return ((columns - means[code]) ** 2).sum(axis=0), float(groups)
+    code, counts, means = by_group(columns, group)
+    return ((columns - means[code]) ** 2).sum(axis=0), float(counts.size)
 
 
 def _additive(
     columns: Floats, topics: NDArray[np.intp], shards: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
-    _, topic = np.unique(topics, return_inverse=True)
     _, shard = np.unique(shards, return_inverse=True)
     # Topics are swept out; what is left is a problem as small as there are shards.
     dummies = (shard[:, None] == np.arange(shard.max() + 1)).astype(np.float64)
-    counts = np.bincount(topic).astype(np.float64)
 
-    def swept(matrix: Floats) -> tuple[Floats, Floats]:
-        sums = np.zeros((counts.size, matrix.shape[1]))
-        np.add.at(sums, topic, matrix)
-        means = (sums / counts[:, None])[topic]
-        return matrix - means, means
+    def of_topics(matrix: Floats) -> Floats:
+        group, _, means = by_group(matrix, topics)
+        return means[group]
 
-    design, _ = swept(dummies)
-    rest, means = swept(columns)
+    design = dummies - of_topics(dummies)
+    means = of_topics(columns)
     # A basis of the few columns of the design is cheaper than a solution for each of the many.
     basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, sizes > 1e-10 * sizes[0]]
-    return means + basis @ (basis.T @ rest), float(basis.shape[1] + counts.size)
+    rank = float(basis.shape[1] + np.unique(topics).size)
+    return means + basis @ (basis.T @ (columns - means)), rank
 
 
 def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:
@@ -175,37 +169,25 @@ def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **mo
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
     t = ratio(difference, error)
-    none = np.zeros(len(pairs), dtype=np.intp)
-    effect = ratio(difference, np.sqrt(np.full(len(pairs), model.error)))
+    unit = np.sqrt(np.full(len(pairs), model.error))
+    zeros: Indices | int = 0
     if paired:
         n = np.full(len(pairs), pairs.topics)
-        zeros, deviation = _of_differences(pairs)
-        if model.of == "mean":
-            effect = ratio(difference, deviation)
+        _, deviation, zeros = pairs.moments()
+        unit = deviation if model.of == "mean" else unit
     else:
         scores = (~np.isnan(pairs.values)).sum(axis=0)
-        n, zeros = scores[pairs.first] + scores[pairs.second], none
+        n = scores[pairs.first] + scores[pairs.second]
     return Outcome(
         statistic=t,
         pvalue=p_of(t, error, model.df, options.alternative),
-        effect=effect,
+        effect=ratio(difference, unit),
         interval=partial(t_limits, difference, error, model.df),
         n=n,
         zeros=zeros,
-        ties=none,
         model=model,
         **more,
     )
-
-
-def _of_differences(pairs: Pairs) -> tuple[Indices, Floats]:
-    """Return the number of zero differences and the standard deviation, by pair."""
-    zeros, deviations = [], []
-    for block in pairs.blocks():
-        differences = block.differences()
-        zeros.append((differences == 0).sum(axis=1))
-        deviations.append(spread(differences, differences.mean(axis=1), block.rounding))
-    return np.concatenate(zeros), np.concatenate(deviations)
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -270,27 +252,122 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
 Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
 
 
-def _compared(analysis: Analysis, paired: bool, pairs: Pairs, options: Options) -> Outcome:
+def compared_by(
+    analysis: Analysis, pairs: Pairs, options: Options, *, paired: bool = True
+) -> Outcome:
+    """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
     return by_model(model, pairs, options, paired=paired, table=table)
 
 
-def _faked(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
+def any_difference(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
     """Call all systems different but those whose means are the same."""
-    outcome = _compared(analysis, True, pairs, options)
+    outcome = compared_by(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
 
-def _fitted(analysis: Analysis, values: Floats) -> Model:
-    return analysis(values)[1]
+def one_way_model(values: Floats) -> Model:
+    return one_way(values)[1]
 
 
-one_way_model = partial(_fitted, one_way)
-three_way_model = partial(_fitted, three_way)
-one_way_test = partial(_compared, one_way, False)
-two_way_test = partial(_compared, two_way, True)
-fake_two_way_test = partial(_faked, two_way)
-fake_three_way_test = partial(_faked, three_way)
+def three_way_model(values: Floats) -> Model:
+    return three_way(values)[1]
+
+
+ANOVA: dict[str, Any] = {
+    "family": "anova",
+    "model": True,
+    "correction": "tukey",
+    "baseline_correction": "dunnett",
+    "statistic": "t; with Tukey's HSD q",
+    "effect": "Cohen's d of the differences of the pair: their mean by their standard deviation",
+    "interval": "difference of means",
+}
+"""What analyses of variance declare alike."""
+
+BOUND: dict[str, Any] = ANOVA | {
+    "family": "bound",
+    "null": "None: any difference counts.",
+    "assumes": "Nothing.",
+    "when": "Never to compare systems. It is the upper bound of what a test can find, for studies"
+    " of tests.",
+    "formula": r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
+    "source": "Ferro and Sanderson (2022), section 3.1",
+    "correction": "none",
+    "baseline_correction": "none",
+}
+"""What bounds of tests declare alike."""
+
+OF_ERROR: dict[str, Any] = {
+    "effect": "mean difference by the standard deviation of the error of all systems",
+    "effect_unit": "SD of error",
+}
+"""What tests whose effect sizes are in units of the error declare alike."""
+
+
+@declared_test("anova-1", fit=one_way_model, paired=False, **(ANOVA | OF_ERROR))
+def one_way_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""One-way ANOVA (MD1).
+
+    asks: Do the mean scores of the systems differ, whatever their topics?
+    null: All systems have the same mean.
+    assumes: All scores are independent, errors are normal, with one variance.
+    when: Systems that were tested on different topics. On the same topics it takes the large
+        differences between topics for noise, and misses most of what two-way ANOVA sees.
+    formula: y_{ij} = \mu_{\cdot\cdot} + \alpha_j + \varepsilon_{ij}
+    source: Ferro and Sanderson (2022), section 3.1; Ferrante, Ferro and Fuhr (2021), section 7.3
+    convention: With two systems it is the two-sample t-test. Systems may have scores for
+        different numbers of topics; Tukey's HSD is then Tukey and Kramer's.
+    """
+    return compared_by(one_way, pairs, options, paired=False)
+
+
+@declared_test(
+    "anova-2",
+    fit=two_way_model,
+    error="two-way ANOVA error",
+    additive=True,
+    one_variance=True,
+    **ANOVA,
+)
+def two_way_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Two-way ANOVA (MD2).
+
+    asks: Do the mean scores of the systems differ, apart from what is due to topics?
+    null: All systems have the same effect.
+    assumes: Scores add up from topic and system; errors are independent and normal, with one
+        variance, so that all differences of two systems vary alike (sphericity). Scores of real
+        systems are not so: with covariances of 15 to 129 runs the F of all systems errs in 10 to
+        26 of 100 cases at .05. Read its p-value corrected for that by Greenhouse and Geisser,
+        under the table. The tables of Tukey's and Dunnett's tests assume all this, too;
+        bootstrapped over topics, Tukey's HSD does not.
+    when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
+        topics.
+    formula: Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}
+    source: Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)
+    convention: With two systems it is the paired t-test. The F of more is corrected by Greenhouse
+        and Geisser (1959) and by Huynh and Feldt (1976), as car for R does; Lecoutre's correction
+        (1991) changes nothing where all topics are one group.
+    """
+    return compared_by(two_way, pairs, options)
+
+
+@declared_test("anova-2f", fit=two_way_model, **BOUND)
+def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
+    """Fake two-way ANOVA (MD2f).
+
+    asks: Do the mean scores differ at all?
+    """
+    return any_difference(two_way, pairs, options)
+
+
+@declared_test("anova-3f", fit=three_way_model, shards="needed", **BOUND)
+def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
+    """Fake three-way ANOVA (MD3f).
+
+    asks: Do the mean scores over shards differ at all?
+    """
+    return any_difference(three_way, pairs, options)
 
 
 @dataclass(frozen=True)
@@ -318,8 +395,34 @@ class Omnibus:
     ties: int = 0
 
 
+@declared_test(
+    "kruskal-wallis",
+    family="ranks",
+    symbol="z",
+    effect_unit="SD of ranks",
+    scale=Scale.ORDINAL,
+    paired=False,
+    model=True,
+    correction="tukey",
+)
 def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by their mean ranks among all scores."""
+    r"""Kruskal-Wallis test.
+
+    asks: Do scores of some systems tend to be higher than those of others, whatever their
+        topics?
+    null: The scores of all systems have the same distribution.
+    assumes: All scores are independent: nothing is paired.
+    when: Several systems on different topics, on a scale that is only ordinal. On the same
+        topics, Friedman's test.
+    formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
+        (N^3 - N)}
+    statistic: z; with Tukey's HSD q, of the mean ranks
+    effect: difference of mean ranks by the standard deviation of a rank
+    interval: difference of mean ranks
+    source: Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3
+    convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
+        on mean ranks, with the variance corrected for ties and infinite degrees of freedom.
+    """
     data = pairs.scores
     ranks, ties, tied = ranked_together(data)
     counts = (~np.isnan(data)).sum(axis=0).astype(np.float64)
@@ -338,8 +441,40 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
+@declared_test(
+    "friedman",
+    family="ranks",
+    symbol="z",
+    effect_unit="SD of ranks",
+    scale=Scale.ORDINAL,
+    model=True,
+    within_topics=True,
+    correction="tukey",
+)
 def friedman_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by their mean ranks within topics."""
+    r"""Friedman test.
+
+    asks: Do some systems tend to rank above others, topic by topic?
+    null: On each topic, every order of the systems is as likely.
+    assumes: Topics are independent of each other. Corrections of its pairs bound errors where
+        all systems are equal; where some differ, others that do not may be called different
+        more often.
+    when: Several systems on the same topics, on a scale that is only ordinal: do they differ at
+        all? Of pairs it is a poor judge: mean ranks depend on which other systems take part,
+        and so does what is said of a pair. Take the test sign, or signed-rank, with Holm's
+        correction, which are about medians (Benavoli, Corani and Mangili, 2016).
+    formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
+        1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
+    statistic: z; with Tukey's HSD q, of the mean ranks
+    effect: difference of mean ranks by the standard deviation of a rank
+    interval: difference of mean ranks
+    source: Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3
+    convention: Scores that are equal within rounding share their mid-rank. Pairs are compared
+        on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
+        with Tukey's HSD that is Nemenyi's test.
+    of_pairs: what is said of a pair depends on the other systems, and errors are bounded only
+        where all are equal; sign or signed-rank with holm take each pair by itself
+    """
     data = pairs.scores
     topics, systems = data.shape
     order = np.argsort(data, axis=1, kind="stable")

@@ -19,8 +19,7 @@ from cranfield.significance.differences import ROUNDING
 
 NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"
 
-MOST_SHAPIRO = 5000
-"""The p-value of Shapiro and Wilk's test is known up to so many residuals."""
+MOST_SHAPIRO = 5000  # the p-value of Shapiro and Wilk's test is known up to so many residuals
 
 
 @dataclass(frozen=True)
@@ -116,8 +115,7 @@ def normal_medians(n: int) -> Floats:
 ENOUGH_TOPICS = 20
 """From so many topics on a test of means hardly depends on normality (Mendenhall and Sincich)."""
 
-LARGEST = 1e300
-"""Of values that can be added up and subtracted."""
+LARGEST = 1e300  # of values that can be added up and subtracted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,16 +19,27 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import CranfieldError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
-from cranfield.significance.differences import ROUNDING, Level, Limits, Model, Outcome, Pairs, ratio
+from cranfield.significance.differences import (
+    ROUNDING,
+    Model,
+    Outcome,
+    Pairs,
+    by_group,
+    ratio,
+)
 from cranfield.significance.models.anova import (
-    by_model,
+    ANOVA,
+    OF_ERROR,
+    compared_by,
     factorial,
     known_cells,
     three_way,
+    three_way_model,
     two_way,
     two_way_model,
 )
 from cranfield.significance.models.anova_table import AnovaTable, made_table, sphericity
+from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     DRAWN,
@@ -84,11 +95,8 @@ class RandomGroups:
     @classmethod
     def of(cls, rows: Floats, labels: NDArray[np.intp], copies: int, least: float) -> RandomGroups:
         """Sum up rows by group; what is not above `least` is rounding."""
-        _, group, numbers = np.unique(labels, return_inverse=True, return_counts=True)
-        counts = numbers.astype(np.float64)
-        sums = np.zeros((counts.size, rows.shape[1]))
-        np.add.at(sums, group, rows)
-        means, centre = sums / counts[:, None], rows.mean(axis=0)
+        group, counts, means = by_group(rows, labels)
+        centre = rows.mean(axis=0)
         apart, rest = means - centre, rows - means[group]
         for part in (apart, rest):
             part[np.abs(part) <= least] = 0.0
@@ -186,12 +194,6 @@ def _spread(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return (weights * squares).sum(axis=1), squares
 
 
-def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by how their differences vary from topic to topic."""
-    table, model = random_topics(pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table)
-
-
 def random_topics_model(values: Floats) -> Model:
     """Fit the model without its table, which takes longer."""
     if np.isnan(values).any():
@@ -199,11 +201,60 @@ def random_topics_model(values: Floats) -> Model:
     return two_way_model(values.mean(axis=2))
 
 
+@declared_test(
+    "random-topics",
+    fit=random_topics_model,
+    error="two-way ANOVA error of topic means over shards",
+    one_variance=True,
+    shards="needed",
+    **ANOVA,
+)
+def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""ANOVA with random topics.
+
+    asks: Do the mean scores of the systems differ, beyond what their differences vary from
+        topic to topic?
+    null: All systems have the same effect.
+    assumes: Topics are a random sample of all topics; effects of topics, of topics by systems,
+        of cells and errors are independent and normal, each with one variance.
+    when: Scores by shard of the collection, or of several variations of each topic's query:
+        what it finds is meant to hold for other topics too.
+    formula: y_{tsk} = \mu + \alpha_s + \tau_t + (\tau\alpha)_{ts} + (\tau\beta)_{tk} +
+        \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
+    source: Scheffé (1959), chapter 8; Patterson and Thompson (1971); Satterthwaite (1946); for
+        query variations Culpepper et al. (2022)
+    convention: Without gaps it is two-way ANOVA of each topic's mean over its shards. With
+        gaps, which are the same for all systems (see the policy `missing`), variances are
+        estimated by restricted maximum likelihood, differences by generalised least squares,
+        and degrees of freedom by Satterthwaite's formula, as lme4 and lmerTest do. Where the
+        variance of topics or of cells would be below 0 it is shown as 0, and the others stay;
+        lme4 estimates them again under that bound, which may change errors by a tenth.
+    """
+    return compared_by(random_topics, pairs, options)
+
+
+@declared_test("anova-3", fit=three_way_model, samples_topics=False, shards="needed", **ANOVA)
 def three_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by what scores vary between shards of these topics."""
-    table, model = three_way(pairs.scores)
-    notes = only_these_topics(table, pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table, notes=notes)
+    r"""Three-way ANOVA on shards (MD3).
+
+    asks: Do the mean scores of the systems on these topics differ, apart from what is due to
+        topics, to shards, and to interactions of two of the three factors?
+    null: All systems have the same effect.
+    assumes: Topics are all that there are: what systems do on other topics is not asked. Errors
+        are independent and normal, with one variance.
+    when: Never to say which system is better on other topics: the error leaves out how much
+        differences vary from topic to topic, and differences that other topics contradict are
+        called significant. It is here as the model of the paper; take random-topics.
+    formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
+        (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
+    source: Ferro and Sanderson (2022), section 3.1
+    convention: Topics without relevant documents in a shard leave gaps: see the policy
+        `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
+        gives the F of random-topics beside its own.
+    """
+    outcome = compared_by(three_way, pairs, options)
+    assert outcome.table is not None
+    return replace(outcome, notes=only_these_topics(outcome.table, pairs.scores))
 
 
 def only_these_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
@@ -260,7 +311,10 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     )
     # Topics without any score are none; the others have the same shards, or variations.
     balanced = bool((apart.counts == apart.counts[0]).all())
-    f = _ratio(float((fit.mean**2).sum()) / (systems - 1), fit.variance)
+    explained = float((fit.mean**2).sum()) / (systems - 1)
+    f = np.inf if explained > 0 else np.nan
+    if fit.variance > 0:
+        f = explained / fit.variance
     by = "Topic:System"
     if not balanced:
         by = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
@@ -276,10 +330,6 @@ def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(means, error, np.full(systems, float(groups)), fit.df)
 
 
-def _ratio(above: float, below: float) -> float:
-    return above / below if below > 0 else np.inf if above > 0 else np.nan
-
-
 def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, float]:
     """Take from the variances of means over systems what belongs to single systems."""
     if np.isnan(apart.within):
@@ -292,13 +342,49 @@ def _components(common: GroupsFit, apart: GroupsFit, systems: int) -> dict[str, 
     }
 
 
+@declared_test(
+    "bootstrap-anova",
+    family="bootstrap",
+    symbol="",
+    model=True,
+    random=True,
+    samples_topics=False,
+    shards="taken",
+    correction="bh",
+    baseline_correction="bh",
+    **OF_ERROR,
+)
 def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by resampling the residuals of a model of all."""
+    r"""Bootstrap ANOVA.
+
+    asks: If the residuals of the model fell otherwise on the scores, and two systems did not
+        differ, how often would their effects be as far apart as they are?
+    null: The two systems have the same effect.
+    assumes: Residuals are exchangeable: independent, with one distribution, of any shape. With
+        shards, topics are all that there are, as in three-way ANOVA.
+    when: Several systems on the same topics, when errors are far from normal. With scores by
+        shard what it says holds for these topics only: the error leaves out how much
+        differences vary from topic to topic.
+    formula: p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad t_{uv} =
+        \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}
+    statistic: difference of means
+    interval: difference of means
+    source: Voorhees, Samarov and Soboroff (2017)
+    convention: The model is topic + system, and with shards also topic:system. Residuals are
+        drawn with replacement from all of them, and the model is fitted again. Differences are
+        divided by the error of that fit; otherwise small experiments reject too often. The
+        interval is by the quantile of |t| over the same fits; of a one-sided test, by that of
+        t.
+    """
     data = pairs.scores
     if data.ndim == 3 and data.shape[2] < 2:
         raise CranfieldError("bootstrap ANOVA of scores by shard needs two shards at least")
     by_shard = data if data.ndim == 3 else data[:, :, None]
-    table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
+    if data.ndim == 3:
+        # Shards are replicates.
+        table = factorial(data, "Topic", "System", "Topic:System")
+    else:
+        table, _ = two_way(data)
     means = table.means["System"]
     difference = pairs.differences_of(means)
     refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
@@ -310,26 +396,20 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         found = refits.studentised(block, error)
         return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
 
+    resampled = partial(refits.studentised, error=error)
+    errors = np.full(len(pairs), error)
     blocks = list(pairs.slices(options.resamples, 2**17))
     extreme = np.concatenate(in_threads(count, blocks, options.jobs))
-    none = np.zeros(len(pairs), dtype=np.intp)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=partial(refit_limits, pairs, difference, error, refits, options),
+        interval=partial(bootstrap_t_limits, pairs, difference, errors, resampled, options),
         n=np.full(len(pairs), data.shape[0]),
-        zeros=none,
-        ties=none,
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
         notes=only_these_topics(table, data) if data.ndim == 3 else (),
     )
-
-
-def with_interaction(values: Floats) -> AnovaTable:
-    """Analyse scores by topic, system and their interaction; shards are replicates."""
-    return factorial(values, "Topic", "System", "Topic:System")
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,16 +480,3 @@ def exact_squares(sums: Floats, unit: float) -> Floats:
     squares = (sums.reshape(len(sums), -1) * unit) ** 2
     integers, square_unit = as_integers(squares, squares.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)
-
-
-def refit_limits(
-    pairs: Pairs,
-    difference: Floats,
-    error: float,
-    refits: Refits,
-    options: Options,
-    level: Level,
-) -> Limits:
-    errors = np.full(len(pairs), error)
-    resampled = partial(refits.studentised, error=error)
-    return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)

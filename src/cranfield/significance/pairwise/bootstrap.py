@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
+from cranfield.significance.corrections.catalogue import declared_correction
 from cranfield.significance.corrections.resampled import (
+    CentredPairs,
     largest_difference,
     pvalues_of,
     simultaneous_limits,
@@ -28,8 +29,8 @@ from cranfield.significance.differences import (
     Pairs,
     away,
     ratio,
-    spread,
 )
+from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     DRAWN,
@@ -46,93 +47,154 @@ from cranfield.significance.resampling import (
 )
 
 
+@declared_test(
+    "bootstrap",
+    family="bootstrap",
+    random=True,
+    correction="bootstrap-max-t",
+    baseline_correction="bootstrap-max-t",
+)
 def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
-    """Resample t of the centred differences."""
+    r"""Studentised bootstrap test.
+
+    asks: If topics were drawn anew from topics like these, and the systems did not differ, how
+        often would t be as large as it is?
+    null: The mean difference is zero.
+    assumes: Topics are a random sample; nothing on the shape of the distribution.
+    when: Two systems on the same topics, with differences that are far from normal, and a few
+        dozen topics at least.
+    formula: p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad t(z) =
+        \frac{\bar{z}}{\bar{\sigma} / \sqrt{n}}, \quad w_i = z_i - \bar{z}
+    statistic: t
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
+    convention: The paper's p is count / B. The same topics are drawn for all pairs. The
+        interval is the bootstrap-t interval by the same samples: symmetric, from the quantile
+        of |t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test,
+        from the quantile of t on its side. A resample without any variation counts as extreme.
+    """
     return _by_samples(pairs, options, by_error=True)
 
 
+@declared_test("bootstrap-shift", family="bootstrap", symbol="", random=True)
 def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
-    """Resample means of the centred differences, not divided by their errors."""
+    r"""Paired bootstrap test by shifting.
+
+    asks: If topics were drawn anew from topics like these, and the systems did not differ, how
+        often would their means differ as much as they do?
+    null: The mean difference is zero.
+    assumes: Topics are a random sample, and so many that the mean is known to vary as it does
+        in samples of them.
+    when: To compare with studies that used it. With few topics it finds too much: the samples
+        vary less than the mean does, by a factor of 1 - 1/n in the variance, and their tails
+        are thinner than those of t. Take the test bootstrap, which divides by the error of each
+        sample.
+    formula: p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad w_i = z_i -
+        \bar{z}
+    statistic: mean difference
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)
+    convention: Two-sided by the absolute value of the mean; the paper shifts by the mean of the
+        samples, not by that of the topics, and its p is count / B. The same topics are drawn
+        for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile
+        of the absolute value; of a one-sided test, from that of the mean on its side.
+    """
     return _by_samples(pairs, options, by_error=False)
 
 
 def _by_samples(pairs: Pairs, options: Options, *, by_error: bool) -> Outcome:
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
-    work = partial(_tested, counts=counts, options=options, by_error=by_error)
+    mean, deviation, zeros = pairs.moments()
+    error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
+    statistic = ratio(mean, error)
+    resampled = resampler(pairs, options, by_error)
+
+    def tested(part: tuple[slice, Pairs]) -> tuple[Indices, Indices]:
+        where, block = part
+        found = resampled(block)
+        unlimited = np.isinf(found).sum(axis=1)
+        side = options.alternative
+        return count_reaching(found, statistic[where], side, relative=RELATIVE), unlimited
+
     # A block's results fit into the cache, and a matrix product is worth its call.
-    parts = list(pairs.blocks(len(counts), 2**19))
-    found = in_threads(work, parts, options.jobs)
-    mean, error, deviation, count, zeros, unlimited = (
-        np.concatenate([block[k] for block in found]) for k in range(6)
-    )
+    parts = list(pairs.slices(options.resamples, 2**19))
+    count, unlimited = zip(*in_threads(tested, parts, options.jobs), strict=True)
+
     return Outcome(
-        statistic=ratio(mean, error),
-        pvalue=monte_carlo(count.astype(np.intp), options.resamples),
+        statistic=statistic,
+        pvalue=monte_carlo(np.concatenate(count), options.resamples),
         effect=ratio(mean, deviation),
         interval=partial(paired_limits, pairs, mean, error, options, by_error),
         n=np.full(len(pairs), pairs.topics),
-        zeros=zeros.astype(np.intp),
-        ties=np.zeros(len(pairs), dtype=np.intp),
+        zeros=zeros,
         details={"resamples": options.resamples, "seed": options.seed},
-        smallest_pvalues=monte_carlo(unlimited, options.resamples),
+        smallest_pvalues=monte_carlo(np.concatenate(unlimited), options.resamples),
     )
-
-
-def _tested(
-    pairs: Pairs, counts: Floats, options: Options, by_error: bool
-) -> tuple[NDArray[Any], ...]:
-    differences = pairs.differences()
-    mean = differences.mean(axis=1)
-    deviation = spread(differences, mean, pairs.rounding)
-    error = deviation / np.sqrt(pairs.topics) if by_error else np.ones(len(pairs))
-    found = resampled(pairs, differences, mean, deviation, counts, by_error, options.alternative)
-    unlimited = np.isinf(found).sum(axis=1)
-    count = count_reaching(found, ratio(mean, error), options.alternative, relative=RELATIVE)
-    return mean, error, deviation, count, (differences == 0).sum(axis=1), unlimited
-
-
-def resampled(
-    pairs: Pairs,
-    differences: Floats,
-    mean: Floats,
-    deviation: Floats,
-    counts: Floats,
-    by_error: bool,
-    alternative: str,
-) -> Floats:
-    """Return t, or the mean, of the centred differences in each sample, shape (pairs, samples)."""
-    centred = np.where(deviation[:, None] == 0, 0.0, differences - mean[:, None])
-    means, variances = Centred.of(centred, pairs.rounding).moments(counts)
-    if not by_error:
-        return means
-    variances /= pairs.topics
-    # A resample without any variation is never discarded: it counts as extreme.
-    extreme = -np.inf if alternative == "less" else np.inf
-    return np.where(variances == 0, extreme, studentised(means, variances))
 
 
 def paired_limits(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, by_error: bool, level: Level
 ) -> Limits:
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
-
-    def again(block: Pairs) -> Floats:
-        differences = block.differences()
-        centre = differences.mean(axis=1)
-        deviation = spread(differences, centre, block.rounding)
-        return resampled(
-            block, differences, centre, deviation, counts, by_error, options.alternative
-        )
-
+    # Samples take far more memory than the scores: they are not kept.
+    again = resampler(pairs, options, by_error)
     return bootstrap_t_limits(pairs, mean, error, again, options, level)
 
 
+def resampler(pairs: Pairs, options: Options, by_error: bool) -> Callable[[Pairs], Floats]:
+    """Draw topics; return what takes a block of pairs to t of its centred differences, or to means.
+
+    The shape is (pairs, samples).
+    """
+    counts = topic_counts(options.resamples, pairs.topics, options.seed)
+    # A resample without any variation is never discarded: it counts as extreme.
+    extreme = -np.inf if options.alternative == "less" else np.inf
+
+    def resampled(block: Pairs) -> Floats:
+        means, variances = CentredPairs.of(block).pairs.moments(counts)
+        if not by_error:
+            return means
+        variances /= pairs.topics
+        return np.where(variances == 0, extreme, studentised(means, variances))
+
+    return resampled
+
+
+@declared_test(
+    "bootstrap-median",
+    family="medians",
+    symbol="",
+    effect_unit="IQR",
+    random=True,
+    correction="bootstrap-max",
+    baseline_correction="bootstrap-max",
+)
 def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare medians with how far apart they are when topics are drawn with replacement."""
+    r"""Bootstrap test of medians.
+
+    asks: If topics were drawn anew from topics like these, and the systems had the same median
+        score, how often would their medians be as far apart as they are?
+    null: The median scores of the two systems are the same.
+    assumes: Topics are a random sample, and so many that medians vary as they do in samples of
+        them.
+    when: The median is the statistic of interest, as where a few topics have extreme scores. It
+        is of the difference of medians, not of the median difference, which the sign test is
+        about. Its error rates on real scores have not been measured.
+    formula: p = \frac{|\{b : |(\tilde{x}^{*b} - \tilde{x}) - (\tilde{y}^{*b} - \tilde{y})| \ge
+        |\tilde{x} - \tilde{y}|\}| + 1}{B + 1}
+    statistic: difference of medians
+    effect: difference of medians by the mean interquartile range of the systems
+    interval: difference of medians
+    source: Efron and Tibshirani (1993); for statistics other than the mean Sakai (2013)
+    convention: Not studentised, as the standard error of a median has no plain estimate. The
+        same topics are drawn for all systems. Of many pairs the largest centred difference of
+        each resample counts (correction bootstrap-max).
+    """
     centred = centred_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
     model = Model(medians, np.nan, np.full(pairs.systems, float(pairs.topics)), np.inf, "median")
     difference = model.differences(pairs)
+    low, high = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     count = np.concatenate(
         [
             count_reaching(
@@ -144,24 +206,17 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
             for where, block in pairs.slices(options.resamples)
         ]
     )
-    zeros = np.concatenate([(part.differences() == 0).sum(axis=1) for part in pairs.blocks()])
+    _, _, zeros = pairs.moments()
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(count, options.resamples),
-        effect=ratio(difference, np.full(len(pairs), interquartile_range(pairs.values))),
+        effect=ratio(difference, np.full(len(pairs), (high - low).mean())),
         interval=partial(median_limits, pairs, difference, centred, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
-        ties=np.zeros(len(pairs), dtype=np.intp),
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
     )
-
-
-def interquartile_range(values: Floats) -> float:
-    """Return the mean interquartile range of the scores of a system."""
-    low, high = np.quantile(values, [0.25, 0.75], axis=0)
-    return float((high - low).mean())
 
 
 def centred_medians(pairs: Pairs, options: Options) -> Floats:
@@ -196,8 +251,17 @@ def median_limits(
     return difference - half, difference + half
 
 
+@declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare with the largest difference of the family in each resample, in a single step."""
+    r"""the largest difference of each resample.
+
+    does: topics drawn with replacement from centred scores, in a single step by the largest
+        difference of all pairs, not divided by an error
+    assumes: topics are a random sample, a dozen at least
+    source: Westfall and Young (1993)
+
+    Compare with the largest difference of the family in each resample, in a single step.
+    """
     centred = centred_medians(pairs, options)
     maxima = np.sort(largest_difference(pairs, centred, options.alternative))
     difference = outcome.statistic
@@ -212,7 +276,27 @@ OF_INTERVAL = 0
 """First step of the path to the random numbers of the interval; those of the test have one step."""
 
 
+@declared_test("bootstrap-unpaired", family="bootstrap", symbol="", paired=False, random=True)
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Unpaired bootstrap test.
+
+    asks: If both systems' scores were drawn from all of their scores together, how often would
+        their means differ as much as they do?
+    null: The scores of both systems come from one distribution.
+    assumes: All scores are a random sample, independent of each other.
+    when: Two systems that were tested on different topics.
+    formula: p = \frac{|\{b : |\bar{x}^{*b} - \bar{y}^{*b}| \ge |\bar{x} - \bar{y}|\}| + 1}{B +
+        1}
+    statistic: difference of means
+    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    interval: difference of means
+    source: Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14
+    convention: The paper's p is count / B. The interval is the bootstrap-t interval with
+        Welch's standard error, where each system's scores are drawn from its own: symmetric,
+        from the quantile of |t|; of a one-sided test, from the quantile of t on its side. It
+        does not take both distributions for the same, as the p-value does, so that the two may
+        disagree where a difference is barely significant.
+    """
     values, count = packed(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)
@@ -234,15 +318,12 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
     difference = pairs.differences_of(mean)
-    none = np.zeros_like(n)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=ratio(difference, pooled),
         interval=partial(welch_limits, pairs, options),
         n=n + m,
-        zeros=none,
-        ties=none,
         details={"resamples": options.resamples, "seed": options.seed},
     )
 

@@ -13,23 +13,20 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.text import counted
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
     BLOCK,
     ROUNDING,
-    Interval,
     Level,
     Limits,
     Outcome,
     Pairs,
-    joined,
     nothing_known,
     order_statistics,
     p_of,
     ratio,
-    spread,
     t_limits,
 )
+from cranfield.significance.pairwise.catalogue import TestInfo, declared_test
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import (
     as_integers,
@@ -59,7 +56,8 @@ def with_exchange_tests(
         return outcome
     smallest = _smallest_pvalues(pairs, info.paired, options)
     wrong_side = {"two-sided": 0.0, "greater": -1.0, "less": 1.0}[options.alternative]
-    sign = np.sign(pairs.differences_of(np.nanmean(pairs.values, axis=0)))
+    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    sign = np.sign(difference)
     exchanged = np.where((sign == 0) | (sign == wrong_side), 1.0, smallest)
     shown = constant & (sign != 0)
     name = "exact sign flips" if info.paired else "exact permutations"
@@ -67,12 +65,23 @@ def with_exchange_tests(
         f"{counted(int(shown.sum()), 'pair')} without any variation of the difference: an error"
         f" cannot be estimated, and p-values are of {name}"
     )
+
+    def limits(level: Level) -> Limits:
+        """Return the shifts that the exchange does not reject: the difference, or everything."""
+        low, high = outcome.interval(level)
+        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+        return (
+            np.where(constant, difference - half, low),
+            np.where(constant, difference + half, high),
+        )
+
     least = outcome.smallest_pvalues
     return replace(
         outcome,
         smallest_pvalues=None if least is None else np.where(constant, smallest, least),
         pvalue=np.where(constant, exchanged, outcome.pvalue),
-        interval=_intervals(outcome.interval, constant, smallest, pairs, options),
+        interval=limits,
         notes=(*outcome.notes, note) if shown.any() else outcome.notes,
     )
 
@@ -86,11 +95,8 @@ def _constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
         spreads = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
         varies = spreads > pairs.rounding.max(initial=0.0)
         return np.asarray(~(varies[pairs.first] | varies[pairs.second]))
-    parts = []
-    for block in pairs.blocks():
-        differences = block.differences()
-        parts.append(spread(differences, differences.mean(axis=1), block.rounding) == 0)
-    return np.concatenate(parts)
+    _, deviation, _ = pairs.moments()
+    return np.asarray(deviation == 0)
 
 
 def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
@@ -103,60 +109,79 @@ def _smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / ways)
 
 
-def _intervals(
-    interval: Interval,
-    constant: Bools,
-    smallest: Floats,
-    pairs: Pairs,
-    options: Options,
-) -> Interval:
-    """Return intervals that hold the shifts which the exchange does not reject.
-
-    That is the difference itself where any other is rejected, and else everything.
-    """
-    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
-
-    def limits(level: Level) -> Limits:
-        low, high = interval(level)
-        tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
-        half = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
-        return (
-            np.where(constant, difference - half, low),
-            np.where(constant, difference + half, high),
-        )
-
-    return limits
-
-
+@declared_test("t", family="t")
 def t_test(pairs: Pairs, options: Options) -> Outcome:
-    return joined([_paired(block, options) for block in pairs.blocks()])
+    r"""Paired t-test.
 
-
-def _paired(pairs: Pairs, options: Options) -> Outcome:
-    differences = pairs.differences()
-    n = pairs.topics
-    mean = differences.mean(axis=1)
-    deviation = spread(differences, mean, pairs.rounding)
-    error = deviation / np.sqrt(n)
+    asks: Is the mean of the differences, topic by topic, other than zero?
+    null: The mean difference is zero.
+    assumes: Topics are independent; the mean of the differences is nearly normal, which it is
+        from a few dozen topics on unless they are very skewed.
+    when: Two systems on the same topics, and readers who expect it. For more than two systems,
+        two-way ANOVA, of which with Tukey's HSD this is the special case.
+    formula: t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}
+    statistic: t
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Student (1908); Ferro and Maistro (2024), section 4
+    convention: Differences that are all the same have no variance: p is that of exact sign
+        flips, or without pairing of exact permutations.
+    of_two: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
+    """
+    mean, deviation, zeros = pairs.moments()
+    df = pairs.topics - 1
+    error = deviation / np.sqrt(pairs.topics)
     t = ratio(mean, error)
-    zeros = (differences == 0).sum(axis=1)
     return Outcome(
         statistic=t,
-        pvalue=p_of(t, error, n - 1, options.alternative),
+        pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(mean, deviation),
-        interval=partial(t_limits, mean, error, n - 1),
-        n=np.full(len(pairs), n),
+        interval=partial(t_limits, mean, error, df),
+        n=np.full(len(pairs), pairs.topics),
         zeros=zeros,
-        ties=np.zeros_like(zeros),
-        details={"df": float(n - 1)},
+        details={"df": float(df)},
     )
 
 
+@declared_test("t-unpaired", family="t", paired=False)
 def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Two-sample t-test (Student).
+
+    asks: Do the mean scores of two systems differ, whatever their topics?
+    null: Both systems have the same mean.
+    assumes: All scores are independent, both systems have the same variance, and means are
+        nearly normal.
+    when: Two systems that were tested on different topics. Prefer Welch's, which does not
+        assume equal variances.
+    formula: t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad s^2 = \frac{(n - 1) s_x^2 +
+        (m - 1) s_y^2}{n + m - 2}
+    statistic: t
+    effect: Hedges' g without small-sample correction: mean difference by pooled deviation
+    interval: difference of means
+    source: Student (1908)
+    convention: Differences that are all the same have no variance: p is that of exact sign
+        flips, or without pairing of exact permutations.
+    """
     return _unpaired(pairs, options, pooled=True)
 
 
+@declared_test("welch", family="t", paired=False)
 def welch_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Welch's t-test.
+
+    asks: Do the mean scores of two systems differ, whatever their topics?
+    null: Both systems have the same mean.
+    assumes: All scores are independent; means are nearly normal.
+    when: Two systems that were tested on different topics.
+    formula: t = \frac{\bar{x} - \bar{y}}{\sqrt{s_x^2 / n + s_y^2 / m}}
+    statistic: t
+    effect: mean difference by the root of the mean of both variances
+    interval: difference of means
+    source: Welch (1947)
+    convention: Degrees of freedom by Welch and Satterthwaite. Differences that are all the same
+        have no variance: p is that of exact sign flips, or without pairing of exact
+        permutations.
+    """
     return _unpaired(pairs, options, pooled=False)
 
 
@@ -184,41 +209,54 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
     t = ratio(difference, error)
-    none = np.zeros_like(n)
     return Outcome(
         statistic=t,
         pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
         interval=partial(t_limits, difference, error, df),
         n=n + m,
-        zeros=none,
-        ties=none,
         details={"df": df},
     )
 
 
-EXACT_WORK = 2**22
-"""Half-sums over all pairs, up to which all assignments are enumerated."""
-
-MOST_EXACT = 48
-"""Differences above which the enumeration is refused."""
-
-MOST_SUBSET_TOPICS = 16
-"""Topics of which all subsets are taken for the interval, at most."""
-
-SUBSETS = 2**26
-"""Means of subsets over all pairs, up to which all are taken: a few seconds."""
+EXACT_WORK = 2**22  # half-sums over all pairs, up to which all assignments are enumerated
+MOST_EXACT = 48  # differences above which the enumeration is refused
+MOST_SUBSET_TOPICS = 16  # topics of which all subsets are taken for the interval, at most
+SUBSETS = 2**26  # means of subsets over all pairs, up to which all are taken: a few seconds
 
 
+@declared_test(
+    "randomisation",
+    family="randomisation",
+    symbol="",
+    one_variance=True,
+    random=True,
+    correction="randomised-tukey",
+)
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
-    means, deviations, zeros = [], [], []
-    for block in pairs.blocks():
-        differences = block.differences()
-        means.append(differences.mean(axis=1))
-        deviations.append(spread(differences, means[-1], block.rounding))
-        zeros.append((differences == 0).sum(axis=1))
-    mean, none = np.concatenate(means), np.concatenate(zeros)
-    exact = exact_wanted(pairs, none, options)
+    r"""Randomisation test (Fisher).
+
+    asks: If the two systems' labels were swapped at random, topic by topic, how often would
+        their means differ as much as they do?
+    null: The two systems are the same: it makes no difference which is called which.
+    assumes: Topics are independent. Nothing on distributions, nor that topics are a sample.
+    when: Two systems on the same topics, without the t-test's assumption. For many systems,
+        with the randomised Tukey HSD, if all vary alike; real ones do not.
+    formula: p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, \quad s_{bt}
+        = \pm 1
+    statistic: mean difference
+    effect: Cohen's d of the differences: their mean by their standard deviation
+    interval: mean difference
+    source: Fisher (1935); Smucker, Allan and Carterette (2007)
+    convention: Two-sided by the absolute value of the statistic (SciPy doubles the smaller
+        tail). All 2^n assignments are counted, exactly, where that is feasible; there p is
+        count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the
+        shifts that the test does not reject, by the same assignments: it is between two means
+        of subsets of the topics. After an exact test of more than 16 topics, or of many pairs,
+        it is of B random ones (interval resamples and interval seed in the details).
+    """
+    mean, deviation, zeros = pairs.moments()
+    exact = exact_wanted(pairs, zeros, options)
     if exact:
         pvalue = enumerated(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
@@ -234,11 +272,10 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
-        effect=ratio(mean, np.concatenate(deviations)),
+        effect=ratio(mean, deviation),
         interval=partial(subset_limits, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
-        zeros=none,
-        ties=np.zeros_like(none),
+        zeros=zeros,
         details=details,
     )
 
@@ -341,7 +378,10 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level
     """
     n = pairs.topics
     low, high = nothing_known(len(pairs))
-    turned = _all_subsets(n) if everything else _drawn_subsets(n, options)
+    if everything:
+        turned = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+    else:
+        turned = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
     # Of all subsets one is the observed arrangement, which is none of those drawn.
     number = len(turned) - everything
     size = turned.sum(axis=1)
@@ -370,12 +410,3 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level
             limit[np.abs(limit) <= rounding[part]] = 0.0
             limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
     return low, high
-
-
-def _all_subsets(n: int) -> Floats:
-    number = np.arange(2**n, dtype=np.int64)[:, None]
-    return ((number >> np.arange(n)) & 1).astype(np.float64)
-
-
-def _drawn_subsets(n: int, options: Options) -> Floats:
-    return (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from scipy.special import bdtr, bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
     BLOCK,
     Level,
@@ -27,15 +29,14 @@ from cranfield.significance.differences import (
     Pairs,
     away,
     coded,
-    joined,
     mid_ranks,
     nothing_known,
     of_tail,
 )
+from cranfield.significance.pairwise.catalogue import declared_test
 from cranfield.significance.registry import Options
 
-NEAR = 1e-7
-"""Chances that differ by less, relatively, are equal but for rounding."""
+NEAR = 1e-7  # chances that differ by less, relatively, are equal but for rounding
 
 
 def binomial_pvalues(
@@ -191,27 +192,45 @@ class _Table:
         return np.asarray(sums[np.arange(len(which)), rank])
 
 
-SLACK = 1 + 1e-12
-"""(1 - level) / 2 is not quite alpha / 2, as floats."""
-
-MOST_EXACT = 500
-"""Above it the exact distribution on request is refused: nothing would be gained."""
+SLACK = 1 + 1e-12  # (1 - level) / 2 is not quite alpha / 2, as floats
+MOST_EXACT = 500  # above it the exact distribution on request is refused: nothing would be gained
 
 
+@declared_test("signed-rank", family="order", symbol="W+")
 def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Wilcoxon signed rank test.
+
+    asks: Are the differences in favour of one system larger, by rank, than those against it?
+    null: The differences are symmetric around zero.
+    assumes: Topics are independent; the distribution of differences is symmetric. Only then is
+        its hypothesis, of the pseudo-median, also one of the mean.
+    when: Paired scores with outliers, and differences that are about symmetric. It ranks
+        differences, so it needs a scale on which differences can be compared. Of systems with
+        equal means and skewed differences it calls too many different.
+    formula: W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)
+    statistic: W+, the sum of ranks of the topics that the first system wins
+    effect: rank-biserial correlation: (W+ - W-) / (W+ + W-)
+    interval: pseudo-median of the differences that are not 0
+    source: Wilcoxon (1945); Gibbons and Chakraborti (2011)
+    convention: Zero differences are left out. Differences that are equal within rounding share
+        their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties too;
+        above, normal with the variance corrected for ties, without continuity correction. The
+        interval is of the pseudo-median, from Walsh averages of the differences that are not 0,
+        by the distribution of the same ranks, ties and all: it leaves out 0 exactly where p is
+        at most alpha.
+    """
     if options.exact and pairs.topics > MOST_EXACT:
         raise PolicyError(f"the exact signed rank test takes at most {MOST_EXACT} topics")
-    return joined([_block(block, options) for block in pairs.blocks()])
 
+    def of_block(block: Pairs) -> tuple[NDArray[Any], ...]:
+        signed = _SignedRanks.of(block.differences(), block.rounding, options)
+        pvalue = signed.normal(options.alternative)
+        if signed.exact.any():
+            pvalue[signed.exact] = signed.enumerated(options.alternative)
+        ties = _tied(signed.ranks, block.topics)
+        return signed.plus, signed.total, pvalue, signed.n, ties, signed.exact
 
-def _block(pairs: Pairs, options: Options) -> Outcome:
-    signed = _SignedRanks.of(pairs.differences(), pairs.rounding, options)
-    n, plus, total = signed.n, signed.plus, signed.total
-    pvalue = np.ones(len(pairs))
-    exact = signed.exact
-    pvalue[~exact] = signed.normal(options.alternative)[~exact]
-    if exact.any():
-        pvalue[exact] = signed.enumerated(options.alternative)
+    plus, total, pvalue, n, ties, exact = pairs.by_block(of_block)
     return Outcome(
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
@@ -219,7 +238,7 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
         interval=partial(walsh_limits, pairs, options),
         n=n,
         zeros=pairs.topics - n,
-        ties=_tied(signed.ranks, pairs.topics),
+        ties=ties,
         details={"exact pairs": int(exact.sum())},
     )
 
@@ -362,14 +381,45 @@ def walsh_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
     )
 
 
+@declared_test(
+    "sign",
+    family="order",
+    symbol="wins",
+    scale=Scale.ORDINAL,
+    within_topics=True,
+    always_exact=True,
+    threshold=True,
+)
 def sign_test(pairs: Pairs, options: Options) -> Outcome:
-    return joined([_sign_block(block, options) for block in pairs.blocks()])
+    r"""Sign test.
 
+    asks: Does one system score higher on more topics than the other?
+    null: The median of the differences is zero: each system is as likely to win a topic.
+    assumes: Topics are independent of each other; nothing on the size of differences. Its
+        hypothesis is of their median, not of their mean: where differences are skewed, one can
+        be 0 and the other not.
+    when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
+        often misses what other tests see. A statement about mean scores is none of its
+        business: of systems with equal means and skewed differences it calls too many
+        different.
+    formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
+        \sim \text{Bin}(n, 1/2)
+    statistic: topics that the first system wins
+    effect: (wins - losses) / (wins + losses)
+    interval: median of the differences that are not 0
+    source: Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the
+        threshold Urbano, Lima and Hanjalic (2019b), who take .01
+    convention: Topics with equal scores are left out, and counted; with a `threshold` also
+        those whose scores differ by no more than that. The interval is of the median of the
+        other differences, from order statistics, so that it leaves out 0 exactly where p is at
+        most alpha.
+    """
 
-def _sign_block(pairs: Pairs, options: Options) -> Outcome:
-    differences = _beyond(pairs, options)
-    wins = (differences > 0).sum(axis=1)
-    losses = (differences < 0).sum(axis=1)
+    def wins_and_losses(block: Pairs) -> tuple[Indices, Indices]:
+        differences = _beyond(block, options)
+        return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
+
+    wins, losses = pairs.by_block(wins_and_losses)
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
@@ -378,7 +428,6 @@ def _sign_block(pairs: Pairs, options: Options) -> Outcome:
         interval=partial(median_limits, pairs, options),
         n=n,
         zeros=pairs.topics - n,
-        ties=np.zeros_like(n),
     )
 
 
@@ -414,7 +463,24 @@ MOST_EXACT_RANK_SUM = 200
 """Scores of both systems together, above which the exact distribution is refused."""
 
 
+@declared_test("rank-sum", family="order", symbol="U", scale=Scale.ORDINAL, paired=False)
 def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
+    r"""Wilcoxon rank sum test (Mann-Whitney U).
+
+    asks: Does a score of one system tend to be higher than a score of the other, whatever their
+        topics?
+    null: The scores of both systems have the same distribution.
+    assumes: All scores are independent: those of the two systems are not paired.
+    when: Systems that were tested on different topics, on a scale that is only ordinal. On the
+        same topics it wastes what the pairing tells; take a paired test.
+    formula: U = |\{(s, t) : x_s > y_t\}| + \tfrac{1}{2} |\{(s, t) : x_s = y_t\}|
+    statistic: U of the first system
+    effect: Cliff's delta: 2 U / (n m) - 1
+    interval: shift between the systems
+    source: Mann and Whitney (1947); Gibbons and Chakraborti (2011)
+    convention: Normal, with the variance corrected for ties and with continuity correction;
+        exact on request, with ties too. The interval is of the shift between the systems.
+    """
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     codes = coded(pairs.values)
@@ -429,7 +495,6 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_limits, pairs),
         n=n + m,
-        zeros=np.zeros_like(n),
         ties=shared.astype(np.intp),
         details={"exact": bool(options.exact)},
     )

@@ -43,9 +43,6 @@ from cranfield.tabular import Table
 MARKS = {1: "+", -1: "-", 0: "."}
 """How a table shows that the first system of a pair is better, is worse, or neither is found."""
 
-MOST_ROWS = 60
-"""Rows that are printed of a long table."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointComparison(Result, WithProse):
@@ -263,6 +260,7 @@ def compare_measures(
         )
     difference, pvalues, (low, high) = JOINTLY[chosen](every, options)
     shape = (len(names), len(pairs))
+    of_scores = [note for one in scores.values() for note in notes_on(one, info, options)]
     declared = CORRECTIONS[chosen]
     method = declared.title
     if declared.heading:
@@ -284,14 +282,7 @@ def compare_measures(
         method=method,
         resamples=resamples,
         seed=seed,
-        notes=tuple(
-            dict.fromkeys(
-                (
-                    *notes,
-                    *(note for one in scores.values() for note in notes_on(one, info, options)),
-                )
-            )
-        ),
+        notes=tuple(dict.fromkeys([*notes, *of_scores])),
     )
 
 
@@ -299,28 +290,30 @@ def _by_pooled_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats,
     """Compare pairs of all measures by one error for each measure, in a single step."""
     families = [PooledErrors.of(pairs) for pairs in every]
     largest = maxima(families, options)
-    difference = np.concatenate([family.difference for family in families])
-    error = np.concatenate(
-        [np.full(len(pairs), f.error) for pairs, f in zip(every, families, strict=True)]
-    )
     # Without an error there is no evidence.
-    statistic = np.where(error == 0, 0.0, np.concatenate([family.t for family in families]))
-    error[error == 0] = np.inf
-    limits = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
-    return difference, pvalues_of(np.abs(statistic), largest), limits
+    t = np.concatenate([np.where(family.error == 0, 0.0, family.t) for family in families])
+    difference, limits = _limits(families, largest, options)
+    return difference, pvalues_of(np.abs(t), largest), limits
 
 
 def _by_own_errors(every: Sequence[Pairs], options: Options) -> tuple[Floats, Floats, Limits]:
     """Compare pairs of all measures by the error of each, step down."""
     families = [CentredPairs.of(pairs) for pairs in every]
     pvalue, largest = step_down(families, options)
-    difference = np.concatenate([family.difference for family in families])
-    error = np.concatenate([family.error for family in families])
-    error[error == 0] = np.inf
-    low, high = simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
+    difference, (low, high) = _limits(families, largest, options)
     contradicts = ((low > 0) | (high < 0)) != (pvalue <= options.alpha)
     low[contradicts] = high[contradicts] = np.nan
     return difference, pvalue, (low, high)
+
+
+def _limits(
+    families: Sequence[PooledErrors | CentredPairs], largest: Floats, options: Options
+) -> tuple[Floats, Limits]:
+    """Return all differences, and simultaneous limits, infinite where nothing varies."""
+    difference = np.concatenate([family.difference for family in families])
+    error = np.concatenate([np.zeros(family.difference.size) + family.error for family in families])
+    error[error == 0] = np.inf
+    return difference, simultaneous_limits(difference, error, largest, options, 1 - options.alpha)
 
 
 JOINTLY = {"bootstrap-tukey": _by_pooled_errors, "bootstrap-max-t": _by_own_errors}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +15,8 @@ from cranfield.base.text import counted, plain, some_of
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
-from cranfield.significance.declaration import TestInfo
 from cranfield.significance.differences import (
+    Level,
     Limits,
     Outcome,
     Pairs,
@@ -25,7 +24,6 @@ from cranfield.significance.differences import (
     all_pairs,
     p_of,
     ratio,
-    spread,
     t_limits,
 )
 from cranfield.significance.effects import bias_correction
@@ -33,14 +31,6 @@ from cranfield.significance.pairwise.catalogue import find_test
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.registry import Options
 from cranfield.significance.several.random_effects import ERRORS, TAU2_BY, Pooled, pool, predict
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The pairs that one collection holds, and which of all pairs these are."""
-
-    pairs: Pairs
-    rows: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +45,9 @@ class CommonPairs:
         Systems of any collection, in order.
     first, second
         Indices of the systems of each pair.
-    held
-        What each collection holds of them.
-    lower_is_better
-        Whether the better system is the one with lower scores.
+    mean, deviation
+        Of the differences of a pair on a collection, shape (pairs, collections); NaN where it does
+        not hold the pair.
     notes
         What was left out, and which systems some collections lack.
     """
@@ -69,8 +58,8 @@ class CommonPairs:
     systems: tuple[str, ...]
     first: Indices
     second: Indices
-    held: tuple[Held, ...]
-    lower_is_better: bool
+    mean: Floats
+    deviation: Floats
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -82,19 +71,6 @@ class CommonPairs:
         """The measures, each once."""
         return ", ".join(dict.fromkeys(filter(None, self.measures)))
 
-    @property
-    def pairs(self) -> Pairs:
-        """All pairs, without scores."""
-        return Pairs(np.empty((0, len(self.systems))), self.first, self.second)
-
-    def table(self, of_pairs: Callable[[Pairs], Floats]) -> Floats:
-        """Return values by pair and collection; NaN where a collection does not hold a pair."""
-        out = np.full((len(self), len(self.names)), np.nan)
-        for place, one in enumerate(self.held):
-            if one.rows.size:
-                out[one.rows, place] = of_pairs(one.pairs)
-        return out
-
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, one row a pair."""
         names = pl.Series(self.systems, dtype=pl.String)
@@ -102,30 +78,19 @@ class CommonPairs:
             {"first": names.gather(self.first), "second": names.gather(self.second)}
         )
 
-    def long_frame(self, known: Floats, **columns: Floats) -> pl.DataFrame:
-        """Return a row a pair and collection where `known` is a number, with values of both."""
-        row, place = np.nonzero(~np.isnan(known))
-        return self.frame()[row].with_columns(
-            pl.Series("collection", [self.names[k] for k in place], dtype=pl.String),
-            pl.Series("topics", [self.topics[k] for k in place], dtype=pl.Int64),
-            **{name: pl.Series(values[row, place]) for name, values in columns.items()},
-        )
-
 
 def common_pairs(
-    collections: Mapping[str, Any],
-    baseline: str | Sequence[str] | None,
-    missing: str | None,
-    info: TestInfo,
+    collections: Mapping[str, Any], baseline: str | Sequence[str] | None, missing: str | None
 ) -> CommonPairs:
     """Match systems by name, apply the policy for missing scores, and find who holds which pair."""
     if not isinstance(collections, Mapping):
         raise PolicyError("several collections are a mapping of their names to scores")
     if len(collections) < 2:
         raise PolicyError(f"there is {counted(len(collections), 'collection')}; it takes two")
+    test = find_test("t").info
     ready = {
         str(name): prepared(
-            one.scores if isinstance(one, PairwiseComparison) else as_scores(one), info, missing
+            one.scores if isinstance(one, PairwiseComparison) else as_scores(one), test, missing
         )
         for name, one in collections.items()
     }
@@ -135,37 +100,37 @@ def common_pairs(
     systems = tuple(dict.fromkeys(name for one in scores.values() for name in one.systems))
     shape = np.empty((0, len(systems)))
     baselines = baseline_indices(systems, baseline)
-    wanted = against(shape, baselines) if baselines else all_pairs(shape)
-    held, counts = [], np.zeros(len(wanted), dtype=np.intp)
-    for name, one in scores.items():
-        places = np.full(len(systems), -1, dtype=np.intp)
-        places[[systems.index(system) for system in one.systems]] = np.arange(len(one.systems))
-        first, second = places[wanted.first], places[wanted.second]
+    pairs = against(shape, baselines) if baselines else all_pairs(shape)
+    mean, deviation = np.full((2, len(pairs), len(scores)), np.nan)
+    for k, one in enumerate(ready.values()):
+        place_of = {system: place for place, system in enumerate(one.scores.systems)}
+        places = np.array([place_of.get(system, -1) for system in systems])
+        first, second = places[pairs.first], places[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
-        counts[rows] += 1
-        held.append(Held(Pairs(ready[name].flat, first[rows], second[rows]), rows))
-    kept = np.flatnonzero(counts)
-    if not kept.size:
+        if rows.size:
+            moments = Pairs(one.flat, first[rows], second[rows]).moments()
+            mean[rows, k], deviation[rows, k], _ = moments
+    kept = ~np.isnan(mean).all(axis=1)
+    if not kept.any():
         raise CranfieldError("no collection holds two systems that are to be compared")
-    place_of_row = np.cumsum(counts > 0) - 1
     notes = [f"{name}: {note}" for name, one in ready.items() for note in one.notes]
     notes += dict.fromkeys(note for one in scores.values() for note in one.direction_notes())
-    for name, one in scores.items():
-        lacking = [quoted(system) for system in systems if system not in {*one.systems}]
+    for name, of in scores.items():
+        lacking = [quoted(system) for system in systems if system not in {*of.systems}]
         if lacking:
             notes.append(f"{name} lacks {some_of(lacking, 5)}")
-    if kept.size < counts.size:
-        alone = counted(int(counts.size - kept.size), "pair")
+    if not kept.all():
+        alone = counted(int((~kept).sum()), "pair")
         notes.append(f"no collection holds both systems of {alone}: left out")
     return CommonPairs(
         names=tuple(scores),
         topics=tuple(len(one.topics) for one in scores.values()),
         measures=tuple(one.measure for one in scores.values()),
         systems=systems,
-        first=wanted.first[kept],
-        second=wanted.second[kept],
-        held=tuple(replace(one, rows=place_of_row[one.rows]) for one in held),
-        lower_is_better=next(iter(scores.values())).lower_is_better,
+        first=pairs.first[kept],
+        second=pairs.second[kept],
+        mean=mean[kept],
+        deviation=deviation[kept],
         notes=tuple(notes),
     )
 
@@ -281,8 +246,13 @@ class MetaAnalysis(Result):
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
         weight /= np.nansum(weight, axis=1, keepdims=True)
+        row, place = np.nonzero(~np.isnan(weight))
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
-        return self.of.long_frame(weight, **columns)
+        return self.of.frame()[row].with_columns(
+            pl.Series("collection", self.of.names, dtype=pl.String).gather(place),
+            pl.Series("topics", self.of.topics, dtype=pl.Int64).gather(place),
+            **{name: pl.Series(values[row, place]) for name, values in columns.items()},
+        )
 
     def heading(self) -> list[str]:
         """Return what was done, a line each."""
@@ -393,15 +363,14 @@ def meta_analysis(
         fitting = ", ".join(one.name for one in CORRECTIONS.values() if one.families is None)
         raise PolicyError(f"{adjustment.name} does not go with a meta-analysis; {fitting} do")
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
-    of = common_pairs(collections, baseline, missing, find_test("t").info)
+    of = common_pairs(collections, baseline, missing)
     if not standardised and len({*of.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(of.measures)))
         raise PolicyError(f"differences of {names} cannot be pooled; standardised ones can")
-    mean, deviation = of.table(lambda pairs: _moments(pairs)[0]), of.table(lambda p: _moments(p)[1])
     topics = np.array(of.topics)
     # Of two topics no difference is unbiased by its standard deviation.
-    known = (deviation > 0) & (topics > (2 if standardised else 1))
-    difference, error = np.where(known, mean, np.nan), np.where(known, deviation, np.nan)
+    known = (of.deviation > 0) & (topics > (2 if standardised else 1))
+    difference, error = np.where(known, of.mean, np.nan), np.where(known, of.deviation, np.nan)
     if standardised:
         difference *= bias_correction(topics - 1.0) / error
         error = np.sqrt(1 / topics + difference**2 / (2 * topics))
@@ -411,12 +380,17 @@ def meta_analysis(
     found = pool(y, v, tau2_by, errors)
     several = found.places > 1
     df = np.where(several, np.inf if errors == "normal" else found.places - 1.0, 1.0)
-    limits = partial(_limits, found.estimate, found.error, df)
+
+    def limits(level: Level) -> Limits:
+        # Without an error nothing is known.
+        low, high = t_limits(found.estimate, found.error, df, level)
+        return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+
     t = ratio(found.estimate, found.error)
     pvalue = np.where(several, p_of(t, found.error, df, "two-sided"), 1.0)
-    none = np.zeros(len(of), dtype=np.intp)
-    outcome = Outcome(t, pvalue, found.estimate, limits, found.places, none, none)
-    corrected = adjustment.run(outcome, of.pairs, options)
+    outcome = Outcome(t, pvalue, found.estimate, limits, found.places)
+    pairs = Pairs(np.empty((0, len(of.systems))), of.first, of.second)
+    corrected = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(
         of=of,
         difference=difference,
@@ -438,26 +412,9 @@ def meta_analysis(
     )
 
 
-def _moments(pairs: Pairs) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of the differences of each pair."""
-    found = []
-    for block in pairs.blocks():
-        differences = block.differences()
-        mean = differences.mean(axis=1)
-        found.append((mean, spread(differences, mean, block.rounding)))
-    means, deviations = zip(*found, strict=True)
-    return np.concatenate(means), np.concatenate(deviations)
-
-
-def _limits(estimate: Floats, error: Floats, df: Floats, level: float) -> Limits:
-    """Return limits by Student's t; without an error nothing is known."""
-    low, high = t_limits(estimate, error, df, level)
-    return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
-
-
 def _notes(of: CommonPairs, known: Bools, found: Pooled, errors: str) -> list[str]:
     notes = []
-    constant = sum(int((~known[one.rows, k]).sum()) for k, one in enumerate(of.held))
+    constant = int((~known & ~np.isnan(of.mean)).sum())
     if constant:
         notes.append(
             f"differences of {counted(constant, 'pair')} of a collection do not vary, so that their"

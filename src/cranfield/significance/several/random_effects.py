@@ -27,8 +27,7 @@ TAU2_GRID = np.concatenate([[0.0], np.logspace(-3, 9, 37)])
 LEAST = 2.0**-100
 """Part of the largest variance that the others are at least: less would not change a weight."""
 
-HALVINGS = 80
-"""Of an interval that holds a root; a float has 53 bits."""
+HALVINGS = 80  # of an interval that holds a root; a float has 53 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,8 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
 
     `tau2_by` is a name of :data:`TAU2_BY`, and `errors` of :data:`ERRORS`.
     """
-    parts = [_pooled(y[part], v[part], tau2_by, errors) for part in _slices(y)]
+    slices = list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
+    parts = [_pooled(y[part], v[part], tau2_by, errors) for part in slices]
     names = [one.name for one in fields(Pooled)]
     return Pooled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -118,10 +118,6 @@ def _tau2_drawn(y: Floats, v: Floats, chi2: Floats) -> Floats:
     start, end = sums[draws, below], sums[draws, above]
     part = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
     return np.asarray(grid[below] + np.clip(part, 0, 1) * (grid[above] - grid[below]))
-
-
-def _slices(y: Floats) -> list[slice]:
-    return list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
 
 
 def _pooled(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:

@@ -106,7 +106,7 @@ PEERS = {
         Peer("limit", _script("limit"), own=True),
         Peer("numpy, polars", ("{python}", "-c", "import numpy, polars"), own=True, means=False),
         Peer("one processor", ("taskset", "-c", "0", "{ours}"), own=True),
-        Peer("two Dask workers", ("{ours}", "--backend", "dask", "--jobs", "2"), own=True),
+        Peer("two Dask workers", ("{ours}", "--settings", str(HERE / "dask.yml"), "--jobs", "2"), own=True),
     )
 }
 """The tools of others, a program in C as the limit, the least that we can take, ours otherwise."""

@@ -279,11 +279,11 @@ def submit_archive(
                 teams = [make_team(opened, id) for id in new]
                 with opened.registry.change("add teams", some_of(new, 10)) as tx:
                     insert_teams(tx, teams)
-            for row, task, run in zip(table.rows, tasks, runs, strict=True):
+            for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
                     yield Outcome(row, None, run)
                 else:
-                    yield Outcome(row, enter(opened, task, run, row.declared))
+                    yield Outcome(row, enter(opened, run))
                     run.file.unlink(missing_ok=True)
 
 
@@ -299,9 +299,7 @@ def _all_or_none(
                 if isinstance(run, str):
                     outcomes.append(Outcome(row, None, run))
                 else:
-                    task = opened.rules.task(row.task)
-                    done = enter_within(tx, opened, task, run, row.declared, dry=dry)
-                    outcomes.append(Outcome(row, done))
+                    outcomes.append(Outcome(row, enter_within(tx, opened, run, dry=dry)))
             if dry or not all(outcome.accepted for outcome in outcomes):
                 raise _Dry
         if not all(outcome.accepted for outcome in outcomes):

@@ -196,13 +196,18 @@ def _ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> I
             yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
 
+LONGEST_TAG = 300
+"""Characters that are kept of the tag of a run that is refused."""
+
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A run as it came: its bytes in a private file, and what the check found in them."""
+    """A run as it came: its bytes in a private file, and the report of their check."""
 
+    task: TaskRules
+    declared: Declared
     file: Path
     size: int
     sha256: str
@@ -215,6 +220,11 @@ class Taken:
         """Name of the file that was handed in, without its folder, which is nobody's business."""
         name = Path(self.report.source).name
         return name.encode(errors="surrogateescape").decode(errors="replace")
+
+    @property
+    def tag(self) -> str:
+        """The tag in the run, or else the declared one; the start of endless ones."""
+        return (self.report.tag or self.declared.tag or "")[:LONGEST_TAG]
 
 
 @contextmanager
@@ -239,7 +249,7 @@ def taken_in(
             report = check_run(copy, task, tag=declared.tag, team=declared.team or None)
             report = replace(report, source=source.name, object=sha256)
             metadata = _metadata(copy, report) if report.accepted else None
-        yield Taken(copy, size, sha256, arrived, report, metadata)
+        yield Taken(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
 def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
@@ -282,27 +292,21 @@ def _metadata(copy: Path, report: CheckReport) -> str | None:
     return None if about is None else about.to_yaml()
 
 
-LONGEST_TAG = 300
-"""Characters that are kept of the tag of a run that is refused."""
-
-
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a run: its row, all its faults, and what it replaces or repeats."""
+    """What becomes of a run: its row, all its faults, and the run that it replaces.
+
+    Where the same was accepted before, the row is that of the run that is there again.
+    """
 
     submission: Submission
     faults: tuple[Fault, ...]
     replaced: Submission | None = None
-    again: Submission | None = None
+    again: bool = False
 
     def report(self, report: CheckReport) -> CheckReport:
         """Return what the team may see: nothing of others."""
         return replace(report, faults=tuple(f for f in self.faults if f.severity != PRIVATE))
-
-
-def tag_of(taken: Taken, declared: Declared) -> str:
-    """Return the tag in the run, or else that which it was to have; the start of endless ones."""
-    return (taken.report.tag or declared.tag or "")[:LONGEST_TAG]
 
 
 def received_at(declared: Declared, now: datetime) -> datetime:
@@ -316,13 +320,10 @@ def received_at(declared: Declared, now: datetime) -> datetime:
     return received
 
 
-def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared) -> Decision:
+def decide(registry: Reading, taken: Taken) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
-    team, received, tag = (
-        declared.team,
-        received_at(declared, taken.arrived),
-        tag_of(taken, declared),
-    )
+    task, declared, team, tag = taken.task, taken.declared, taken.declared.team, taken.tag
+    received = received_at(declared, taken.arrived)
     new = Submission(
         id=0,
         task=task.name,
@@ -349,7 +350,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
             raise PolicyError(
                 f"nothing is replaced: this is the run {quoted(tag)}, which is handed in already"
             )
-        return Decision(again, taken.report.faults, again=again)
+        return Decision(again, taken.report.faults, again=True)
     replaced = next((run for run in accepted if run.tag == declared.replaces), None)
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)

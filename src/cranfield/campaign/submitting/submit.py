@@ -10,7 +10,6 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.entering import (
@@ -18,7 +17,6 @@ from cranfield.campaign.submitting.entering import (
     Taken,
     decide,
     said_by,
-    tag_of,
     taken_in,
     write,
 )
@@ -89,7 +87,7 @@ def submit(
     rules = opened.rules.task(task)
     known_team(opened.registry, declared.team)
     with taken_in(opened, run, rules, declared) as taken:
-        return enter(opened, rules, taken, declared)
+        return enter(opened, taken)
 
 
 def check_here(
@@ -105,15 +103,15 @@ def check_here(
         if not given.team:
             return taken.report
         known_team(opened.registry, given.team)
-        return decide(opened.registry, rules, taken, given).report(taken.report)
+        return decide(opened.registry, taken).report(taken.report)
 
 
-def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> Submitted:
+def enter(opened: Opened, taken: Taken) -> Submitted:
     """Decide what becomes of a run, and enter it, in one transaction."""
     details: dict[str, str] = {}
     try:
-        with opened.registry.change("submit", tag_of(taken, declared), details) as tx:
-            submitted = enter_within(tx, opened, task, taken, declared)
+        with opened.registry.change("submit", taken.tag, details) as tx:
+            submitted = enter_within(tx, opened, taken)
             if submitted.again:
                 raise _NothingToChange
             details["state"] = submitted.submission.state
@@ -122,24 +120,16 @@ def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> 
     return submitted
 
 
-def enter_within(
-    tx: Transaction,
-    opened: Opened,
-    task: TaskRules,
-    taken: Taken,
-    declared: Declared,
-    *,
-    dry: bool = False,
-) -> Submitted:
+def enter_within(tx: Transaction, opened: Opened, taken: Taken, *, dry: bool = False) -> Submitted:
     """Decide what becomes of a run, and enter it, within a transaction of more than that.
 
     One that is `dry` will not be made, so that no bytes are to be put anywhere.
     """
-    decision = decide(tx, task, taken, declared)
-    report = decision.report(taken.report)
-    if decision.again is not None:
-        return Submitted(decision.again, report, again=True)
-    return Submitted(write(tx, opened, taken, decision, dry=dry), report)
+    decision = decide(tx, taken)
+    submission = decision.submission
+    if not decision.again:
+        submission = write(tx, opened, taken, decision, dry=dry)
+    return Submitted(submission, decision.report(taken.report), decision.again)
 
 
 def withdraw(opened: Opened, tag: str, reason: str) -> Submission:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,13 @@ from tempfile import TemporaryDirectory
 
 from cranfield.base.errors import (
     CranfieldError,
-    CranfieldWarning,
     InputError,
     PolicyError,
     check_whole,
     quoted,
 )
 from cranfield.base.text import counted
-from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
@@ -35,7 +33,7 @@ from cranfield.campaign.rules.task_rules import (
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
 from cranfield.campaign.store.registry import Reading, Transaction
-from cranfield.collection.metadata.reading import BESIDE, LARGEST, MetadataPlace, header_of
+from cranfield.collection.metadata.reading import BESIDE, LARGEST
 from cranfield.sources.chunks import Source
 
 LONGEST = 10_000
@@ -246,9 +244,10 @@ def taken_in(
         else:
             if source.path != "-":
                 _copy_beside(Path(source.path), copy)
-            report = check_run(copy, task, tag=declared.tag, team=declared.team or None)
+            report, about = check_with_metadata(copy, task, declared.tag, declared.team or None)
             report = replace(report, source=source.name, object=sha256)
-            metadata = _metadata(copy, report) if report.accepted else None
+            if report.accepted and about is not None:
+                metadata = about.to_yaml()
         yield Taken(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
@@ -277,19 +276,6 @@ def _copy_beside(run: Path, copy: Path) -> None:
             with Source(str(beside)).packed() as raw:
                 there = copy.with_name(before.format(copy.name) + BESIDE)
                 there.write_bytes(raw.read(LARGEST + 1))
-
-
-def _metadata(copy: Path, report: CheckReport) -> str | None:
-    """Return what the run says of itself, as it was written."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CranfieldWarning)
-            header = header_of(next(Source(str(copy)).chunks(2 * LARGEST), b""), report.source)
-            about = MetadataPlace(header, str(copy), tag=report.tag).read()
-    except InputError:
-        # The rules take it for no more than a warning.
-        return None
-    return None if about is None else about.to_yaml()
 
 
 @dataclass(frozen=True)

@@ -246,10 +246,10 @@ def list_of(kind: Kind, least: int = 0) -> Kind:
 
     def check(value: Any) -> tuple[Any, ...]:
         checked: list[Any] = []
-        for one in is_list(value):
-            checked.append(kind(one))
+        for item in is_list(value):
+            checked.append(kind(item))
             if checked[-1] in checked[:-1]:
-                raise WrongValueError(f"has {shown_value(one)} twice")
+                raise WrongValueError(f"has {shown_value(item)} twice")
         return tuple(checked)
 
     return check
@@ -265,9 +265,9 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
 
     def check(value: Any) -> dict[str, Any]:
         checked = {}
-        for key, one in table(value).items():
+        for key, inner in table(value).items():
             with below(key):
-                checked[key] = kind(key, one)
+                checked[key] = kind(key, inner)
         return checked
 
     return check
@@ -296,9 +296,9 @@ def key(kind: Kind, name: str = "", *, private: bool = False) -> dict[str, Any]:
 def keys_of(model: Any) -> dict[str, Key]:
     """Return the keys that are declared with the fields of a class, by name."""
     return {
-        one.metadata["name"] or one.name: replace(one.metadata["key"], field=one.name)
-        for one in fields(model)
-        if "key" in one.metadata
+        item.metadata["name"] or item.name: replace(item.metadata["key"], field=item.name)
+        for item in fields(model)
+        if "key" in item.metadata
     }
 
 
@@ -308,11 +308,11 @@ DOCUMENTS = {"pattern": Key(text)}
 def fields_of(keys: Mapping[str, Key], value: Any) -> dict[str, Any]:
     """Check a table key by key, and return the values by field."""
     checked: dict[str, Any] = {}
-    for name, given in table(value).items():
+    for name, inner in table(value).items():
         if name not in keys:
             raise WrongValueError(unknown(name, keys), name)
         with below(name):
-            checked[keys[name].field or name] = keys[name].kind(given)
+            checked[keys[name].field or name] = keys[name].kind(inner)
     return checked
 
 

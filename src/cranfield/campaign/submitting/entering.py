@@ -116,13 +116,13 @@ def _fault(task: TaskRules, code: str, message: str) -> Fault:
     return Fault(code, severity_of(code, task), message)
 
 
-def said_by(name: str, given: str) -> str:
-    """Return a text for people; refuse one that is empty or cannot be printed."""
-    if not given.strip():
+def printable_text(name: str, text: str) -> str:
+    """Return a text; refuse one that is empty or cannot be printed."""
+    if not text.strip():
         raise PolicyError(f"{name} is missing")
-    for reason in _unprintable(name, given):
+    for reason in _unprintable(name, text):
         raise PolicyError(reason)
-    return given
+    return text
 
 
 def _unprintable(name: str, text: str) -> list[str]:
@@ -201,8 +201,8 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A run as it came: its bytes in a private file, and the report of their check."""
+class CheckedCopy:
+    """A run as it was submitted: its bytes in a private file, and the report of their check."""
 
     task: TaskRules
     declared: Declared
@@ -215,7 +215,7 @@ class Taken:
 
     @property
     def name(self) -> str:
-        """Name of the file that was handed in, without its folder, which is nobody's business."""
+        """Name of the submitted file, without its folder, which is private."""
         name = Path(self.report.source).name
         return name.encode(errors="surrogateescape").decode(errors="replace")
 
@@ -226,10 +226,10 @@ class Taken:
 
 
 @contextmanager
-def taken_in(
+def checked_copy(
     opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
-) -> Iterator[Taken]:
-    """Copy a run into a private folder, which goes in the end, and check the copy."""
+) -> Iterator[CheckedCopy]:
+    """Copy a run into a private folder, which is removed in the end, and check the copy."""
     source = Source(fspath(run))
     # A kill leaves the folder behind; under this name it is known for what it is.
     with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
@@ -248,7 +248,7 @@ def taken_in(
             report = replace(report, source=source.name, object=sha256)
             if report.accepted and about is not None:
                 metadata = about.to_yaml()
-        yield Taken(task, declared, copy, size, sha256, arrived, report, metadata)
+        yield CheckedCopy(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
 def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
@@ -269,13 +269,13 @@ def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
 
 
 def _copy_beside(run: Path, copy: Path) -> None:
-    """Copy the metadata beside a run, so that the check of the copy finds what that of it does."""
+    """Copy the metadata beside a run, so that the check of the copy finds them."""
     for before in ("{}.", ""):
         beside = run.with_name(before.format(run.name) + BESIDE)
         if beside.is_file():
             with Source(str(beside)).packed() as raw:
-                there = copy.with_name(before.format(copy.name) + BESIDE)
-                there.write_bytes(raw.read(LARGEST + 1))
+                target = copy.with_name(before.format(copy.name) + BESIDE)
+                target.write_bytes(raw.read(LARGEST + 1))
 
 
 @dataclass(frozen=True)
@@ -306,26 +306,26 @@ def received_at(declared: Declared, now: datetime) -> datetime:
     return received
 
 
-def decide(registry: Reading, taken: Taken) -> Decision:
+def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
-    task, declared, team, tag = taken.task, taken.declared, taken.declared.team, taken.tag
-    received = received_at(declared, taken.arrived)
+    task, declared, team, tag = copy.task, copy.declared, copy.declared.team, copy.tag
+    received = received_at(declared, copy.arrived)
     new = Submission(
         id=0,
         task=task.name,
         team=team,
         tag=tag,
-        object=taken.sha256,
-        bytes=taken.size,
+        object=copy.sha256,
+        bytes=copy.size,
         received=utc_text(received),
         state=ACCEPTED,
         type=declared.type,
         priority=declared.priority,
         answers={name: text for name, text in declared.answers.items() if text.strip()},
-        metadata=taken.metadata,
+        metadata=copy.metadata,
         description=declared.description,
-        ranking=taken.report.ranking,
-        source=taken.name,
+        ranking=copy.report.ranking,
+        source=copy.name,
     )
     own = registry.submissions(task.name, None, team=team)
     accepted = [run for run in own if run.state == ACCEPTED]
@@ -336,7 +336,7 @@ def decide(registry: Reading, taken: Taken) -> Decision:
             raise PolicyError(
                 f"nothing is replaced: this is the run {quoted(tag)}, which is handed in already"
             )
-        return Decision(again, taken.report.faults, again=True)
+        return Decision(again, copy.report.faults, again=True)
     replaced = next((run for run in accepted if run.tag == declared.replaces), None)
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)
@@ -347,11 +347,11 @@ def decide(registry: Reading, taken: Taken) -> Decision:
     same_tag = registry.submissions(None, None, tag=tag)
     same = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
     faults = [
-        *taken.report.faults,
+        *copy.report.faults,
         *declared_faults(task, declared),
         *_time_faults(task, received),
         *_limit_faults(task, team, len(others), day, attempts),
-        *_tag_faults(tag, team, taken.report, replaced, same_tag),
+        *_tag_faults(tag, team, copy.report, replaced, same_tag),
         *_ranking_faults(task, team, [run for run in same if run != replaced]),
     ]
     # Two runs of a team that come equally early into the pool.
@@ -367,22 +367,22 @@ def decide(registry: Reading, taken: Taken) -> Decision:
     return Decision(replace(new, late=late), applying, replaced)
 
 
-def _repeats(one: Submission, new: Submission) -> bool:
-    """Tell whether a run is there as it is handed in: the same bytes, and the same said of it."""
+def _repeats(run: Submission, new: Submission) -> bool:
+    """Return True if a new run has the bytes and the declarations of a run."""
     return all(
-        getattr(one, name) == getattr(new, name)
+        getattr(run, name) == getattr(new, name)
         for name in ("tag", "object", "type", "priority", "answers", "description")
     )
 
 
 def write(
-    tx: Transaction, opened: Opened, taken: Taken, decision: Decision, *, dry: bool = False
+    tx: Transaction, opened: Opened, copy: CheckedCopy, decision: Decision, *, dry: bool = False
 ) -> Submission:
     """Write what was decided; the bytes are in their place before the run is entered."""
     new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
     accepted = new.state == ACCEPTED
     if not dry and (accepted or opened.rules.keep_refused):
-        sha256, _ = records.put(opened.folder, taken.file)
+        sha256, _ = records.put(opened.folder, copy.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")
         new = replace(new, kept=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cranfield.base.errors import PolicyError
 from cranfield.campaign import Campaign
+from cranfield.campaign.checks import checking
 from tests.campaign.submitting.conftest import Clock
 
 News = Callable[..., Campaign]
@@ -72,17 +74,16 @@ def test_a_time_that_is_given_decides(news: News, write: Write, clock: Clock) ->
 def test_a_run_comes_when_its_bytes_are_there_however_long_the_check_takes(
     news: News, write: Write, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cranfield.campaign.checks import checking
-
-    opened, check_run = news(AOE), checking.check_run
+    opened, check = news(AOE), checking.check_with_metadata
     clock.now = CLOSES
 
-    def slow(*given: object, **more: object) -> object:
+    def slow(*given: Any) -> Any:
         clock.go(hours=1)
-        return check_run(*given, **more)  # type: ignore[arg-type]
+        return check(*given)
 
-    monkeypatch.setattr(checking, "check_run", slow)
+    monkeypatch.setattr("cranfield.campaign.submitting.entering.check_with_metadata", slow)
     assert opened.submit(write(), team="padua").submission.received == "2026-08-16T11:59:59Z"
+    assert clock.now > CLOSES
 
 
 def test_a_clock_that_goes_back(news: News, write: Write, clock: Clock) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.campaign import Campaign, CheckReport
+from cranfield.campaign import Campaign
 from cranfield.campaign.checks import checking
 from cranfield.campaign.store import records
 from cranfield.campaign.submitting.submit import Submitted
@@ -169,14 +169,15 @@ def test_bytes_that_change_while_they_are_read(
     """What is kept is what was checked, whatever becomes of the file."""
     opened, run = news(), write()
     before = run.read_bytes()
-    check_run = checking.check_run
+    check = checking.check_with_metadata
 
-    def slow(*given: Any, **more: Any) -> CheckReport:
+    def slow(*given: Any) -> Any:
         run.write_text("not what was checked")
-        return check_run(*given, **more)
+        return check(*given)
 
-    monkeypatch.setattr(checking, "check_run", slow)
+    monkeypatch.setattr("cranfield.campaign.submitting.entering.check_with_metadata", slow)
     one = opened.submit(run, team="padua").submission
+    assert run.read_bytes() != before
     assert records.read(opened.folder, one.object) == before
 
 

@@ -34,6 +34,7 @@ from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.keys import DocIndex, numbered
+from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace, header_of
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import CHUNK, TOGETHER, Source
@@ -101,6 +102,18 @@ def check_run(
     2 document twice in one topic, first in line 1
     2 score 'nan' is not a finite number
     """
+    return check_with_metadata(path, task, tag, team, all_faults=all_faults)[0]
+
+
+def check_with_metadata(
+    path: str | PathLike[str],
+    task: TaskRules,
+    tag: str | None,
+    team: str | None,
+    *,
+    all_faults: bool = False,
+) -> tuple[CheckReport, Metadata | None]:
+    """Check a run, and return its metadata, too, if they can be read."""
     check_patterns(task)
     name = fspath(path)
     place = MetadataPlace(path=name)
@@ -119,7 +132,7 @@ def check_run(
     # A file that is cut short lacks nothing, and an empty one is not said to.
     whole = error is None and rows.height > 0
     own_tag = _check_tag(rows, task, tag, team, faults)
-    check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
+    metadata = check_metadata(replace(place, tag=own_tag), task, own_tag, faults)
     topics = _check_topics(rows, task, faults, whole=whole)
     # From here on the text of a large run is not needed.
     rows = _check_values(rows, task, faults)
@@ -134,7 +147,7 @@ def check_run(
                 read_run(name, format=task.format)
         except InputError as unreadable:
             faults.add("unreadable", unreadable.reason, unreadable.line)
-    return CheckReport(
+    report = CheckReport(
         source=Source(name).name,
         tag=own_tag,
         faults=faults.all(),
@@ -143,6 +156,7 @@ def check_run(
         object=file_sha256(name) if again else None,
         ranking=ranking if faults.readable else None,
     )
+    return report, metadata
 
 
 def _is_file(name: str) -> bool:

@@ -25,8 +25,13 @@ _PLACE = re.compile(
 _MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
-def check_metadata(place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults) -> None:
-    """Check the metadata of a run; without rules for them they only have to be readable."""
+def check_metadata(
+    place: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
+) -> Metadata | None:
+    """Check the metadata of a run, and return what can be read.
+
+    Without rules for them they only have to be readable.
+    """
     line = None if place.header is None else place.header.line
     try:
         with warnings.catch_warnings():
@@ -35,23 +40,24 @@ def check_metadata(place: MetadataPlace, task: TaskRules, tag: str | None, fault
     except InputError as error:
         at = None if line is None else error.line
         faults.add("metadata-yaml", f"ir_metadata: {error.reason}", at)
-        return
+        return None
     rules = task.metadata
     if metadata is None:
         if rules is not None and rules.required:
             reason = f"there is none; wanted are {', '.join(rules.required)}"
             faults.add("metadata-missing", f"ir_metadata: {reason}", line)
-        return
+        return None
     for reason in metadata.twice:
         faults.add("metadata-twice", f"ir_metadata: {reason}", line)
     if rules is None:
-        return
+        return metadata
     for problem in metadata.problems(rules.required, rules.placeholders):
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
     own = metadata.get("tag")
     if own is not None and tag is not None and own != tag:
         message = f"ir_metadata: tag {quoted(own)}, and the run has {quoted(tag)}"
         faults.add("metadata-tag", message, line)
+    return metadata
 
 
 def public_metadata(

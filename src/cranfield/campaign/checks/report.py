@@ -209,7 +209,7 @@ class Faults:
         self._task = task
         self._limit = None if all_faults else SHOWN
         self._listed: dict[str, list[Fault]] = {}
-        self._more: dict[str, int] = {}
+        self._more = Counter[str]()
 
     def applies(self, code: str) -> bool:
         """Whether the rules do not turn off this kind."""
@@ -244,7 +244,7 @@ class Faults:
             # Messages quote what a file holds, which must not command a terminal.
             listed.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
-            self._more[code] = self._more.get(code, 0) + count
+            self._more[code] += count
 
     def add_rows(
         self, code: str, rows: pl.DataFrame, message: Callable[[dict[str, Any]], str]
@@ -253,7 +253,7 @@ class Faults:
         for row in rows.head(self._limit or rows.height).iter_rows(named=True):
             self.add(code, message(row), row["line"], row.get("topic"), row.get("doc"))
         if self._limit is not None and rows.height > self._limit and self.applies(code):
-            self._more[code] = self._more.get(code, 0) + rows.height - self._limit
+            self._more[code] += rows.height - self._limit
 
     def all(self) -> tuple[Fault, ...]:
         """Return the faults by line and code, those without a line first, and counts last."""
@@ -263,7 +263,7 @@ class Faults:
         more = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
             for code in codes
-            if (count := self._more.get(code))
+            if (count := self._more[code])
         ]
         return (*listed, *more)
 

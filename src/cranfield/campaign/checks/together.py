@@ -79,29 +79,29 @@ class FileChecks(Result):
     @property
     def accepted(self) -> bool:
         """Whether every file can be read; so a condition takes the checks themselves."""
-        return all(one.accepted for one in self.files)
+        return all(report.accepted for report in self.files)
 
     def __bool__(self) -> bool:
         return self.accepted
 
     def _frame(self) -> pl.DataFrame:
-        frames = [
-            one.to_polars().select(pl.lit(one.source).alias("file"), pl.all()) for one in self.files
-        ]
-        return pl.concat(frames)
+        return pl.concat(
+            report.to_polars().select(pl.lit(report.source).alias("file"), pl.all())
+            for report in self.files
+        )
 
     def heading(self) -> list[str]:
         """Return one line: numbers of files, of refused ones, and of faults by severity."""
-        refused = sum(not one.accepted for one in self.files)
-        faults = Counter(one.severity for report in self.files for one in report.faults)
+        refused = sum(not report.accepted for report in self.files)
+        faults = Counter(fault.severity for report in self.files for fault in report.faults)
         counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
         return [f"{counted(len(self.files), 'file')}, {refused} refused{counts}"]
 
     def reworded(self, of: Callable[[str], str]) -> FileChecks:
         """Return the same checks with other messages."""
         files = (
-            replace(one, faults=tuple(replace(f, message=of(f.message)) for f in one.faults))
-            for one in self.files
+            replace(report, faults=tuple(replace(f, message=of(f.message)) for f in report.faults))
+            for report in self.files
         )
         return FileChecks(tuple(files))
 
@@ -161,8 +161,8 @@ def check(
     by_line = format in {"auto", "trec"} and (encoding, separator) == ("utf-8", "auto")
     check_qrels_lines = partial(check_lines_of_qrels, task=_RULES, all_faults=all_faults)
     check_run_lines = partial(check_run, task=_RULES, all_faults=all_faults)
-    given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
-    named = list(named_files([fspath(run) for run in given]))
+    listed = [runs] if isinstance(runs, (str, PathLike)) else runs
+    named = list(named_files([fspath(run) for run in listed]))
     read_judgments = partial(read_qrels, **options)
     checked = [_checked(fspath(qrels), check_qrels_lines if by_line else None, read_judgments)]
     for name, path in named:
@@ -192,13 +192,13 @@ def _checked(
     source = Source(path)
     report = CheckReport(source.name, None, ())
     error: InputError | None = None
-    found: Qrels | Run | None = None
+    data: Qrels | Run | None = None
     warned: list[str] = []
     try:
         if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
             report = by_line(path)
         with kept_warnings() as warned:
-            found = read(path)
+            data = read(path)
     except InputError as raised:
         error = raised
     faults = list(report.faults)
@@ -209,9 +209,9 @@ def _checked(
     if error is None:
         # The reader decides: a format that it knows has no faulty lines.
         faults = [
-            replace(one, severity="warning") if one.severity == "error" else one
-            for one in faults
-            if not (one.code in UNREADABLE and counts[one.code] >= report.lines)
+            replace(fault, severity="warning") if fault.severity == "error" else fault
+            for fault in faults
+            if not (fault.code in UNREADABLE and counts[fault.code] >= report.lines)
         ]
     elif not report.errors:
         faults.append(
@@ -220,13 +220,12 @@ def _checked(
     for text in warned:
         # Lines that change the tag are named already.
         if not ("tag-changes" in counts and "different run tags" in text):
-            said = text.removeprefix(f"{source.name}: ")
-            faults.append(Fault("reading", "warning", said))
-    if isinstance(found, Run):
-        report = replace(report, tag=found.name)
-    if found is not None:
-        report = replace(report, topics=len(found.topics))
-    return found, replace(report, faults=tuple(faults))
+            faults.append(Fault("reading", "warning", text.removeprefix(f"{source.name}: ")))
+    if isinstance(data, Run):
+        report = replace(report, tag=data.name)
+    if data is not None:
+        report = replace(report, topics=len(data.topics))
+    return data, replace(report, faults=tuple(faults))
 
 
 def _compared(

@@ -65,20 +65,19 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", source=file.name, line=line) from None
     try:
-        given = tomllib.loads(text)
+        tables = tomllib.loads(text)
     except ValueError as error:
         # Most are errors of TOML; some are of numbers with too many digits.
-        said = str(error).split(";")[0]
-        at = re.search(r" \(at line (\d+), column \d+\)$", said)
+        reason, _, place = str(error).split(";")[0].partition(" (at line ")
         raise InputError(
-            f"is no valid TOML: {plain(said[: at.start()] if at else said)}",
+            f"is no valid TOML: {plain(reason)}",
             source=file.name,
-            line=int(at.group(1)) if at else None,
+            line=int(place.split(",")[0]) if place else None,
         ) from None
     except RecursionError:
         raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
     try:
-        return _rules(given, file, text, sha256(data).hexdigest())
+        return _rules(tables, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
             f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
@@ -116,12 +115,12 @@ def _file_of_rules(path: Path) -> Path:
     try:
         if not path.is_dir():
             return path
-        found = [path / name for name in NAMES if (path / name).exists()]
+        files = [path / name for name in NAMES if (path / name).exists()]
     except (OSError, ValueError):
         return path
-    if not found:
+    if not files:
         raise InputError(f"holds no {' and no '.join(NAMES)}", source=str(path))
-    return found[0]
+    return files[0]
 
 
 def _bytes_of(file: Path) -> bytes:
@@ -136,23 +135,20 @@ def _bytes_of(file: Path) -> bytes:
     return data
 
 
-def _rules(given: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
+def _rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
     known = ("campaign", "tasks")
-    for key in given:
+    for key in tables:
         if key not in known:
             raise WrongValueError(unknown(key, known), key)
     with below("campaign"):
-        campaign = fields_of(CAMPAIGN, given.get("campaign", {}))
-        for required in ("id", "title"):
-            if required not in campaign:
-                raise WrongValueError(f"has no {required}")
+        campaign = fields_of(CAMPAIGN, tables.get("campaign", {}))
     tasks: dict[str, TaskRules] = {}
     digests = {file.name: digest}
     with below("tasks"):
-        tables = table(given.get("tasks", {}))
-        if not tables:
+        named = table(tables.get("tasks", {}))
+        if not named:
             raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]")
-        for name, values in tables.items():
+        for name, values in named.items():
             with below(name):
                 file_name(name)
                 for other in tasks:

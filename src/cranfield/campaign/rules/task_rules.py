@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -212,12 +212,7 @@ def topics_file(value: Any) -> PurePosixPath | str:
 
 def documents_list(value: Any) -> PurePosixPath | dict[str, str]:
     """Check a file, or a table of a pattern."""
-    if not isinstance(value, dict):
-        return file(value)
-    pattern = fields_of(DOCUMENTS, value)
-    if not pattern:
-        raise WrongValueError("has no pattern")
-    return pattern
+    return fields_of(DOCUMENTS, value) if isinstance(value, dict) else file(value)
 
 
 def one_of(*choices: str) -> Kind:
@@ -246,10 +241,10 @@ def list_of(kind: Kind, least: int = 0) -> Kind:
 
     def check(value: Any) -> tuple[Any, ...]:
         checked: list[Any] = []
-        for one in is_list(value):
-            checked.append(kind(one))
+        for item in is_list(value):
+            checked.append(kind(item))
             if checked[-1] in checked[:-1]:
-                raise WrongValueError(f"has {shown_value(one)} twice")
+                raise WrongValueError(f"has {shown_value(item)} twice")
         return tuple(checked)
 
     return check
@@ -265,9 +260,9 @@ def table_of(kind: Callable[[str, Any], Any]) -> Kind:
 
     def check(value: Any) -> dict[str, Any]:
         checked = {}
-        for key, one in table(value).items():
+        for key, inner in table(value).items():
             with below(key):
-                checked[key] = kind(key, one)
+                checked[key] = kind(key, inner)
         return checked
 
     return check
@@ -286,6 +281,7 @@ class Key:
     kind: Kind
     private: bool = False
     field: str = ""
+    required: bool = False
 
 
 def key(kind: Kind, name: str = "", *, private: bool = False) -> dict[str, Any]:
@@ -295,25 +291,32 @@ def key(kind: Kind, name: str = "", *, private: bool = False) -> dict[str, Any]:
 
 def keys_of(model: Any) -> dict[str, Key]:
     """Return the keys that are declared with the fields of a class, by name."""
-    return {
-        one.metadata["name"] or one.name: replace(one.metadata["key"], field=one.name)
-        for one in fields(model)
-        if "key" in one.metadata
-    }
-
-
-DOCUMENTS = {"pattern": Key(text)}
+    keys = {}
+    for item in fields(model):
+        if "key" in item.metadata:
+            required = item.default is MISSING and item.default_factory is MISSING
+            name = item.metadata["name"] or item.name
+            keys[name] = replace(item.metadata["key"], field=item.name, required=required)
+    return keys
 
 
 def fields_of(keys: Mapping[str, Key], value: Any) -> dict[str, Any]:
     """Check a table key by key, and return the values by field."""
     checked: dict[str, Any] = {}
-    for name, given in table(value).items():
+    for name, inner in table(value).items():
         if name not in keys:
             raise WrongValueError(unknown(name, keys), name)
         with below(name):
-            checked[keys[name].field or name] = keys[name].kind(given)
+            checked[keys[name].field or name] = keys[name].kind(inner)
+    for name, key in keys.items():
+        if key.required and name not in value:
+            raise WrongValueError(f"has no {name}")
     return checked
+
+
+def table_as(model: Callable[..., Any], keys: Mapping[str, Key]) -> Kind:
+    """Check a table, and return an object with its values."""
+    return lambda value: model(**fields_of(keys, value))
 
 
 def unknown(name: str, known: Iterable[str], noun: str = "key") -> str:
@@ -353,15 +356,15 @@ POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Q
 
 
 def _question(key: str, value: Any) -> Question:
-    question = fields_of(QUESTION, value)
-    if "ask" not in question:
-        raise WrongValueError("has no ask")
-    return Question(file_name(key), **question)
+    return Question(file_name(key), **fields_of(QUESTION, value))
 
 
 def _no_line(key: str) -> None:
     """Return no line, for rules that were not read from a file."""
 
+
+DOCUMENTS = {"pattern": Key(text, required=True)}
+"""Keys of a table of documents."""
 
 JUDGING = {
     **dict.fromkeys(("compat", "ties", "topics", "unjudged", "negative"), Key(line)),
@@ -422,19 +425,17 @@ class TaskRules:
     most_unpacked: int = field(default=200_000_000, metadata=key(whole, name="max_unpacked_bytes"))
     types: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
     priorities: int | None = field(default=None, metadata=key(whole))
-    pool: PoolRules | None = field(
-        default=None, metadata=key(lambda value: PoolRules(**fields_of(POOL, value)))
-    )
+    pool: PoolRules | None = field(default=None, metadata=key(table_as(PoolRules, POOL)))
     measures: tuple[str, ...] = field(default=("AP",), metadata=key(list_of(line, least=1)))
     judging: Mapping[str, str | int] = field(
-        default_factory=dict, metadata=key(lambda value: fields_of(JUDGING, value))
+        default_factory=dict, metadata=key(table_as(dict, JUDGING))
     )
     categories: tuple[str, ...] = field(default=(), metadata=key(list_of(line)))
     min_category: int = field(default=3, metadata=key(whole))
     median: str = field(default="better", metadata=key(one_of("better", "average")))
     feedback: str = field(default="none", metadata=key(one_of("none", "means", "sheets")))
     metadata: MetadataRules | None = field(
-        default=None, metadata=key(lambda value: MetadataRules(**fields_of(METADATA, value)))
+        default=None, metadata=key(table_as(MetadataRules, METADATA))
     )
     questions: Mapping[str, Question] = field(
         default_factory=dict, metadata=key(table_of(_question))

@@ -1,4 +1,4 @@
-"""A whole archive of runs is submitted at once, by a table."""
+"""Submit a whole archive of runs by a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.base.parallel import one_by_one
 from cranfield.base.text import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import Rules, instant
-from cranfield.campaign.submitting.entering import Declared, Taken, received_at, taken_in
+from cranfield.campaign.submitting.entering import CheckedCopy, Declared, checked_copy, received_at
 from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
 from cranfield.sources.chunks import Source
@@ -22,20 +22,20 @@ from cranfield.sources.columns import read_columns
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.values import TAG, absent, integer_in, plain
 
-_SAID = (
+_COLUMNS = (
     Column("tag", TAG),
     optional("team", TAG),
     optional("task", TAG),
     optional("type", TAG, "type of run"),
     *(optional(name, TAG) for name in ("priority", "description", "received", "file")),
 )
-"""What a row can say of a run, besides answers to questions."""
+"""Columns of a table of runs, besides answers to questions."""
 
-NAMES = frozenset(column.name for column in _SAID)
+NAMES = frozenset(column.name for column in _COLUMNS)
 
 _TABLE = Schema(
     "table of runs",
-    _SAID,
+    _COLUMNS,
     formats=frozenset({"csv", "tsv", "json"}),
     numbered=True,
     lacks="has no column {name}; columns: {have}",
@@ -46,7 +46,7 @@ _PACKED = {".gz", ".bz2", ".xz", ".zst"}
 
 @dataclass(frozen=True)
 class Row:
-    """A row: what is declared of a run, its task, its file, or why it has none."""
+    """A row: what is declared about a run, its task, its file, or why it has none."""
 
     line: int | None
     declared: Declared
@@ -59,7 +59,7 @@ class Row:
 class ArchiveTable:
     """A table of runs as it was read.
 
-    `unused` are columns that say nothing to the campaign, `unnamed` files without a row.
+    `unused` are columns that the campaign does not use, `unnamed` files without a row.
     """
 
     source: str
@@ -77,7 +77,7 @@ def read_archive_table(
     task: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> ArchiveTable:
-    """Read a table of runs, and find their files.
+    """Read a table of runs and find their files.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ def read_archive_table(
     rules
         Of the campaign: tasks and their questions.
     given
-        What is true of runs of which the table does not say it.
+        Declarations for the runs of which the table has none.
     task
-        Task of runs of which the table does not say it.
+        Task of the runs of which the table has none.
     columns
-        The columns of the table that hold things under other names.
+        Names of columns in the table that have other names.
 
     Raises
     ------
@@ -102,9 +102,9 @@ def read_archive_table(
     """
     read = read_columns(table, replace(_TABLE, columns=()))
     names = [str(name) for name in read.names]
-    questions = {name for one in rules.tasks.values() for name in one.questions} - NAMES
-    asked = (optional(name, TAG, None) for name in sorted(questions))
-    schema = replace(_TABLE, columns=(*_SAID, *asked))
+    questions = {name for task in rules.tasks.values() for name in task.questions} - NAMES
+    answers = (optional(name, TAG, None) for name in sorted(questions))
+    schema = replace(_TABLE, columns=(*_COLUMNS, *answers))
     known = [column.name for column in schema.columns]
     for name in columns or {}:
         if name not in known:
@@ -128,10 +128,10 @@ def read_archive_table(
         if "file" in row:
             file, wrong = str(folder / row["file"]), ""
         rows.append(Row(line, declared, row.get("task", task), file, wrong))
-    # What is given is of runs of which the table does not say it.
-    said = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
-    said |= {"received": given.received, "task": task, **given.answers}
-    for name, value in said.items():
+    # A value for the runs of which the table has none requires such runs.
+    values = {name: getattr(given, name) for name in ("team", "type", "priority", "description")}
+    values |= {"received": given.received, "task": task, **given.answers}
+    for name, value in values.items():
         if value and name in cells and all(cells[name]):
             raise PolicyError(
                 f"{quoted(name)} must not be given, as the table says it of all runs; got"
@@ -142,7 +142,7 @@ def read_archive_table(
 
 
 def _declared(row: Mapping[str, str], given: Declared) -> Declared:
-    """Return what a row declares, or else what is given for all."""
+    """Return what a row declares, or else the declaration for all."""
     if "tag" not in row:
         raise InputError("has no tag")
     values: dict[str, Any] = {
@@ -166,15 +166,15 @@ def _files_by_tag(
     """Return files by their tag (their name, without one or two suffixes or not), and others."""
     files: dict[str, list[str]] = {}
     unnamed = []
-    for run in [Path(fspath(one)) for one in runs]:
+    for run in [Path(fspath(run)) for run in runs]:
         try:
             is_folder = run.is_dir()
-            found = sorted(path for path in run.iterdir() if path.is_file()) if is_folder else [run]
+            paths = sorted(path for path in run.iterdir() if path.is_file()) if is_folder else [run]
             run.stat()
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(f"cannot be read: {reason}", source=str(run)) from error
-        for file in found:
+        for file in paths:
             bare = file.stem if file.suffix.lower() in _PACKED else file.name
             names = (file.name, bare, Path(bare).stem)
             possible = [tag for name in names for tag in (name, name.removeprefix("input."))]
@@ -193,13 +193,13 @@ def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
         return files[0], ""
     if not files:
         return None, f"no file is called {quoted(tag)}"
-    both = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{both} could both be {quoted(tag)}; a column 'file' says which"
+    two = " and ".join(quoted(Path(file).name) for file in files[:2])
+    return None, f"{two} could both be {quoted(tag)}; a column 'file' says which"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a row: a run that was handed in, or why there was none to hand in."""
+    """What became of a row: a submitted run, or why there was none to submit."""
 
     row: Row
     submitted: Submitted | None
@@ -223,7 +223,7 @@ def submit_archive(
     all_or_none: bool = False,
     jobs: int | None = None,
 ) -> Iterator[Outcome]:
-    """Hand in the runs of a table, in its order; one that is refused does not stop the others.
+    """Submit the runs of a table, in its order; one that is refused does not stop the others.
 
     Parameters
     ----------
@@ -259,19 +259,19 @@ def submit_archive(
 
     with ExitStack() as copies:
 
-        def taken(k: int) -> Taken | str:
+        def copied(k: int) -> CheckedCopy | str:
             row = table.rows[k]
             if row.file is None:
                 return row.wrong
             try:
-                return copies.enter_context(taken_in(opened, row.file, tasks[k], row.declared))
+                return copies.enter_context(checked_copy(opened, row.file, tasks[k], row.declared))
             except InputError as error:
                 if error.source != Source(row.file).name:
                     # It is the rules' own files that cannot be read.
                     raise
                 return str(error)
 
-        with closing(one_by_one(taken, range(len(table.rows)), jobs)) as runs:
+        with closing(one_by_one(copied, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
                 yield from _all_or_none(opened, table, new, list(runs))
                 return
@@ -279,16 +279,16 @@ def submit_archive(
                 teams = [make_team(opened, id) for id in new]
                 with opened.registry.change("add teams", some_of(new, 10)) as tx:
                     insert_teams(tx, teams)
-            for row, task, run in zip(table.rows, tasks, runs, strict=True):
+            for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):
                     yield Outcome(row, None, run)
                 else:
-                    yield Outcome(row, enter(opened, task, run, row.declared))
+                    yield Outcome(row, enter(opened, run))
                     run.file.unlink(missing_ok=True)
 
 
 def _all_or_none(
-    opened: Opened, table: ArchiveTable, new: list[str], runs: list[Taken | str]
+    opened: Opened, table: ArchiveTable, new: list[str], runs: list[CheckedCopy | str]
 ) -> list[Outcome]:
     """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
     for dry in (True, False):
@@ -299,9 +299,7 @@ def _all_or_none(
                 if isinstance(run, str):
                     outcomes.append(Outcome(row, None, run))
                 else:
-                    task = opened.rules.task(row.task)
-                    done = enter_within(tx, opened, task, run, row.declared, dry=dry)
-                    outcomes.append(Outcome(row, done))
+                    outcomes.append(Outcome(row, enter_within(tx, opened, run, dry=dry)))
             if dry or not all(outcome.accepted for outcome in outcomes):
                 raise _Dry
         if not all(outcome.accepted for outcome in outcomes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,13 @@ from tempfile import TemporaryDirectory
 
 from cranfield.base.errors import (
     CranfieldError,
-    CranfieldWarning,
     InputError,
     PolicyError,
     check_whole,
     quoted,
 )
 from cranfield.base.text import counted
-from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, severity_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
@@ -35,7 +33,7 @@ from cranfield.campaign.rules.task_rules import (
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, REPLACED, Submission
 from cranfield.campaign.store.registry import Reading, Transaction
-from cranfield.collection.metadata.reading import BESIDE, LARGEST, MetadataPlace, header_of
+from cranfield.collection.metadata.reading import BESIDE, LARGEST
 from cranfield.sources.chunks import Source
 
 LONGEST = 10_000
@@ -118,13 +116,13 @@ def _fault(task: TaskRules, code: str, message: str) -> Fault:
     return Fault(code, severity_of(code, task), message)
 
 
-def said_by(name: str, given: str) -> str:
-    """Return a text for people; refuse one that is empty or cannot be printed."""
-    if not given.strip():
+def printable_text(name: str, text: str) -> str:
+    """Return a text; refuse one that is empty or cannot be printed."""
+    if not text.strip():
         raise PolicyError(f"{name} is missing")
-    for reason in _unprintable(name, given):
+    for reason in _unprintable(name, text):
         raise PolicyError(reason)
-    return given
+    return text
 
 
 def _unprintable(name: str, text: str) -> list[str]:
@@ -196,13 +194,18 @@ def _ranking_faults(task: TaskRules, team: str, same: Sequence[Submission]) -> I
             yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
 
+LONGEST_TAG = 300
+"""Characters that are kept of the tag of a run that is refused."""
+
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A run as it came: its bytes in a private file, and what the check found in them."""
+class CheckedCopy:
+    """A run as it was submitted: its bytes in a private file, and the report of their check."""
 
+    task: TaskRules
+    declared: Declared
     file: Path
     size: int
     sha256: str
@@ -212,16 +215,21 @@ class Taken:
 
     @property
     def name(self) -> str:
-        """Name of the file that was handed in, without its folder, which is nobody's business."""
+        """Name of the submitted file, without its folder, which is private."""
         name = Path(self.report.source).name
         return name.encode(errors="surrogateescape").decode(errors="replace")
 
+    @property
+    def tag(self) -> str:
+        """The tag in the run, or else the declared one; the start of endless ones."""
+        return (self.report.tag or self.declared.tag or "")[:LONGEST_TAG]
+
 
 @contextmanager
-def taken_in(
+def checked_copy(
     opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
-) -> Iterator[Taken]:
-    """Copy a run into a private folder, which goes in the end, and check the copy."""
+) -> Iterator[CheckedCopy]:
+    """Copy a run into a private folder, which is removed in the end, and check the copy."""
     source = Source(fspath(run))
     # A kill leaves the folder behind; under this name it is known for what it is.
     with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
@@ -236,10 +244,11 @@ def taken_in(
         else:
             if source.path != "-":
                 _copy_beside(Path(source.path), copy)
-            report = check_run(copy, task, tag=declared.tag, team=declared.team or None)
+            report, about = check_with_metadata(copy, task, declared.tag, declared.team or None)
             report = replace(report, source=source.name, object=sha256)
-            metadata = _metadata(copy, report) if report.accepted else None
-        yield Taken(copy, size, sha256, arrived, report, metadata)
+            if report.accepted and about is not None:
+                metadata = about.to_yaml()
+        yield CheckedCopy(task, declared, copy, size, sha256, arrived, report, metadata)
 
 
 def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
@@ -260,49 +269,30 @@ def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
 
 
 def _copy_beside(run: Path, copy: Path) -> None:
-    """Copy the metadata beside a run, so that the check of the copy finds what that of it does."""
+    """Copy the metadata beside a run, so that the check of the copy finds them."""
     for before in ("{}.", ""):
         beside = run.with_name(before.format(run.name) + BESIDE)
         if beside.is_file():
             with Source(str(beside)).packed() as raw:
-                there = copy.with_name(before.format(copy.name) + BESIDE)
-                there.write_bytes(raw.read(LARGEST + 1))
-
-
-def _metadata(copy: Path, report: CheckReport) -> str | None:
-    """Return what the run says of itself, as it was written."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CranfieldWarning)
-            header = header_of(next(Source(str(copy)).chunks(2 * LARGEST), b""), report.source)
-            about = MetadataPlace(header, str(copy), tag=report.tag).read()
-    except InputError:
-        # The rules take it for no more than a warning.
-        return None
-    return None if about is None else about.to_yaml()
-
-
-LONGEST_TAG = 300
-"""Characters that are kept of the tag of a run that is refused."""
+                target = copy.with_name(before.format(copy.name) + BESIDE)
+                target.write_bytes(raw.read(LARGEST + 1))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a run: its row, all its faults, and what it replaces or repeats."""
+    """What becomes of a run: its row, all its faults, and the run that it replaces.
+
+    Where the same was accepted before, the row is that of the run that is there again.
+    """
 
     submission: Submission
     faults: tuple[Fault, ...]
     replaced: Submission | None = None
-    again: Submission | None = None
+    again: bool = False
 
     def report(self, report: CheckReport) -> CheckReport:
         """Return what the team may see: nothing of others."""
         return replace(report, faults=tuple(f for f in self.faults if f.severity != PRIVATE))
-
-
-def tag_of(taken: Taken, declared: Declared) -> str:
-    """Return the tag in the run, or else that which it was to have; the start of endless ones."""
-    return (taken.report.tag or declared.tag or "")[:LONGEST_TAG]
 
 
 def received_at(declared: Declared, now: datetime) -> datetime:
@@ -316,29 +306,26 @@ def received_at(declared: Declared, now: datetime) -> datetime:
     return received
 
 
-def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared) -> Decision:
+def decide(registry: Reading, copy: CheckedCopy) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
-    team, received, tag = (
-        declared.team,
-        received_at(declared, taken.arrived),
-        tag_of(taken, declared),
-    )
+    task, declared, team, tag = copy.task, copy.declared, copy.declared.team, copy.tag
+    received = received_at(declared, copy.arrived)
     new = Submission(
         id=0,
         task=task.name,
         team=team,
         tag=tag,
-        object=taken.sha256,
-        bytes=taken.size,
+        object=copy.sha256,
+        bytes=copy.size,
         received=utc_text(received),
         state=ACCEPTED,
         type=declared.type,
         priority=declared.priority,
         answers={name: text for name, text in declared.answers.items() if text.strip()},
-        metadata=taken.metadata,
+        metadata=copy.metadata,
         description=declared.description,
-        ranking=taken.report.ranking,
-        source=taken.name,
+        ranking=copy.report.ranking,
+        source=copy.name,
     )
     own = registry.submissions(task.name, None, team=team)
     accepted = [run for run in own if run.state == ACCEPTED]
@@ -349,7 +336,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
             raise PolicyError(
                 f"nothing is replaced: this is the run {quoted(tag)}, which is handed in already"
             )
-        return Decision(again, taken.report.faults, again=again)
+        return Decision(again, copy.report.faults, again=True)
     replaced = next((run for run in accepted if run.tag == declared.replaces), None)
     if declared.replaces is not None and replaced is None:
         replaces = quoted(declared.replaces)
@@ -360,11 +347,11 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
     same_tag = registry.submissions(None, None, tag=tag)
     same = registry.submissions(task.name, ranking=new.ranking) if new.ranking else ()
     faults = [
-        *taken.report.faults,
+        *copy.report.faults,
         *declared_faults(task, declared),
         *_time_faults(task, received),
         *_limit_faults(task, team, len(others), day, attempts),
-        *_tag_faults(tag, team, taken.report, replaced, same_tag),
+        *_tag_faults(tag, team, copy.report, replaced, same_tag),
         *_ranking_faults(task, team, [run for run in same if run != replaced]),
     ]
     # Two runs of a team that come equally early into the pool.
@@ -380,22 +367,22 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
     return Decision(replace(new, late=late), applying, replaced)
 
 
-def _repeats(one: Submission, new: Submission) -> bool:
-    """Tell whether a run is there as it is handed in: the same bytes, and the same said of it."""
+def _repeats(run: Submission, new: Submission) -> bool:
+    """Return True if a new run has the bytes and the declarations of a run."""
     return all(
-        getattr(one, name) == getattr(new, name)
+        getattr(run, name) == getattr(new, name)
         for name in ("tag", "object", "type", "priority", "answers", "description")
     )
 
 
 def write(
-    tx: Transaction, opened: Opened, taken: Taken, decision: Decision, *, dry: bool = False
+    tx: Transaction, opened: Opened, copy: CheckedCopy, decision: Decision, *, dry: bool = False
 ) -> Submission:
     """Write what was decided; the bytes are in their place before the run is entered."""
     new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
     accepted = new.state == ACCEPTED
     if not dry and (accepted or opened.rules.keep_refused):
-        sha256, _ = records.put(opened.folder, taken.file)
+        sha256, _ = records.put(opened.folder, copy.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")
         new = replace(new, kept=True)

@@ -1,4 +1,4 @@
-"""A run is submitted, replaced or taken back."""
+"""Submit, withdraw and purge runs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import ACCEPTED, REFUSED, WITHDRAWN, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.entering import (
+    CheckedCopy,
     Declared,
-    Taken,
+    checked_copy,
     decide,
-    said_by,
-    tag_of,
-    taken_in,
+    printable_text,
     write,
 )
 from cranfield.campaign.submitting.teams import known_team
@@ -27,7 +25,7 @@ from cranfield.campaign.submitting.teams import known_team
 
 @dataclass(frozen=True)
 class Submitted:
-    """What became of a run that was handed in.
+    """What became of a submitted run.
 
     Attributes
     ----------
@@ -49,8 +47,8 @@ class Submitted:
         return self.submission.state == ACCEPTED
 
     def __repr__(self) -> str:
-        said = "already handed in" if self.again else self.submission.state
-        return f"Submitted({self.submission.tag!r}, {said})"
+        state = "already handed in" if self.again else self.submission.state
+        return f"Submitted({self.submission.tag!r}, {state})"
 
 
 class _NothingToChange(Exception):  # noqa: N818
@@ -60,7 +58,7 @@ class _NothingToChange(Exception):  # noqa: N818
 def submit(
     opened: Opened, run: str | PathLike[str], task: str | None, declared: Declared
 ) -> Submitted:
-    """Hand in a run.
+    """Submit a run.
 
     The bytes are read once, into a private file, and checked there. One transaction decides what
     depends on others: the tag, limits, times. If it accepts the run, the file takes its place
@@ -88,32 +86,32 @@ def submit(
     """
     rules = opened.rules.task(task)
     known_team(opened.registry, declared.team)
-    with taken_in(opened, run, rules, declared) as taken:
-        return enter(opened, rules, taken, declared)
+    with checked_copy(opened, run, rules, declared) as copy:
+        return enter(opened, copy)
 
 
 def check_here(
     opened: Opened, run: str | PathLike[str], task: str | None = None, **declared: Any
 ) -> CheckReport:
-    """Check a run as :func:`submit` would, without handing it in.
+    """Check a run as :func:`submit` would, without submitting it.
 
     What depends on the team is checked where a team is given, and only then.
     """
     rules = opened.rules.task(task)
-    given = Declared(**{"team": "", **declared})
-    with taken_in(opened, run, rules, given) as taken:
-        if not given.team:
-            return taken.report
-        known_team(opened.registry, given.team)
-        return decide(opened.registry, rules, taken, given).report(taken.report)
+    declaration = Declared(**{"team": "", **declared})
+    with checked_copy(opened, run, rules, declaration) as copy:
+        if not declaration.team:
+            return copy.report
+        known_team(opened.registry, declaration.team)
+        return decide(opened.registry, copy).report(copy.report)
 
 
-def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> Submitted:
+def enter(opened: Opened, copy: CheckedCopy) -> Submitted:
     """Decide what becomes of a run, and enter it, in one transaction."""
     details: dict[str, str] = {}
     try:
-        with opened.registry.change("submit", tag_of(taken, declared), details) as tx:
-            submitted = enter_within(tx, opened, task, taken, declared)
+        with opened.registry.change("submit", copy.tag, details) as tx:
+            submitted = enter_within(tx, opened, copy)
             if submitted.again:
                 raise _NothingToChange
             details["state"] = submitted.submission.state
@@ -123,27 +121,21 @@ def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> 
 
 
 def enter_within(
-    tx: Transaction,
-    opened: Opened,
-    task: TaskRules,
-    taken: Taken,
-    declared: Declared,
-    *,
-    dry: bool = False,
+    tx: Transaction, opened: Opened, copy: CheckedCopy, *, dry: bool = False
 ) -> Submitted:
     """Decide what becomes of a run, and enter it, within a transaction of more than that.
 
     One that is `dry` will not be made, so that no bytes are to be put anywhere.
     """
-    decision = decide(tx, task, taken, declared)
-    report = decision.report(taken.report)
-    if decision.again is not None:
-        return Submitted(decision.again, report, again=True)
-    return Submitted(write(tx, opened, taken, decision, dry=dry), report)
+    decision = decide(tx, copy)
+    submission = decision.submission
+    if not decision.again:
+        submission = write(tx, opened, copy, decision, dry=dry)
+    return Submitted(submission, decision.report(copy.report), decision.again)
 
 
 def withdraw(opened: Opened, tag: str, reason: str) -> Submission:
-    """Take an accepted run back: it is scored and released no more, and stays in the log.
+    """Withdraw an accepted run: it is scored and released no more, and stays in the log.
 
     Parameters
     ----------
@@ -159,18 +151,18 @@ def withdraw(opened: Opened, tag: str, reason: str) -> Submission:
     PolicyError
         Where no accepted run has the tag; what is in releases already stays there.
     """
-    reason = said_by("reason", reason)
+    reason = printable_text("reason", reason)
     with opened.registry.change("withdraw", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
-        run = next((one for one in runs if one.state == ACCEPTED), None)
+        run = next((run for run in runs if run.state == ACCEPTED), None)
         if run is None:
             raise PolicyError(f"no accepted run is called {quoted(tag)}{_instead(runs)}")
         return tx.update(replace(run, state=WITHDRAWN, reason=reason))
 
 
 def _instead(runs: Sequence[Submission]) -> str:
-    """Say what became of the runs with a tag: what was refused is of anybody, and was never in."""
-    entered = [one for one in runs if one.state != REFUSED]
+    """Describe what became of the runs with a tag; a refused run can be anybody's."""
+    entered = [run for run in runs if run.state != REFUSED]
     if entered:
         return f"; that of team {quoted(entered[-1].team)} is {entered[-1].state} already"
     return "; what was handed in so was refused" if runs else ""
@@ -195,15 +187,15 @@ def purge(opened: Opened, tag: str, reason: str) -> Submission:
     PolicyError
         Where no such run has bytes; an accepted one is to be withdrawn first.
     """
-    reason = said_by("reason", reason)
+    reason = printable_text("reason", reason)
     with opened.registry.change("purge", tag, {"reason": reason}) as tx:
         runs = tx.submissions(None, None, tag=tag)
-        kept = [one for one in runs if one.kept and one.state != ACCEPTED]
-        if not kept:
-            accepted = any(one.state == ACCEPTED for one in runs)
+        removable = [run for run in runs if run.kept and run.state != ACCEPTED]
+        if not removable:
+            accepted = any(run.state == ACCEPTED for run in runs)
             first = "; withdraw it first" if accepted else ""
             raise PolicyError(f"there are no bytes to remove of {quoted(tag)}{first}")
-        run = tx.update(replace(kept[-1], kept=False))
-        # They go when nobody names them any more: what a kill leaves is a left-over, not a gap.
+        run = tx.update(replace(removable[-1], kept=False))
+        # They are removed when no row names them: a kill leaves a left-over file, not a gap.
         tx.forget(run.object)
     return run

@@ -1,4 +1,4 @@
-"""Teams: who hands in runs, what they are called, and how long they stay anonymous."""
+"""Teams: who submits runs, their names, and how long they stay anonymous."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def add_team(
     opened
         The campaign.
     id
-        What commands, tables and files call the team; a safe name, and no other team's in any
-        case of its letters.
+        The team's name in commands, tables and files; a safe name, and no other team's in any case
+        of its letters.
     name
-        What people call it; the id where there is none.
+        The name that people read; by default the id.
     contact
         For the organisers alone; it never leaves the registry.
     anonymous_until
@@ -55,11 +55,11 @@ def add_team(
 
 def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     """Add teams, each under an id that no other has, in any case of its letters."""
-    there = {team.id.casefold() for team in tx.teams()}
+    known = {team.id.casefold() for team in tx.teams()}
     for team in teams:
-        if team.id.casefold() in there:
+        if team.id.casefold() in known:
             raise PolicyError(f"there is a team {quoted(team.id)} already")
-        there.add(team.id.casefold())
+        known.add(team.id.casefold())
         tx.insert(team)
 
 
@@ -78,7 +78,7 @@ def make_team(
 
 
 def _fields(id: str, **texts: str | None) -> dict[str, Any]:
-    """Check the texts that are given of a team, and return its fields."""
+    """Check the texts about a team, and return its fields."""
     fields: dict[str, Any] = {}
     for field, text in texts.items():
         if text is None:
@@ -122,7 +122,7 @@ def change_team(
 
 
 def known_team(registry: Reading, id: str) -> Team:
-    """Return a team that is there, or say how to add it."""
+    """Return a team; an unknown one is an error that says how to add it."""
     team = registry.team(id)
     if team is None:
         raise PolicyError(no_teams([id]))
@@ -130,7 +130,7 @@ def known_team(registry: Reading, id: str) -> Team:
 
 
 def no_teams(ids: Sequence[str]) -> str:
-    """Say that teams are not there, and how they are added."""
+    """Return the message that teams are unknown, and how to add them."""
     teams = f"is no team {quoted(ids[0])}; add it"
     if len(ids) > 1:
         teams = f"are no teams {some_of(map(quoted, ids), 10)}; add them"

@@ -357,9 +357,7 @@ def _overall(sheet: Sheet) -> str:
         for k, values in enumerate(zip(*columns, strict=True))
     ]
     blocks = [
-        text_table(
-            [f"Over {sheet.topics:,} topics", ""], [[k, f"{n:,}"] for k, n in counts.items()]
-        ),
+        text_table([f"Over {sheet.topics:,} topics", ""], counts),
         _beside(
             text_table(head, curve),
             _numbers("Precision after", {**documents, "R (R-precision)": sheet.r_precision}),

@@ -85,6 +85,14 @@ def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> No
     assert repr(found) == "Leaderboard(4 runs: AP, nDCG@10, P@5)"
 
 
+def test_columns_are_called_by_text_forms(campaign: cf.campaign.Campaign) -> None:
+    scores = campaign.score(measures=["bpref"])
+    frame = board(campaign, measures=["bpref"]).to_polars()
+    [name] = map(str, scores.measures)
+    assert name in frame.columns
+    assert leaderboard(scores, campaign.submissions()).to_polars().equals(frame)
+
+
 def test_groups_are_found_once(
     campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -20,7 +20,7 @@ from cranfield.base.parallel import in_threads
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.pages import filled_text
 from cranfield.campaign.results.leaderboard import MOST_COMPARED, compared_if_possible, leaderboard
-from cranfield.campaign.results.sheet_files import sheet_page
+from cranfield.campaign.results.sheet_files import as_bytes, files_of
 from cranfield.campaign.results.sheet_making import Known, Making, groups_by, in_order
 from cranfield.campaign.results.stored_inputs import qrels_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
@@ -212,18 +212,8 @@ def packed(text: bytes) -> bytes:
     return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=3)
 
 
-COLUMNS: Mapping[str, Callable[[Submission], Any]] = {
-    "tag": lambda run: run.tag,
-    "team": lambda run: run.team,
-    "type": lambda run: run.type,
-    "priority": lambda run: run.priority,
-    "late": lambda run: run.late,
-    "pooled": lambda run: run.pooled,
-    "received": lambda run: run.received,
-    "sha256": lambda run: run.object,
-    "description": lambda run: run.description,
-}
-"""The columns of `runs.csv`; answers to questions follow."""
+COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
+"""The fields of a run in `runs.csv`, where `object` is called `sha256`; answers follow."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +298,16 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _write_scores(folder / "scores", own)
     _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
-    _write_sheets(folder / "sheets", shown, payload)
+    known = Known(
+        rules,
+        payload.task,
+        payload.judgments.version,
+        payload.teams,
+        metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
+    )
+    (folder / "sheets").mkdir()
+    for name, content in files_of(Making(shown, payload.shown, known).sheets()):
+        (folder / "sheets" / name).write_bytes(content)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # Of more runs there is no report: boards have no groups of them either.
     if len(shown.systems) <= MOST_COMPARED:
@@ -365,10 +364,13 @@ def _write_runs(folder: Path, payload: Payload) -> None:
 
 def _runs(payload: Payload) -> pl.DataFrame:
     runs = payload.shown
-    columns = {name: [value(run) for run in runs] for name, value in COLUMNS.items()}
+    columns: dict[str, list[Any]] = {
+        "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
+        for name in COLUMNS
+    }
     for name in payload.task.questions:
         answers = [run.answers.get(name) for run in runs]
-        columns[f"answer {name}" if name in COLUMNS else name] = answers
+        columns[f"answer {name}" if name in columns else name] = answers
     kinds = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
     return pl.DataFrame(
         {name: pl.Series(some, dtype=kinds.get(name, pl.String)) for name, some in columns.items()}
@@ -415,27 +417,6 @@ def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _write_sheets(folder: Path, shown: Evaluation, payload: Payload) -> None:
-    folder.mkdir()
-    known = Known(
-        payload.opened.rules,
-        payload.task,
-        payload.judgments.version,
-        payload.teams,
-        metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
-    )
-
-    def write(sheet: Any) -> None:
-        for suffix, text in {
-            "json": sheet.to_json(),
-            "txt": sheet.to_text(),
-            "html": sheet_page(sheet),
-        }.items():
-            _write(folder / f"{sheet.tag}.{suffix}", text)
-
-    in_threads(write, Making(shown, payload.shown, known).sheets(), 1)
-
-
 def _csv(path: Path, frame: pl.DataFrame) -> None:
     made = BytesIO()
     frame.write_csv(made)
@@ -444,4 +425,4 @@ def _csv(path: Path, frame: pl.DataFrame) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+    path.write_bytes(as_bytes(text))

@@ -113,12 +113,11 @@ class _Entries:
     def campaign(self, folder: Path) -> pl.DataFrame:
         opened = Opened(folder)
         scoring = Scoring(opened, self.task, [self.measure])
+        [scores] = scoring.evaluation().values()
         if self.standardised:
-            [scores] = scoring.evaluation().values()
             values = _standardised(scores)
         else:
-            name = str(scoring.measures[0])
-            values = scoring.overall().select(entry="tag", score=name)
+            values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
         self.unreadable.extend(opened.unreadable.values())
         known = {one.tag: one for one in scoring.submissions}
         runs = [known[tag] for tag in values["entry"]]

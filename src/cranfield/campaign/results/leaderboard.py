@@ -17,7 +17,6 @@ from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.scoring import Scoring, digest, kept_frame
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shortened
@@ -266,22 +265,20 @@ def leaderboard(
         The places are by overall values, equal ones share a place; the groups are those of
         :func:`cranfield.compare` with its default test.
     """
-    shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
-    values = evaluation.by_system().rename({"system": "tag"})
-    first = evaluation.measures[0]
-    found = separation(evaluation[str(first)], alpha, most)
-    values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
-    return _board(values, submissions, evaluation.measures, found)
+    found = separation(evaluation[str(evaluation.measures[0])], alpha, most)
+    return _board(evaluation, submissions, found)
 
 
 def _board(
-    values: pl.DataFrame,
-    submissions: Sequence[Submission],
-    measures: Sequence[Measure],
-    found: Separation | str,
+    evaluation: Evaluation, submissions: Sequence[Submission], found: Separation | str
 ) -> Leaderboard:
-    """Put together `tag`, a column a measure and `unjudged@10` with what is known of runs."""
-    names = [str(one) for one in measures]
+    """Put scores and groups together with what is known of runs."""
+    names = [str(one) for one in evaluation.measures]
+    shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
+    # Columns are called by text forms, whatever measures were called when they were asked for.
+    values = evaluation.by_system()
+    values.columns = ["tag", *names]
+    values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
     known = {one.tag: one for one in submissions}
     about = pl.DataFrame(
         {
@@ -294,7 +291,7 @@ def _board(
     )
     frame = about.join(values, on="tag", how="left", maintain_order="left")
     first = frame[names[0]].cast(pl.Float64).to_numpy()
-    lower = measures[0].info.lower_is_better
+    lower = evaluation.measures[0].info.lower_is_better
     frame = frame.with_columns(place=pl.Series(places(first, lower), dtype=pl.Int64))
     nothing = pl.lit(None, pl.Float64)
     if isinstance(found, str):
@@ -335,9 +332,10 @@ def board(
         As for :func:`leaderboard`.
     """
     scoring = Scoring(opened, task, measures, judgments)
-    values = scoring.overall()
-    found = not_compared(values.height, most) or _kept_separation(scoring, alpha)
-    made = _board(values, scoring.submissions, scoring.measures, found)
+    evaluation = scoring.evaluation()
+    refused = not_compared(len(evaluation.systems), most)
+    found = refused or _kept_separation(scoring, alpha)
+    made = _board(evaluation, scoring.submissions, found)
     return replace(made, task=scoring.rules.title or scoring.rules.name)
 
 
@@ -377,15 +375,13 @@ def feedback(opened: Opened, task: str, tags: Collection[str]) -> dict[str, str]
     if places is None or released or not tags or not registry.judgments(task):
         return {}
     scoring = Scoring(opened, task)
+    means = scoring.evaluation().by_system()
     names = [str(one) for one in scoring.measures]
-    version = scoring.judgments.version
-    return {
-        row["tag"]: ", ".join(
-            (
-                *(f"{name} {row[name]:.{places}f}" for name in names if row[name] is not None),
-                f"judgments {version}",
-            )
-        )
-        for row in scoring.overall().iter_rows(named=True)
-        if row["tag"] in tags
-    }
+    version = f"judgments {scoring.judgments.version}"
+    told = {}
+    for run, *values in means.iter_rows():
+        if run in tags:
+            scores = zip(names, values, strict=True)
+            known = [f"{name} {value:.{places}f}" for name, value in scores if value is not None]
+            told[run] = ", ".join([*known, version])
+    return told

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import best
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.files import whole_file
 from cranfield.base.text import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.pages import STYLES, section
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import scored
-from cranfield.campaign.results.sheet_files import as_bytes, make_folder
+from cranfield.campaign.results.sheet_files import as_bytes, write_files
 from cranfield.campaign.results.sheet_making import in_order, own_measures
 from cranfield.campaign.results.stored_inputs import version_of
 from cranfield.campaign.results.topic_statistics import topic_statistics
@@ -133,8 +133,6 @@ def overview_page(found: Overview, drawn: Mapping[str, bytes], forms: Sequence[s
 FORMS = ("html", "svg", "pdf", "png")
 """What charts can be written as."""
 
-CHARTS = "charts"
-
 
 def overview_of(
     evaluation: Evaluation,
@@ -205,38 +203,23 @@ def write_overview(
     found = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
-    return overview_files(found, target, forms)
-
-
-def overview_files(
-    found: Overview, folder: Path, forms: Sequence[str] = ("svg",)
-) -> tuple[Path, ...]:
-    """Write all files of an overview into a folder."""
-    make_folder(folder / CHARTS)
-    made = [folder / name for name in ("board.csv", "board.parquet", "board.tex", "topics.csv")]
-    board, topics = found.board.rows, found.topics
-    contents: list[Callable[[IO[bytes]], object]] = [
-        board.write_csv,
-        board.write_parquet,
-        lambda out: out.write(as_bytes(board_table(found).to_latex(caption=True, long=True))),
-        topics.write_csv,
-    ]
-    for path, write in zip(made, contents, strict=True):
-        with whole_file(path) as out:
-            write(out)
+    board, parquet = found.board.rows, BytesIO()
+    board.write_parquet(parquet)
+    files = {
+        "board.csv": board.write_csv().encode(),
+        "board.parquet": parquet.getvalue(),
+        "board.tex": as_bytes(board_table(found).to_latex(caption=True, long=True)),
+        "topics.csv": found.topics.write_csv().encode(),
+    }
     drawn: dict[str, bytes] = {}
     for name, chart in charts_of(found):
         drawn[name] = rendered(chart, "svg")
         for form in forms:
-            made.append(folder / CHARTS / f"{name}.{form}")
             content = drawn[name] if form == "svg" else rendered(chart, form)
-            with whole_file(made[-1]) as out:
-                out.write(content)
-    made.append(report(found.evaluation, folder / "report.html", title=found.title))
-    page = folder / "index.html"
-    with whole_file(page) as out:
-        out.write(as_bytes(overview_page(found, drawn, forms)))
-    return page, *made
+            files[f"charts/{name}.{form}"] = content
+    page = as_bytes(overview_page(found, drawn, forms))
+    index, *others = write_files(target, {"index.html": page, **files})
+    return index, *others, report(evaluation, target / "report.html", title=found.title)
 
 
 def charts_of(found: Overview) -> Iterator[tuple[str, Any]]:

@@ -42,8 +42,8 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def kept_table(opened: Opened, record: ScoreFile, rows: int | None = None) -> pl.DataFrame | None:
-    """Return the table in a file, or its first rows; warn and return None if it was changed.
+def kept_table(opened: Opened, record: ScoreFile) -> pl.DataFrame | None:
+    """Return the table in a file; warn and return None if it was changed.
 
     The bytes are read once: another process may put files together, and remove them, meanwhile.
     """
@@ -52,7 +52,7 @@ def kept_table(opened: Opened, record: ScoreFile, rows: int | None = None) -> pl
     except OSError:
         data, problem = b"", "is missing"
     if sha256(data).hexdigest() == record.sha256:
-        return pl.read_parquet(BytesIO(data), n_rows=rows)
+        return pl.read_parquet(BytesIO(data))
     # Another process may just have put it together with others.
     if record in opened.registry.score_files(record.task):
         warn(f"{record.path} {problem}: what it held is computed again", stacklevel=2)
@@ -112,9 +112,8 @@ MAX_FILES = 8
 FORM = "scores 2"
 """Form of the files of scores, part of what they depend on.
 
-A row without a topic is a whole run's: its coverage as JSON, and its overall values. These come
-first, so that they can be read alone. The other rows are of a run and a topic. Null stands for what
-was not scored, NaN for no score.
+A row without a topic is a whole run's: its coverage as JSON, and its overall values. The other rows
+are of a run and a topic. Null stands for what was not scored, NaN for no score.
 """
 
 KEPT = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_grade": pl.Int64}
@@ -140,7 +139,7 @@ def table_of(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame
         }
     )
     grade = pl.lit(evaluation.judged.max_grade, pl.Int64).alias("max_grade")
-    return put_together(pl.concat([whole, by_topic], how="diagonal").with_columns(grade))
+    return pl.concat([whole, by_topic], how="diagonal").with_columns(grade)
 
 
 def put_together(table: pl.DataFrame) -> pl.DataFrame:
@@ -148,8 +147,10 @@ def put_together(table: pl.DataFrame) -> pl.DataFrame:
 
     What was scored twice has equal values.
     """
-    rows = table.group_by("object", "topic", maintain_order=True).agg(pl.all().drop_nulls().first())
-    return pl.concat([rows.filter(pl.col("topic").is_null()), rows.drop_nulls("topic")])
+    if table.select("object", "topic").is_unique().all():
+        return table
+    rows = table.group_by("object", "topic", maintain_order=True)
+    return rows.agg(pl.all().drop_nulls().first())
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,26 +242,19 @@ class Scoring:
             self.objects if together else {},
         )
 
-    def table(self, by_topic: bool = True) -> pl.DataFrame:
+    def table(self) -> pl.DataFrame:
         """Score what was not scored before; return all that is kept of the runs, as files have it.
 
         Runs that cannot be read are no longer among the submissions then.
-
-        Parameters
-        ----------
-        by_topic
-            Whether rows of runs and topics are needed, or those of whole runs alone.
         """
         before = len(self.submissions)
-        kept = pl.concat(
-            [self._kept(together, by_topic) for together in (False, True)], how="diagonal"
-        )
+        kept = pl.concat([self._kept(together) for together in (False, True)], how="diagonal")
         if len(self.submissions) < before:
             # Measures of several runs together depend on which runs there are.
-            return self.table(by_topic)
+            return self.table()
         return put_together(kept.filter(pl.col("object").is_in(list(self.objects.values()))))
 
-    def _kept(self, together: bool, by_topic: bool) -> pl.DataFrame:
+    def _kept(self, together: bool) -> pl.DataFrame:
         """Return what is kept by the measures that look at runs together, or at each alone."""
         measures = [one for one in self.measures if one.info.others == together]
         names = [str(one) for one in measures]
@@ -273,12 +267,14 @@ class Scoring:
         many = len(files) >= MAX_FILES
         replaced = []
         for record in files:
-            rows = None if by_topic or many else int(record.about["runs"])
-            table = kept_table(self.opened, record, rows)
-            if table is not None:
-                kept = pl.concat([kept, table], how="diagonal")
+            table = kept_table(self.opened, record)
             if table is None or many:
                 replaced.append(record)
+            if table is not None and not many:
+                # Other measures are needed only where files are put together.
+                table = table.select(pl.selectors.by_name(*KEPT, *names, require_all=False))
+            if table is not None:
+                kept = pl.concat([kept, table], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         whole = put_together(kept.filter(pl.col("topic").is_null()))
         known = objects.join(whole, on="object", how="left").select("object", *names)
@@ -357,19 +353,6 @@ class Scoring:
             values,
         )
         return score(runs, self.measures, compat=self.compat)
-
-    def overall(self) -> pl.DataFrame:
-        """Return the overall value of each run by each measure, without looking at topics.
-
-        A row a run: `tag`, a column a measure, and `unjudged@10`.
-        """
-        table = self.table(by_topic=False)
-        tags = pl.DataFrame({"tag": list(self.objects), "object": list(self.objects.values())})
-        whole = table.filter(pl.col("topic").is_null())
-        frame = tags.join(whole, on="object", how="left", maintain_order="left")
-        shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in self._covered(table)]
-        unjudged = pl.Series("unjudged@10", shares, pl.Float64)
-        return frame.select("tag", *map(str, self.measures), unjudged)
 
     def _covered(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return what the judgments cover of each run."""

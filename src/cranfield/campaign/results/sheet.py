@@ -342,40 +342,33 @@ def _heading(sheet: Sheet) -> str:
 
 
 def _overall(sheet: Sheet) -> str:
-    counts = text_table(
-        [f"Over {sheet.topics:,} topics", ""],
-        [
-            ["Retrieved", f"{sheet.retrieved:,}"],
-            ["Relevant", f"{sheet.relevant:,}"],
-            ["Relevant retrieved", f"{sheet.relevant_retrieved:,}"],
-        ],
-    )
-    curve = [
-        [
-            f"{k / 10:.2f}",
-            number(value),
-            *([number(sheet.median_precision[k])] if sheet.median_precision else []),
-        ]
-        for k, value in enumerate(sheet.precision_at_recall)
+    counts = [
+        ["Retrieved", f"{sheet.retrieved:,}"],
+        ["Relevant", f"{sheet.relevant:,}"],
+        ["Relevant retrieved", f"{sheet.relevant_retrieved:,}"],
     ]
+    documents = {f"{k} documents": value for k, value in sheet.precision_at.items()}
+    means = {"Average precision": sheet.average_precision, **sheet.measures}
+    means |= {f"Unjudged in the top {k}": value for k, value in sheet.unjudged.items()}
     head = ["Recall", "Precision", *(["Median"] if sheet.median_precision else [])]
-    levels = text_table(head, curve)
-    documents = text_table(
-        ["Precision after", ""],
-        [
-            *([f"{k} documents", number(value)] for k, value in sheet.precision_at.items()),
-            ["R (R-precision)", number(sheet.r_precision)],
-        ],
-    )
-    means = text_table(
-        ["Measure", ""],
-        [
-            ["Average precision", number(sheet.average_precision)],
-            *([name, number(value)] for name, value in sheet.measures.items()),
-            *([f"Unjudged in the top {k}", number(value)] for k, value in sheet.unjudged.items()),
-        ],
-    )
-    return "\n\n".join([counts, _beside(levels, documents), means])
+    columns = [sheet.precision_at_recall, *([sheet.median_precision] if head[2:] else [])]
+    curve = [
+        [f"{k / 10:.2f}", *map(number, values)]
+        for k, values in enumerate(zip(*columns, strict=True))
+    ]
+    blocks = [
+        text_table([f"Over {sheet.topics:,} topics", ""], counts),
+        _beside(
+            text_table(head, curve),
+            _numbers("Precision after", {**documents, "R (R-precision)": sheet.r_precision}),
+        ),
+        _numbers("Measure", means),
+    ]
+    return "\n\n".join(blocks)
+
+
+def _numbers(head: str, values: Mapping[str, Number]) -> str:
+    return text_table([head, ""], [[name, number(value)] for name, value in values.items()])
 
 
 def _beside(one: str, other: str) -> str:

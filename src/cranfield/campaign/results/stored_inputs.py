@@ -82,7 +82,9 @@ def add_judgments(
             said += ": nothing is added"
         warn(said, stacklevel=2)
     if any(one.version == version for one in known):
-        return _as_it_is(same, version)
+        if same is None or same.version != version:
+            raise _changed(version)
+        return same
     sha256, _ = records.put(opened.folder, path)
     record = Judgments(rules.name, version, sha256, len(read), utc_text(opened.clock()), note)
     about = {"version": version, "rows": len(read)}
@@ -93,12 +95,6 @@ def add_judgments(
             raise _changed(version)
         change.insert(record)
     return record
-
-
-def _as_it_is(same: Judgments | None, version: str) -> Judgments:
-    if same is None or same.version != version:
-        raise _changed(version)
-    return same
 
 
 def _changed(version: str) -> PolicyError:

@@ -10,11 +10,11 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cranfield.base.errors import InputError, PolicyError, quoted
@@ -32,8 +32,6 @@ from cranfield.campaign.store.records import (
     RELEASES,
     RULES,
     SCORES,
-    ReleaseRecord,
-    ScoreFile,
     check_folder,
     private_folder,
 )
@@ -138,73 +136,68 @@ _UNNAMED = re.compile(
 
 @dataclass(frozen=True)
 class Named:
-    """What the registry names: files of rules, objects, scores, releases.
+    """A file that the registry names, or the folder of a release.
 
     Attributes
     ----------
-    rules
-        SHA-256 by path, as the rules were last used.
-    objects
-        What each object is, by its SHA-256.
+    path
+        In the campaign's folder.
+    sha256
+        That of the file; of a release, that of its tag manifest.
+    what
+        What it is, in words.
     """
 
-    rules: Mapping[str, str]
-    objects: Mapping[str, str]
-    scores: tuple[ScoreFile, ...]
-    releases: tuple[ReleaseRecord, ...]
+    path: str
+    sha256: str
+    what: str
 
-    @classmethod
-    def of(cls, registry: Reading) -> Named:
-        """Ask a registry, or a change that goes on."""
-        runs = (one for one in registry.submissions(None, None) if one.kept)
-        named = {one.object: f"run {quoted(one.tag)}" for one in runs}
-        named |= {one.object: f"judgments {quoted(one.version)}" for one in registry.judgments()}
-        return cls(registry.rules_files(), named, registry.score_files(), registry.releases())
 
-    def paths(self) -> set[str]:
-        """Return the files that are named, and the folders of releases."""
-        return {
-            *(records.path(Path(), one).as_posix() for one in self.objects),
-            *(one.path for one in self.scores),
-            *(one.path for one in self.releases),
-            *(f"{one.path}.retracted.json" for one in self.releases if one.retraction),
-            *self.rules,
-        }
+RELEASE, SCORES_FILE = "release", "scores; remove it to have them computed"
+"""What folders of releases and files of scores are."""
 
-    def others(self, folder: Path) -> Iterator[Finding]:
-        """Tell what is in a folder besides: left over by a kill, or not the campaign's at all."""
-        named = self.paths()
-        above = {str(parent) for one in named for parent in PurePosixPath(one).parents}
-        for path in _entries(folder, {*OWN, *above}):
+
+def named_files(registry: Reading) -> dict[str, Named]:
+    """Return all that a registry names, or a change that goes on, by path."""
+    files = [
+        Named(path, sha256, "rules as they were last used")
+        for path, sha256 in registry.rules_files().items()
+    ]
+    objects = {one.object: f"run {quoted(one.tag)}" for one in registry.submissions(None, None)
+               if one.kept}  # fmt: skip
+    objects |= {one.object: f"judgments {quoted(one.version)}" for one in registry.judgments()}
+    for sha256, what in objects.items():
+        files.append(Named(records.path(Path(), sha256).as_posix(), sha256, what))
+    files += [Named(one.path, one.sha256, SCORES_FILE) for one in registry.score_files()]
+    for release in registry.releases():
+        files.append(Named(release.path, release.manifest, RELEASE))
+        if release.retraction is not None:
+            note = f"{release.path}.retracted.json"
+            files.append(Named(note, release.retraction, "note of a retracted release"))
+    return {one.path: one for one in files}
+
+
+def other_files(folder: Path, named: Collection[str]) -> Iterator[Finding]:
+    """Find what is in a folder besides: left over by a kill, or not the campaign's at all."""
+    above = {str(parent) for name in named for parent in PurePosixPath(name).parents}
+
+    def entries(inner: Path) -> Iterator[tuple[str, Path]]:
+        """Go into the folders of the campaign, but not into releases or those of others."""
+        for path in sorted(inner.iterdir()):
             name = path.relative_to(folder).as_posix()
-            if name in named or name in above or name in OWN:
-                continue
-            if _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
-                yield Finding(name, "no record names it", LEFT_OVER)
+            own = name in OWN or name in above or inner == folder / OBJECTS
+            if own and path.is_dir() and not path.is_symlink():
+                yield from entries(path)
             else:
-                yield Finding(name, "does not belong to the campaign", NOTE)
+                yield name, path
 
-
-def _entries(folder: Path, opened: set[str]) -> Iterator[Path]:
-    """Go through a folder, and into those of the campaign, but not into releases."""
-    for path in sorted(folder.iterdir()):
-        yield path
-        name = path.name
-        if path.is_symlink() or not path.is_dir():
+    for name, path in entries(folder):
+        if name in named or name in OWN:
             continue
-        if name == OBJECTS:
-            yield from (one for part in sorted(path.iterdir()) for one in _inside(part))
-        elif name in (SCORES, RELEASES):
-            yield from sorted(path.iterdir())
-        elif name in opened:
-            yield from (one for one in sorted(path.rglob("*")) if not one.is_dir())
-
-
-def _inside(part: Path) -> Iterator[Path]:
-    if part.is_dir() and not part.is_symlink():
-        yield from sorted(part.iterdir())
-    else:
-        yield part
+        if _UNNAMED.fullmatch(name) or (path / "bagit.txt").exists():
+            yield Finding(name, "no record names it", LEFT_OVER)
+        else:
+            yield Finding(name, "does not belong to the campaign", NOTE)
 
 
 LOOKS = 5
@@ -272,21 +265,14 @@ class _Account:
         if named is None:
             self.unnamed()
         else:
-            for path, sha256 in named.rules.items():
-                self.compare(path, sha256, "rules as they were last used")
-            for sha256, what in named.objects.items():
-                self.compare(records.path(Path(), sha256).as_posix(), sha256, what)
-            for one in named.scores:
-                if (self.folder / one.path).exists():
-                    self.compare(one.path, one.sha256, "scores; remove it to have them computed")
-                else:
+            for one in named.values():
+                if one.what == RELEASE:
+                    self.bag(one.path, one.sha256)
+                elif one.what == SCORES_FILE and not (self.folder / one.path).exists():
                     self.found(one.path, "is missing; it will be computed again", NOTE)
-            for release in named.releases:
-                self.bag(release.path, release.manifest)
-                if release.retraction is not None:
-                    note = f"{release.path}.retracted.json"
-                    self.compare(note, release.retraction, "note of a retracted release")
-            self.findings.extend(named.others(self.folder))
+                else:
+                    self.compare(one.path, one.sha256, one.what)
+            self.findings.extend(other_files(self.folder, named))
         if os.name == "posix" and self.folder.stat().st_mode & 0o077:
             self.found(".", "others than its owner may look into the folder", NOTE)
         order = (PROBLEM, LEFT_OVER, NOTE)
@@ -313,7 +299,7 @@ class _Account:
         if not same:
             self.found(name, f"its SHA-256 is not the recorded one ({what})")
 
-    def registry(self) -> Named | None:
+    def registry(self) -> dict[str, Named] | None:
         """Verify the registry; what it names, or None where it cannot be trusted."""
         try:
             with connected(self.folder) as connection:
@@ -325,7 +311,7 @@ class _Account:
                 if wrong:
                     return None
                 self.events, _ = events.last_event(connection)
-                return Named.of(Transaction(connection, self.folder))
+                return named_files(Transaction(connection, self.folder))
         except InputError as error:
             self.found(REGISTRY, error.reason)
             return None
@@ -362,7 +348,7 @@ def _repaired(opened: Opened, found: Verification) -> Iterator[Finding]:
         names = [one.file for one in found.left_over]
         with registry.change("repair", details={"removed": names}) as tx:
             # Under the lock, nothing that was not named a moment ago can become so.
-            for one in Named.of(tx).others(opened.folder):
+            for one in other_files(opened.folder, named_files(tx)):
                 if one.kind == LEFT_OVER and one.file in names:
                     _remove(opened.folder / one.file)
                     yield Finding(one.file, "removed", REPAIRED)
@@ -458,8 +444,7 @@ def export(opened: Opened, path: str | PathLike[str]) -> Path:
         raise PolicyError("an export goes elsewhere than into the campaign's folder")
     with connected(opened.folder) as connection:
         connection.execute("BEGIN")
-        registry = Transaction(connection, opened.folder)
-        named = Named.of(registry)
+        named = named_files(Transaction(connection, opened.folder))
         data = connection.serialize()
         tables = {
             name: [dict(row) for row in connection.execute(f"SELECT * FROM {name}")]
@@ -469,53 +454,38 @@ def export(opened: Opened, path: str | PathLike[str]) -> Path:
         whole_file(target, private=True, synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
-        packed = _Packed(archive)
-        packed.add(REGISTRY, data)
+        sums = [_packed(archive, REGISTRY, io.BytesIO(data))]
         for name, rows in tables.items():
-            packed.add(f"tables/{name}.csv", _csv(rows).encode())
-            packed.add(f"tables/{name}.json", _json(rows).encode())
-        for name in sorted(named.paths()):
-            packed.copy(opened.folder, name, needed=not name.startswith("scores/"))
-        packed.add(SUMS, "".join(packed.sums).encode())
+            for suffix, text in (("csv", _csv(rows)), ("json", _json(rows))):
+                table = io.BytesIO(text.encode())
+                sums.append(_packed(archive, f"tables/{name}.{suffix}", table))
+        for one in sorted(named.values(), key=lambda one: one.path):
+            source = opened.folder / one.path
+            inner = sorted(path for path in source.rglob("*") if path.is_file())
+            if one.what == SCORES_FILE and not source.exists():
+                continue
+            for file in inner if source.is_dir() else [source]:
+                name = file.relative_to(opened.folder).as_posix()
+                try:
+                    with file.open("rb") as stored:
+                        sums.append(_packed(archive, name, stored))
+                except OSError as error:
+                    raise InputError("is missing or cannot be read", source=name) from error
+        _packed(archive, SUMS, io.BytesIO("".join(sums).encode()))
     return target
 
 
-class _Packed:
-    """An archive without times, and the hashes of what is in it."""
-
-    def __init__(self, archive: ZipFile) -> None:
-        self._archive = archive
-        self.sums: list[str] = []
-
-    def add(self, name: str, data: bytes) -> None:
-        self._archive.writestr(_entry(name), data)
-        self.sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
-
-    def copy(self, folder: Path, name: str, *, needed: bool) -> None:
-        source = folder / name
-        if source.is_dir():
-            for one in sorted(source.rglob("*")):
-                if one.is_file():
-                    self.copy(folder, one.relative_to(folder).as_posix(), needed=True)
-            return
-        if not source.exists() and not needed:
-            return
-        digest = hashlib.sha256()
-        try:
-            with source.open("rb") as file, self._archive.open(_entry(name), "w") as out:
-                while piece := file.read(CHUNK):
-                    digest.update(piece)
-                    out.write(piece)
-        except OSError as error:
-            raise InputError("is missing or cannot be read", source=name) from error
-        self.sums.append(f"{digest.hexdigest()}  {name}\n")
-
-
-def _entry(name: str) -> ZipInfo:
+def _packed(archive: ZipFile, name: str, file: BinaryIO) -> str:
+    """Write a file to an archive, without its time; return its line of `SHA256SUMS`."""
     entry = ZipInfo(name)
     entry.external_attr = 0o600 << 16
     entry.compress_type = ZIP_DEFLATED
-    return entry
+    digest = hashlib.sha256()
+    with archive.open(entry, "w") as out:
+        while piece := file.read(CHUNK):
+            digest.update(piece)
+            out.write(piece)
+    return f"{digest.hexdigest()}  {name}\n"
 
 
 def _csv(rows: list[dict[str, object]]) -> str:

@@ -86,9 +86,9 @@ class Released:
     def scores(self) -> dict[str, Scores]:
         """Scores by measure, of all files of scores."""
         paths = sorted(self.path("scores").glob("*.parquet"))
-        frames = [parquet_frame(path.read_bytes(), str(path)) for path in paths]
         found: dict[str, Scores] = {}
-        for frame in frames:
+        for path in paths:
+            frame = parquet_frame(path.read_bytes(), str(path))
             names = [name for name in frame.columns if name not in {"topic", "system"}]
             for name in names:
                 part = frame.select("topic", "system", score=name)
@@ -98,9 +98,8 @@ class Released:
 
 def read_releases(folder: Path) -> tuple[Released, ...]:
     """Read all releases of a folder, by task, the newest first."""
-    if not folder.is_dir():
-        raise InputError("there are no releases", source=str(folder))
-    made = [one for path in sorted(folder.iterdir()) if (one := _released(path)) is not None]
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    made = [one for path in paths if (one := _released(path)) is not None]
     if not made:
         raise InputError("there are no releases", source=str(folder))
     return tuple(sorted(made, key=lambda one: (one.task, -one.number)))
@@ -137,31 +136,29 @@ def entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[Released, .
     A release that a kill left, or that somebody else put there, is none. One that is missing, or
     that is whole by manifests that are not those it was made with, is an error.
     """
+    known = {one.id: one for one in records}
     if not records:
         raise InputError("there are no releases", source=str(folder))
-    there = {one.id: one for one in read_releases(folder)}
-    if missing := [one.id for one in records if one.id not in there]:
+    there = [one for one in read_releases(folder) if one.id in known]
+    if missing := [name for name in known if name not in {one.id for one in there}]:
         raise InputError("is missing", source=str(folder / missing[0]))
-    known = {one.id: one for one in records}
-    return tuple(_as_entered(one, known[one.id]) for one in there.values() if one.id in known)
+    found = []
+    for one in there:
+        if one.manifest != known[one.id].manifest:
+            raise InputError("is not the release that was made", source=str(one.folder))
+        retraction = known[one.id].retraction
+        note = one.folder.with_name(f"{one.id}.retracted.json")
+        if retraction is not None and file_sha256(note) != retraction:
+            raise InputError("is not the note that was made", source=str(note))
+        # A note without a record is of a retraction that a kill stopped.
+        found.append(one if retraction is not None else replace(one, retracted=None))
+    return tuple(found)
 
 
 def not_entered(folder: Path, records: Sequence[ReleaseRecord]) -> tuple[str, ...]:
     """Name the releases in a folder that no record names."""
     known = {one.id for one in records}
     return tuple(one.id for one in read_releases(folder) if one.id not in known)
-
-
-def _as_entered(found: Released, record: ReleaseRecord) -> Released:
-    if found.manifest != record.manifest:
-        raise InputError("is not the release that was made", source=str(found.folder))
-    if record.retraction is None:
-        # A note without a record is of a retraction that a kill stopped.
-        return replace(found, retracted=None)
-    note = found.folder.with_name(f"{found.id}.retracted.json")
-    if file_sha256(note) != record.retraction:
-        raise InputError("is not the note that was made", source=str(note))
-    return found
 
 
 PAGES = ("index", "topics", "report")

@@ -28,7 +28,7 @@ from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
-from cranfield.measures.users.page import ByLength, Page, filled
+from cranfield.measures.users.page import Page, costs_by_length, filled
 
 _CHANCE = number(0, 1)
 _TIME = number(0, 1e6)
@@ -404,7 +404,7 @@ class _Bejewelled(
     def costs(self, page: Page) -> Floats:
         if self.unit is None:
             return super().costs(page)
-        return ByLength(self.unit, missing=self.missing)(page)
+        return costs_by_length(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)

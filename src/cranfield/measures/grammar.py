@@ -303,8 +303,11 @@ def _built(node: ast.expr, text: str) -> Measure:
         raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
     elif len(arguments) > 1:
         raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
-    inside = [_built(argument, text) for argument in arguments]
-    built: Measure = kind(*inside, **more, **parameters)
+    if kind.inside:
+        built: Measure = kind(_built(arguments[0], text), **parameters)
+    else:
+        # A call understands the parameters of other programs, too.
+        built = kind()(**more, **parameters)
     return built if at is None else built @ at
 
 

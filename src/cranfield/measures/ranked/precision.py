@@ -54,7 +54,7 @@ class _AtCutoff(
     monotone=True,
     counts=True,
 ):
-    pass
+    """Measures of how many of the top k are relevant."""
 
 
 @measure(

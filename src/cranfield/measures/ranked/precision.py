@@ -98,7 +98,6 @@ _GRADED_NOTE = (
 class _SumOfGains(
     OfGains,
     family="precision and recall",
-    needs="graded judgments (binary ones do)",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     scale_note=_GRADED_NOTE,
     at_wanted="required",

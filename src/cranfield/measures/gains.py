@@ -202,7 +202,7 @@ GAINS = parameter(LINEAR, gain, GAINS_DOC)
 POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
 
 
-class OfGains(Measure):
+class OfGains(Measure, needs="graded judgments (binary ones do)"):
     """Measures of the gains of grades."""
 
     gains: Gain = GAINS

@@ -286,26 +286,35 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise _no_measure(text)
-    name = tree.id
-    kind, more = _kind(name)
-    if not kind.inside:
-        if arguments:
-            raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-        for one in parameters:
-            if one in more:
-                raise MeasureError(f"{quoted(text)}: {name} says {one}={more[one]!r} already")
-        if "depth" in parameters and "depth" not in kind.parameters:
-            raise MeasureError(
-                f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
-                f" EU({name}, depth=1000)"
-            )
-    elif not arguments:
-        raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
-    elif len(arguments) > 1:
-        raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
-    inside = [_built(argument, text) for argument in arguments]
-    built: Measure = kind(*inside, **more, **parameters)
+    built = _with_arguments(tree.id, arguments, parameters, text)
     return built if at is None else built @ at
+
+
+def _with_arguments(
+    name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
+) -> Measure:
+    kind, more = _kind(name)
+    built: Measure
+    if kind.inside:
+        if not arguments:
+            raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
+        if len(arguments) > 1:
+            raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
+        built = kind(_built(arguments[0], text), **parameters)
+        return built
+    if arguments:
+        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+    for one in parameters:
+        if one in more:
+            raise MeasureError(f"{quoted(text)}: {name} says {one}={more[one]!r} already")
+    if "depth" in parameters and "depth" not in kind.parameters:
+        raise MeasureError(
+            f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
+            f" EU({name}, depth=1000)"
+        )
+    # A call understands the parameters of other programs, too.
+    built = kind()(**more, **parameters)
+    return built
 
 
 def _kind(name: str) -> tuple[Any, Mapping[str, str]]:

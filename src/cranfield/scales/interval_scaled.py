@@ -46,16 +46,14 @@ def groups(
     or that of the judged runs. With `ideal` each topic's ideal ranking matters.
     """
     topics, systems = judged.shape
-    places: dict[Group, list[Ints]] = {}
     most = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
+    places: dict[Group, list[int]] = {}
     for topic in range(topics):
         best = _ideal(judged, topic, length) if ideal else None
-        every = np.arange(systems)
-        numbers = [None] if most is None else np.unique(most[topic]).tolist()
-        for limit in numbers:
-            among = every if most is None else np.flatnonzero(most[topic] == limit)
-            places.setdefault((limit, best), []).append(topic * systems + among)
-    return {group: np.concatenate(parts) for group, parts in places.items()}
+        for system in range(systems):
+            limit = None if most is None else int(most[topic, system])
+            places.setdefault((limit, best), []).append(topic * systems + system)
+    return {group: np.array(chosen) for group, chosen in places.items()}
 
 
 def _ideal(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ STOP = parameter(
 )
 
 
-class Exposing(OfRelevance):
+class Exposing(OfRelevance, family="fairness"):
     """Measures of the exposure of documents."""
 
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
@@ -154,7 +154,6 @@ def group_index(groups: Groups, name: str | None, measure: str) -> int:
     source="Biega, Gummadi and Weikum (2018), for one ranking",
     range=(0.0, 2.0),
     lower_is_better=True,
-    family="fairness",
     needs="graded judgments (binary ones do); groups of documents for by='group'",
     scale_note="not known to be interval",
     beyond_grades="which documents they are",
@@ -253,7 +252,6 @@ def _target(value: Any) -> str | Shares:
     formula=r"1 - JS(\varepsilon \,\|\, \tau), \quad"
     r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
-    family="fairness",
     inputs=("groups",),
     needs="groups of documents",
     scale_note="not known to be interval: a divergence of distributions",

@@ -55,7 +55,6 @@ _INFINITY = float("inf")
 
 class _ExpectedExposure(
     Exposing,
-    family="fairness",
     needs="graded judgments (binary ones do); groups of documents for by='group'",
     scale_note="not known to be interval",
     range=(0.0, _INFINITY),
@@ -189,7 +188,6 @@ _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
 
 class _Ratio(
     Exposing,
-    family="fairness",
     inputs=("groups",),
     needs="groups of documents",
     scale_note="not known to be interval: a ratio",

@@ -61,7 +61,6 @@ class Discounted(OfGains):
     },
     range=(0.0, float("inf")),
     family="cumulated gain",
-    needs="graded judgments (binary ones do)",
     scale=Scale.ORDINAL,
     scale_note="not interval but for special bases and cutoffs, such as base 10 up to rank 10"
     " (Ferrante et al. 2019)",
@@ -88,7 +87,6 @@ class DCG(Discounted):
         "ideal='full'": "trec_eval",
     },
     family="cumulated gain",
-    needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is DCG by a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
@@ -127,7 +125,6 @@ def _discounted(rows: Rows) -> Floats:
     r" + m \frac{DCG}{iDCG} \right)",
     source="trec_eval, measure ndcg_rel",
     family="cumulated gain",
-    needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "ndcg_rel"},
     beyond_length="all judgments of the topic",
 )
@@ -190,7 +187,6 @@ class nDCGAtLevels(Measure):
     formula=r"\frac{\sum_r g_r / \log_2(2 + ig(r) - cg(r))}{\sum g^*}",
     source="trec_eval, measure G",
     family="cumulated gain",
-    needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "G"},
     beyond_length="all judgments of the topic",
 )

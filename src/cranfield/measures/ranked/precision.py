@@ -19,8 +19,6 @@ REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
-_ABOUT: dict[str, Any] = {"family": "precision and recall"}
-
 
 def summed_over(measure: Any, relevant: Any) -> Any:
     """RB, what sums over relevant documents are divided by; min(k, RB) by `denominator`."""
@@ -54,7 +52,7 @@ class _AtCutoff(
     monotone=True,
     counts=True,
 ):
-    pass
+    """Measures of how many of the top k are relevant."""
 
 
 @measure(
@@ -98,7 +96,6 @@ _GRADED_NOTE = (
 class _SumOfGains(
     OfGains,
     family="precision and recall",
-    needs="graded judgments (binary ones do)",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     scale_note=_GRADED_NOTE,
     at_wanted="required",
@@ -167,7 +164,7 @@ class RelativePrecision(_AtCutoff):
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
     counts=True,
-    **_ABOUT,
+    family="precision and recall",
 )
 class Success(OfRelevance):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
@@ -189,7 +186,7 @@ class Success(OfRelevance):
     " it is not",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="how many relevant documents the topic has",
-    **_ABOUT,
+    family="precision and recall",
 )
 class RPrecision(OfRelevance):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
@@ -224,7 +221,7 @@ class RPrecision(OfRelevance):
         "ranx": "mrr",
     },
     monotone=True,
-    **_ABOUT,
+    family="precision and recall",
 )
 class ReciprocalRank(OfRelevance):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""

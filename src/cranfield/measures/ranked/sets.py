@@ -23,11 +23,11 @@ class _OfSets(
     monotone=True,
     counts=True,
 ):
-    pass
+    """Measures of retrieved sets that are interval scales among sets of one size."""
 
 
 class _OfOneSize(_OfSets, beyond_length="how many documents are retrieved", one_size=True):
-    pass
+    """Measures whose steps depend on the size of the set."""
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:

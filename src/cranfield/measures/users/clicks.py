@@ -304,7 +304,6 @@ class ClickEffort(_Satisfied, Effort):
     summary="Gain a rank that is read by users who go on by the grade there, and by the rank.",
     formula=r"\sum_r W(r) \, g_r, \quad C(i) = u_i \, v(\mathit{grade}_i)",
     source="Moffat and others (2017)",
-    family="user models",
     needs="chances to go on, such as those of a click model",
 )
 class Continuing(UserModel):

@@ -28,7 +28,7 @@ from cranfield.measures.base import MOST_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_of, no_loss
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel
-from cranfield.measures.users.page import ByLength, Page, filled
+from cranfield.measures.users.page import Page, costs_by_length, filled
 
 _CHANCE = number(0, 1)
 _TIME = number(0, 1e6)
@@ -42,7 +42,6 @@ LENGTH = number(0, 1e15)
     r" T(r) = \sum_{k<r} \left( T_S + \Pr_{click}(k) \, (a L(k) + b) \right)",
     source="Smucker and Clarke (2012)",
     range=(0.0, float("inf")),
-    family="user models",
     inputs=("lengths",),
     needs="the lengths of all retrieved documents, in words",
     elsewhere={"cwl_eval": "TBG-H@h is a rate: EU(TBG) by click times save"},
@@ -111,7 +110,6 @@ class TimeBiasedGain(UserModel):
     r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
     source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
-    family="user models",
     inputs=("lengths",),
     needs="the lengths of relevant retrieved documents, in characters",
     elsewhere={"cwl_eval": "U-L@L is a rate, and text counts where it begins"},
@@ -211,7 +209,6 @@ _DEPTH = parameter(
     optional(integer(1)),
     "last rank that a user reads; by default there is none, and weights go on beyond the list",
 )
-_FAMILY = "user models"
 _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
 _LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
@@ -229,7 +226,6 @@ def wanted(gain: Any, rank: Any) -> Any:
     summary="Gain a document of a user who wants T, and stops sooner the more is found.",
     formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2015); Moffat and others (2017)",
-    family=_FAMILY,
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
@@ -269,7 +265,6 @@ class INST(UserModel):
     summary="Gain a document of a user who wants T, whatever is found on the way.",
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
-    family=_FAMILY,
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
     linear=True,
@@ -297,7 +292,6 @@ class INSQ(StaticModel):
     summary="Scaled DCG: gain a document of a user who reads the top k as DCG weighs it.",
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
-    family=_FAMILY,
     at_wanted="required",
     scale_note="not interval; it is DCG by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
@@ -381,9 +375,7 @@ TRACE = 1e-9
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _Bejewelled(
-    UserModel, family=_FAMILY, scale_note="not interval: the steps between ranks are unequal"
-):
+class _Bejewelled(UserModel, scale_note="not interval: the steps between ranks are unequal"):
     T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
     K: float = parameter(
         10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
@@ -404,7 +396,7 @@ class _Bejewelled(
     def costs(self, page: Page) -> Floats:
         if self.unit is None:
             return super().costs(page)
-        return ByLength(self.unit, missing=self.missing)(page)
+        return costs_by_length(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.model import Expected, UserModel
-from cranfield.measures.users.page import ByLength
+from cranfield.measures.users.page import costs_by_length
 from cranfield.measures.users.users_of_measures import user_model
 from cranfield.measures.wrapping import Wrapping, wrapping
 
@@ -77,7 +78,7 @@ class Expectation(
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
         if self.unit is None:
             return self.model.known(judged, depth=self.depth, best=best)
-        costs = ByLength(self.unit, self.fixed, self.missing)
+        costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
 

@@ -133,7 +133,7 @@ class Expected:
         return self.total_cost / self.depth
 
 
-class UserModel(UnitGains):
+class UserModel(UnitGains, family="user models"):
     """A measure by a user model: the gain that users can expect of a rank that they read, EU.
 
     A model of your own is a subclass with one method, and then a measure everywhere. `EU`, `ETU`,

@@ -130,21 +130,15 @@ class Reading:
         )
 
 
-@dataclass(frozen=True)
-class ByLength:
-    """Costs of a document: so much `fixed` for each, and so much for a `unit` of its length.
+def costs_by_length(
+    page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
+) -> Floats:
+    """Costs of documents: so much `fixed` for each, and so much for a `unit` of its length.
 
     `missing` is the length of documents whose length is not known, and of ranks beyond the list;
     without, those beyond the list have none.
     """
-
-    unit: float
-    fixed: float = 0.0
-    missing: float | None = None
-
-    def __call__(self, page: Page) -> Floats:
-        assert page.lengths is not None
-        return np.asarray(self.fixed + self.unit * filled(page, self.missing))
+    return np.asarray(fixed + unit * filled(page, missing))
 
 
 def filled(page: Page, missing: float | None) -> Floats:

@@ -55,7 +55,6 @@ _P_DOC = "persistence: the chance that a user goes on to the next document"
     summary="Expected gain a document of a user who goes on with probability p.",
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008)",
-    family="user models",
     scale_note="interval for p = 1/b with a whole number b and gains in at least b - 1 equal steps:"
     " p = 1/2 and binary gains (Ferrante et al. 2019), p = 1/3 and gains of grades 0 to 2",
     elsewhere={
@@ -247,10 +246,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
-_ABOUT = {
-    "family": "user models",
-    "scale_note": "not interval: the steps between ranks are unequal",
-}
+_NOTE = "not interval: the steps between ranks are unequal"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
@@ -299,8 +295,7 @@ class SatisfiedModel(UserModel):
 
 class _AtCutoff(
     SatisfiedModel,
-    family="user models",
-    scale_note="not interval: the steps between ranks are unequal",
+    scale_note=_NOTE,
     at_wanted="required",
 ):
     @property
@@ -339,7 +334,7 @@ class NERR9(_AtCutoff):
     formula=_WEIGHTED + r"p \, (1 - g_i)",
     source=_SOURCE.format(10),
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
-    **_ABOUT,
+    scale_note=_NOTE,
 )
 class NERR10(SatisfiedModel):
     """The user of RBP, who may be satisfied."""
@@ -356,7 +351,7 @@ class NERR10(SatisfiedModel):
     formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
     source=_SOURCE.format(11),
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
-    **_ABOUT,
+    scale_note=_NOTE,
 )
 class NERR11(SatisfiedModel):
     """The user of INSQ, who may be satisfied."""

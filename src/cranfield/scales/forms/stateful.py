@@ -190,15 +190,13 @@ def total_sums(parts: Sequence[Part], limit: int | None) -> int:
 
 def _combined(pieces: Sequence[tuple[NDArray[np.int64], Exact]], limit: int) -> int:
     """Number of tuples whose counts sum to the limit at most: a product of polynomials."""
-    ways = [1] + [0] * limit
+    ways: Exact = np.ones(1, dtype=object)
     for counts, weights in pieces:
-        here = [0] * (limit + 1)
-        for count in np.unique(counts[counts <= limit]):
-            here[count] = int(weights[counts == count].sum())
-        ways = [
-            sum(ways[i] * here[total - i] for i in range(total + 1)) for total in range(limit + 1)
-        ]
-    return sum(ways)
+        fits = counts <= limit
+        here = np.zeros(limit + 1, dtype=object)
+        np.add.at(here, counts[fits], weights[fits].astype(object))
+        ways = np.convolve(ways, here)[: limit + 1]
+    return int(ways.sum())
 
 
 MOST_STATES = 2**14

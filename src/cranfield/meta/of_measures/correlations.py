@@ -15,7 +15,7 @@ from scipy.special import bdtr
 from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted, names_or_count
-from cranfield.correlation import tau_ap
+from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.correlation.overlap import check, overlap, places_of_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study_options import OneOf, check_options
@@ -114,15 +114,6 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
 
     Values and the levels of their order have shape (measures, systems).
     """
-    if method in {"tau", "tau-a"}:
-        # All pairs of measures as one product of signs.
-        first, second = np.triu_indices(levels.shape[1], 1)
-        order = np.sign(levels[:, first] - levels[:, second])
-        agree = order @ order.T
-        untied = np.diag(agree)
-        with np.errstate(invalid="ignore"):
-            pairs = first.size if method == "tau-a" else np.sqrt(untied[:, None] * untied)
-            return np.asarray(agree / pairs)
     if method == "spearman":
         from scipy.stats import rankdata
 
@@ -132,7 +123,10 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
     measures = len(levels)
     first, second = np.triu_indices(measures)
     matrix = np.empty((measures, measures))
-    if method == "tau-ap":
+    if method in {"tau", "tau-a"}:
+        variant = "b" if method == "tau" else "a"
+        matrix[first, second] = kendall_tau(levels[first], levels[second], variant=variant)
+    elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
         places = [places_of_scores(row) for row in levels]

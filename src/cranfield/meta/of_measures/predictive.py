@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from os import PathLike, fspath
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
@@ -21,11 +20,9 @@ from cranfield.meta.study_options import Flag, check_options
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, places_of
-from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Columns as ColumnsOfFile
-from cranfield.sources.columns import Table, columns_of_frame, csv_frame, fitted, is_frame
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.schemas import Column as ColumnOfFile
-from cranfield.sources.schemas import Schema, optional
 from cranfield.sources.values import Kind, absent, anything, plain
 
 
@@ -43,6 +40,12 @@ _PREFERENCES = Schema(
         ColumnOfFile("preferred", _LABEL),
         optional("assessor", _LABEL, "worker"),
     ),
+    called="preferences",
+    formats=FRAMES,
+    otherwise="csv",
+    tuples=("topic", "first", "second", "preferred", "assessor"),
+    readable="table",
+    numbered=True,
     lacks="lacks a column {name}; there are {plain}",
 )
 
@@ -76,46 +79,13 @@ def joined(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _read(data: Any) -> Table:
-    """Read a row a preference; what is empty is null."""
-    if isinstance(data, (str, PathLike)):
-        source = Source(fspath(data))
-        separator = "\t" if source.suffix in {".tsv", ".tab"} else ","
-        columns = columns_of_frame(
-            csv_frame(source.read(), source.name, separator, "table"), source.name
-        )
-    elif is_frame(data):
-        columns = columns_of_frame(data, "preferences")
-    elif isinstance(data, Iterable) and not isinstance(data, (bytes, Mapping)):
-        rows = list(data)
-        for number, row in enumerate(rows, 1):
-            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (4, 5):
-                raise InputError(
-                    "a preference is (topic, first, second, preferred) and perhaps an assessor, not"
-                    f" {quoted(row)}",
-                    source="preferences",
-                    line=number,
-                )
-        if not rows:
-            raise InputError("has no rows", source="preferences")
-        names = [column.name for column in _PREFERENCES.columns]
-        columns = ColumnsOfFile.of_rows(names, [(*row, None)[:5] for row in rows], "preferences")
-    else:
-        kind = type(data).__name__
-        raise PolicyError(f"preferences are a table, a file or tuples, not {kind}")
-    table = fitted(columns.matched(_PREFERENCES), _PREFERENCES, columns.source)
-    # A file has a head above its rows.
-    above = 2 if isinstance(data, (str, PathLike)) else 1
-    return replace(table, lines=range(above, above + table.frame.height))
-
-
 def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     """Read preferences, and check them against the topics and systems that have scores.
 
     Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
     0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
     """
-    table = _read(data)
+    table = read_table(data, _PREFERENCES)
     topics, systems = set(like.topics), set(like.systems)
     out = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):

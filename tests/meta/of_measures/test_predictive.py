@@ -189,7 +189,9 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="p.csv: lacks a column preferred; there are topic, first"):
         predictive_power(scores, tmp_path / "p.csv")
     (tmp_path / "p.csv").write_text("")
-    with pytest.raises(InputError, match="p.csv: is empty: a table of preferences has at least one row"):
+    with pytest.raises(
+        InputError, match="p.csv: is empty: a table of preferences has at least one row"
+    ):
         predictive_power(scores, tmp_path / "p.csv")
     with pytest.raises(InputError, match="none.csv"):
         predictive_power(scores, tmp_path / "none.csv")

@@ -35,25 +35,17 @@ def by_measure(data: Any) -> dict[str, Scores]:
     """
     if isinstance(data, Scores):
         return {data.measure: data}
-    if isinstance(data, Mapping):
-        found = {}
-        for name, one in data.items():
-            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(
-                type(one), "columns"
-            ):
-                kind = type(one).__name__
-                raise PolicyError(f"the scores of {quoted(name)} are of no known kind: {kind}")
-            if str(name) in found:
-                raise PolicyError(f"the measure {quoted(name)} is there twice")
-            found[str(name)] = as_scores(one)
-    elif isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
-        found = read_scores_by_measure(data)
-    else:
+    if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
+        return read_scores_by_measure(data)
+    if not isinstance(data, Mapping):
         kind = type(data).__name__
         raise PolicyError(f"scores by measure are a mapping, a table or a file, not {kind}")
-    if not found:
+    scores = {str(name): as_scores(one) for name, one in data.items()}
+    if not scores:
         raise PolicyError("there are no measures")
-    return found
+    if len(scores) < len(data):
+        raise PolicyError("two measures have the same name")
+    return scores
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:

@@ -20,6 +20,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.meta.of_collections.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel, check_options
 from cranfield.meta.work import hash_of_runs
+from cranfield.scores.one_measure import places_of
 
 ROWS = 200_000
 """Judged rows in a block of systems, at about."""
@@ -162,11 +163,7 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
-    if isinstance(contributors, str):
-        if contributors != "judged":
-            raise PolicyError(
-                f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
-            )
+    if isinstance(contributors, str) and contributors == "judged":
         chosen: Bools = reach >= (depth or 1)
         if not chosen.any():
             raise PolicyError(
@@ -174,17 +171,14 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
                 f" (the depth of the pool), got at most the top {reach.max()}"
             )
         return chosen
-    if not isinstance(contributors, Iterable):
-        kind = type(contributors).__name__
-        raise PolicyError(f"contributors are 'judged' or names of systems, not {kind}")
-    names = [str(name) for name in contributors]
-    known = set(systems)
-    for name in names:
-        if name not in known:
-            raise PolicyError(f"there is no system {quoted(name)} to contribute")
-    if not names:
+    if isinstance(contributors, str) or not isinstance(contributors, Iterable):
+        raise PolicyError(
+            f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
+        )
+    places = places_of([str(name) for name in contributors], systems)
+    if not places.size:
         raise PolicyError("no run contributes to the pool")
-    return np.isin(np.array(systems, dtype=object), np.array(names, dtype=object))
+    return np.isin(np.arange(len(systems)), places)
 
 
 def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from itertools import combinations
 from os import PathLike
 from typing import Annotated, Any, ClassVar, Protocol
@@ -32,7 +31,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.rankings import ranked_documents
 from cranfield.meta.study import Study, percent
 from cranfield.meta.study_options import OneOf, Proportion, Repeats, Seed, Whole, check_options
-from cranfield.meta.work import Progress, part_name, run_parts
+from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.method import parse_interleaving
@@ -63,13 +62,6 @@ class ShownLists:
     def grades(self, docs: Indices) -> Ints:
         """Return grades of documents by number; -1 where a list has ended."""
         return np.where(docs >= 0, self.grade[docs], -1)
-
-    def fingerprint(self) -> str:
-        """Return a hash of names, documents and grades."""
-        digest = sha256("\n".join([*self.systems, "", *self.topics]).encode())
-        for numbers in (self.docs, self.grade):
-            digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
-        return digest.hexdigest()
 
 
 def shown_lists(
@@ -512,6 +504,7 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
         drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
         couples = [couples[k] for k in sorted(drawn.tolist())]
+    names, docs = "\n".join([*shown.systems, "", *shown.topics]), shown.docs.astype(np.int64)
     about = {
         "study": "interleaving",
         "users": {name: repr(one) for name, one in given.users.items()},
@@ -528,7 +521,7 @@ def interleaving_sensitivity(
             for method in (*chosen, AB)
             for first, second in couples
         },
-        about={} if folder is None else {**about, "lists": shown.fingerprint()},
+        about={} if folder is None else {**about, "lists": hash_of(names, docs, shown.grade)},
         jobs=jobs,
         backend=backend,
         folder=folder,

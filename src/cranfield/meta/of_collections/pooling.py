@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -47,7 +46,7 @@ from cranfield.meta.study_options import (
     check_options,
     whole_numbers,
 )
-from cranfield.meta.work import Progress, part_name, run_parts
+from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.result import Column, Columns
 
 KIND = ("measure", "list")
@@ -481,9 +480,7 @@ def methods_of(methods: Any) -> tuple[Method, ...]:
 def _about(given: Spending) -> dict[str, Any]:
     """Return what the parts depend on, besides their methods."""
     within = given.pool
-    digest = sha256("\n".join(within.docs.to_list()).encode(errors="surrogatepass"))
-    for numbers in (within.starts, within.ranked, within.lists, within.scores + 0.0):
-        digest.update(np.ascontiguousarray(numbers).tobytes())
+    docs, numbers = within.docs.to_list(), (within.starts, within.ranked, within.lists)
     return {
         "study": "pooling",
         **given.wanted.about(),
@@ -496,7 +493,7 @@ def _about(given: Spending) -> dict[str, Any]:
         "resamples": given.choice.resamples,
         "missing": given.choice.missing,
         "seed": given.seed,
-        "pool": digest.hexdigest(),
+        "pool": hash_of("\n".join(docs), *numbers, within.scores + 0.0),
     }
 
 

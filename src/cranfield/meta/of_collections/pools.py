@@ -19,7 +19,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.meta.of_collections.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel, check_options
-from cranfield.meta.work import hash_of_runs
+from cranfield.meta.work import judged_fingerprint
 from cranfield.scores.one_measure import places_of
 
 ROWS = 200_000
@@ -50,12 +50,6 @@ class TracedRuns:
     @property
     def grade(self) -> Ints:
         return self.judged.judgments.grade
-
-    def fingerprint(self) -> str:
-        """Return a hash of all that scores of these runs depend on, besides measures."""
-        judged, rows = self.judged, self.judged.documents
-        numbers = (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade)
-        return hash_of_runs(judged, *numbers)
 
     def restricted(self, kept: Bools) -> JudgedRuns:
         """Return the same runs with some of the judgments only, by a mask of shape (judgments,).
@@ -130,14 +124,14 @@ def traced(
     What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
     and take no judgments (None) and no policies.
     """
-    policies = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
+    policies: dict[str, Any] = {"ties": ties, "topics": topics, "negative": negative}
+    policies["compat"] = compat
     if isinstance(runs, TracedRuns):
         if any(one is not None for one in (qrels, *policies.values())):
             raise PolicyError("these runs are judged already: leave out judgments and policies")
         return runs
     given = read_qrels(qrels).flat()
-    work: dict[str, Any] = {"jobs": jobs, "backend": backend, "progress": progress}
-    judged = judge(runs, given, **policies, **work)
+    judged = judge(runs, given, jobs=jobs, backend=backend, progress=progress, **policies)
     place = {name: t for t, name in enumerate(judged.topics)}
     topic = np.array([place.get(name, -1) for name in given.topics])[given.codes]
     row = np.flatnonzero(topic >= 0)
@@ -309,7 +303,7 @@ class Pools:
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
             "contributing": self.contributing,
-            "runs": self.runs.fingerprint(),
+            "runs": judged_fingerprint(self.runs.judged, self.runs.number),
         }
 
     def by_system(self) -> pl.DataFrame:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import quoted
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study, attaining, most_and_fewest, percent
-from cranfield.meta.study_options import Flag, check_options
+from cranfield.meta.study_options import Flag, Proportion, check_options
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, places_of
@@ -220,7 +219,7 @@ def predictive_power(
     preferences: Any,
     *,
     majority: Annotated[bool, Flag()] = False,
-    confidence: float = 0.95,
+    confidence: Proportion = 0.95,
 ) -> PredictivePower:
     r"""Compare measures by how many preferences of people between two runs they predict.
 
@@ -276,8 +275,6 @@ def predictive_power(
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     check_options(predictive_power, locals())
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise PolicyError(f"confidence is a number above 0 and below 1, not {confidence!r}")
     scores = aligned(by_measure(scores_by_measure))
     like = next(iter(scores.values()))
     table = read_preferences(preferences, like)

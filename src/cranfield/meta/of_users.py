@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -30,7 +29,15 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.rankings import ranked_documents
 from cranfield.meta.study import Study, percent
-from cranfield.meta.study_options import OneOf, Proportion, Repeats, Seed, Whole, check_options
+from cranfield.meta.study_options import (
+    OneOf,
+    Proportion,
+    Repeats,
+    Seed,
+    Whole,
+    check_options,
+    split_texts,
+)
 from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
@@ -394,8 +401,6 @@ METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePrefe
 USERS = ("perfect", "navigational", "informational")
 """Users by default."""
 
-_COMMA = re.compile(r",(?![^(]*\))")
-
 
 def interleaving_sensitivity(
     runs: Any,
@@ -484,7 +489,9 @@ def interleaving_sensitivity(
     wanted, *more = parse_measures(measure, compat=compat)
     if more:
         raise PolicyError("signs are compared with those of one measure")
-    chosen = tuple(dict.fromkeys(str(parse_interleaving(one)) for one in _several(methods)))
+    chosen = tuple(
+        dict.fromkeys(str(parse_interleaving(one)) for one in split_texts("method", methods))
+    )
     many, judgments = read_runs(runs), read_qrels(qrels).flat()
     known = judging_policies(compat, **policies)
     judged = judge(many, judgments, compat=compat, **policies)
@@ -552,20 +559,12 @@ def interleaving_sensitivity(
     )
 
 
-def _several(given: str | Iterable[str]) -> Sequence[str]:
-    """Read texts, or one with commas between them."""
-    every = _COMMA.split(given) if isinstance(given, str) else list(given)
-    if not every:
-        raise PolicyError("no method or user was given")
-    return [one.strip() if isinstance(one, str) else one for one in every]
-
-
 def _users(
     users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
 ) -> dict[str, User]:
     if isinstance(users, Mapping):
         return dict(users)
-    names = _several(users)
+    names = split_texts("user", users)
     least = min(PRESETS["perfect"])
     try:
         return {name: simulated_user(name, max(grades, least), stop) for name in names}

@@ -8,6 +8,7 @@ classes instead of reading the signature, which would load the study.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,6 +102,20 @@ def whole_numbers(
     for number in numbers:
         check_whole(name, number, least, most)
     return tuple(sorted(set(map(int, numbers))))
+
+
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def split_texts(name: str, texts: Any) -> list[Any]:
+    """Return several texts or specs, or those in one text with commas between them."""
+    try:
+        every = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    except TypeError:
+        raise PolicyError(f"{name}s are a list of their names, not {texts!r}") from None
+    if not every:
+        raise PolicyError(f"no {name} was given")
+    return [one.strip() if isinstance(one, str) else one for one in every]
 
 
 @cache

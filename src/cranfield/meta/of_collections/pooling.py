@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -44,6 +43,7 @@ from cranfield.meta.study_options import (
     Seed,
     Whole,
     check_options,
+    split_texts,
     whole_numbers,
 )
 from cranfield.meta.work import Progress, hash_of, part_name, run_parts
@@ -280,8 +280,6 @@ METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
 BUDGETS = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
 """Judgments of each topic."""
 
-_COMMA = re.compile(r",(?![^(]*\))")
-
 
 def pooling(
     runs: Any,
@@ -466,14 +464,7 @@ def pooling(
 
 def methods_of(methods: Any) -> tuple[Method, ...]:
     """Read methods, each once."""
-    if isinstance(methods, str):
-        methods = _COMMA.split(methods)
-    try:
-        given = [methods] if isinstance(methods, Method) else list(methods)
-    except TypeError:
-        raise PolicyError(f"methods are a list of their names, not {methods!r}") from None
-    if not given:
-        raise PolicyError("no method was given")
+    given = [methods] if isinstance(methods, Method) else split_texts("method", methods)
     return tuple({str(one): one for one in map(parse_method, given)}.values())
 
 

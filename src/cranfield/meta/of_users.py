@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from itertools import combinations
 from os import PathLike
 from typing import Annotated, Any, ClassVar, Protocol
@@ -32,8 +30,8 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.of_collections.rankings import ranked_documents
 from cranfield.meta.study import Study, percent
-from cranfield.meta.study_options import Proportion, Repeats, Seed, check_options
-from cranfield.meta.work import Progress, part_name, run_parts
+from cranfield.meta.study_options import Proportion, Repeats, Seed, check_options, split_texts
+from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.method import parse_interleaving
@@ -64,13 +62,6 @@ class ShownLists:
     def grades(self, docs: Indices) -> Ints:
         """Return grades of documents by number; -1 where a list has ended."""
         return np.where(docs >= 0, self.grade[docs], -1)
-
-    def fingerprint(self) -> str:
-        """Return a hash of names, documents and grades."""
-        digest = sha256("\n".join([*self.systems, "", *self.topics]).encode())
-        for numbers in (self.docs, self.grade):
-            digest.update(np.ascontiguousarray(numbers, dtype=np.int64).tobytes())
-        return digest.hexdigest()
 
 
 def shown_lists(
@@ -403,8 +394,6 @@ METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePrefe
 USERS = ("perfect", "navigational", "informational")
 """Users by default."""
 
-_COMMA = re.compile(r",(?![^(]*\))")
-
 
 def interleaving_sensitivity(
     runs: Any,
@@ -495,7 +484,9 @@ def interleaving_sensitivity(
     wanted, *more = parse_measures(measure, compat=compat)
     if more:
         raise PolicyError("signs are compared with those of one measure")
-    chosen = tuple(dict.fromkeys(str(parse_interleaving(one)) for one in _several(methods)))
+    chosen = tuple(
+        dict.fromkeys(str(parse_interleaving(one)) for one in split_texts("method", methods))
+    )
     many, judgments = read_runs(runs), read_qrels(qrels).flat()
     known = judging_policies(compat, **policies)
     judged = judge(many, judgments, compat=compat, **policies)
@@ -515,6 +506,7 @@ def interleaving_sensitivity(
         notes.append(f"{counted(int(pairs), 'pair')} drawn of {len(couples):,}")
         drawn = stream(int(seed), 0).permutation(len(couples))[:pairs]
         couples = [couples[k] for k in sorted(drawn.tolist())]
+    names, docs = "\n".join([*shown.systems, "", *shown.topics]), shown.docs.astype(np.int64)
     about = {
         "study": "interleaving",
         "users": {name: repr(one) for name, one in given.users.items()},
@@ -531,7 +523,7 @@ def interleaving_sensitivity(
             for method in (*chosen, AB)
             for first, second in couples
         },
-        about={} if folder is None else {**about, "lists": shown.fingerprint()},
+        about={} if folder is None else {**about, "lists": hash_of(names, docs, shown.grade)},
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -562,20 +554,12 @@ def interleaving_sensitivity(
     )
 
 
-def _several(given: str | Iterable[str]) -> Sequence[str]:
-    """Read texts, or one with commas between them."""
-    every = _COMMA.split(given) if isinstance(given, str) else list(given)
-    if not every:
-        raise PolicyError("no method or user was given")
-    return [one.strip() if isinstance(one, str) else one for one in every]
-
-
 def _users(
     users: str | Iterable[str] | Mapping[str, User], grades: int, stop: str
 ) -> dict[str, User]:
     if isinstance(users, Mapping):
         return dict(users)
-    names = _several(users)
+    names = split_texts("user", users)
     least = min(PRESETS["perfect"])
     try:
         return {name: simulated_user(name, max(grades, least), stop) for name in names}

@@ -28,11 +28,11 @@ from cranfield.meta.reproduction_result import (
     Reproduction,
     check_test,
     measured,
-    one_system,
     same_roles,
 )
 from cranfield.meta.study_options import Proportion, Seed, check_options
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import side_by_side
 from cranfield.significance.prepare import as_scores
 
 
@@ -466,7 +466,17 @@ def _of_scores(
 def _by_measure(given: Any, side: str) -> dict[str, Scores]:
     """Return scores of systems that are called by their roles, by measure."""
     if isinstance(given, Mapping) and given and all(isinstance(s, Scores) for s in given.values()):
-        by_measure = _of_roles(given) if set(given) <= set(ROLES) else dict(given)
+        by_measure = dict(given)
+        if set(given) <= set(ROLES):
+            several = next((s for s in given.values() if s.shards or len(s.systems) != 1), None)
+            if several is not None:
+                raise CranfieldError(
+                    f"scores of one system are wanted, by topic, not of {len(several.systems)}"
+                )
+            first, *more = dict.fromkeys(scores.measure for scores in given.values())
+            if more:
+                raise PolicyError(f"roles have scores of {quoted(first)} and of {quoted(more[0])}")
+            by_measure = {first: side_by_side(given)}
     else:
         scores = as_scores(given)
         by_measure = {scores.measure: scores}
@@ -479,17 +489,3 @@ def _by_measure(given: Any, side: str) -> dict[str, Scores]:
                 )
         scores.flat("scores by shard cannot be taken")
     return by_measure
-
-
-def _of_roles(given: Mapping[str, Scores]) -> dict[str, Scores]:
-    """Put the scores of each role side by side."""
-    first = next(iter(given.values()))
-    for scores in given.values():
-        if scores.measure != first.measure:
-            raise PolicyError(
-                f"roles have scores of {quoted(first.measure)} and of {quoted(scores.measure)}"
-            )
-    both = as_scores({role: one_system(scores) for role, scores in given.items()})
-    return {
-        first.measure: replace(first, values=both.values, topics=both.topics, systems=both.systems)
-    }

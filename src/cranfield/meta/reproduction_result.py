@@ -23,7 +23,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import ROUNDING, TINY, fieller_limits, t_quantile
 from cranfield.significance.pairwise.catalogue import find_test
-from cranfield.significance.prepare import LARGEST, as_scores
+from cranfield.significance.prepare import LARGEST
 from cranfield.tabular import Table, number
 
 NAN = float("nan")
@@ -138,22 +138,6 @@ def check_size(values: Floats) -> None:
     """Refuse scores whose squares would be infinite."""
     if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
         raise CranfieldError(f"there are infinite scores, or beyond {LARGEST:g}")
-
-
-def one_system(scores: Any) -> dict[str, float]:
-    """Return the scores of one system by topic; those without a score are left out."""
-    if not isinstance(scores, Scores):
-        scores = as_scores({"scores": scores})
-    if scores.shards or len(scores.systems) != 1:
-        raise CranfieldError(
-            f"scores of one system are wanted, by topic, not of {len(scores.systems)}"
-        )
-    values = scores.values[:, 0]
-    return {
-        topic: float(score)
-        for topic, score in zip(scores.topics, values, strict=True)
-        if not np.isnan(score)
-    }
 
 
 ROLES = ("baseline", "advanced")

@@ -8,11 +8,12 @@ signatures.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Annotated, Any
 
-from cranfield.base.errors import PolicyError, check_whole, quoted
+from cranfield.base.errors import PolicyError, check_several, check_whole, quoted
 from cranfield.base.kinds import Numbers, Share, Whole, declared
 from cranfield.collection.policies import DEEPEST
 from cranfield.significance.registry import MOST_RESAMPLES
@@ -34,6 +35,7 @@ def whole_numbers(
     name: str, values: Any, most: int, of: str = "", least: int = 1
 ) -> tuple[int, ...]:
     """Return a whole number or several, sorted and without duplicates."""
+    check_several(f"{name}s", values)
     try:
         numbers = [values] if isinstance(values, Integral) else list(values)
     except TypeError:
@@ -43,6 +45,20 @@ def whole_numbers(
     for number in numbers:
         check_whole(name, number, least, most)
     return tuple(sorted(set(map(int, numbers))))
+
+
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def split_texts(name: str, texts: Any) -> list[Any]:
+    """Return several texts or specs, or those in one text with commas between them."""
+    try:
+        every = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    except TypeError:
+        raise PolicyError(f"{name}s are a list of their names, not {texts!r}") from None
+    if not every:
+        raise PolicyError(f"no {name} was given")
+    return [one.strip() if isinstance(one, str) else one for one in every]
 
 
 def check_options(

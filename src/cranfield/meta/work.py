@@ -65,35 +65,36 @@ def _with_hash(data: bytes) -> bytes:
     return before + digest.encode() + behind
 
 
+def hash_of(*parts: Any) -> str:
+    """Return a hash of arrays, texts, and what JSON can hold."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        else:
+            text = part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+            digest.update(text.encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
 def fingerprint(*scores: Scores) -> str:
     """Return a hash of the values and the labels of scores."""
-    digest = hashlib.sha256()
+    parts: list[Any] = []
     for one in scores:
-        labels = [one.measure, list(one.topics), list(one.systems), one.values.shape]
-        digest.update(json.dumps(labels, ensure_ascii=False).encode())
         # NaN has many bit patterns, and 0 two.
         values = one.values + 0.0
         values[np.isnan(values)] = np.nan
-        digest.update(values.tobytes())
-    return digest.hexdigest()
+        labels = [one.measure, list(one.topics), list(one.systems), one.values.shape]
+        parts += [labels, values]
+    return hash_of(*parts)
 
 
-def judged_fingerprint(judged: JudgedRuns) -> str:
+def judged_fingerprint(judged: JudgedRuns, *more: Ints) -> str:
     """Return a hash of judged runs: all that scores of them depend on, besides measures."""
     rows, judgments = judged.documents, judged.judgments
-    numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
-    return hash_of_runs(judged, *numbers)
-
-
-def hash_of_runs(judged: JudgedRuns, *numbers: Ints) -> str:
-    """Return a hash of labels and policies, of arrays of whole numbers, and of what is scored."""
-    digest = hashlib.sha256()
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-    digest.update(json.dumps(labels, ensure_ascii=False).encode())
-    for one in numbers:
-        digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
-    digest.update(judged.scored.tobytes())
-    return digest.hexdigest()
+    numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    return hash_of(labels, *(one.astype(np.int64) for one in (*numbers, *more)), judged.scored)
 
 
 class ResultsFolder:

@@ -140,8 +140,8 @@ def test_ranks_follow_the_policy_for_ties() -> None:
         ({"depth": 2, "rel": 0}, "rel must be an integer from 1"),
         ({"contributors": "judged"}, "contributors='judged' requires the depth"),
         ({"contributors": "all", "depth": 2}, "'judged' or names of systems, not 'all'"),
-        ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not int"),
-        ({"contributors": ["nobody"], "depth": 2}, "there is no system 'nobody' to contribute"),
+        ({"contributors": 3, "depth": 2}, "'judged' or names of systems, not '3'"),
+        ({"contributors": ["nobody"], "depth": 2}, "there is no system 'nobody'"),
         ({"contributors": [], "depth": 2}, "no run contributes"),
         (
             {"contributors": "judged", "depth": 2},

@@ -189,24 +189,26 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="p.csv: lacks a column preferred; there are topic, first"):
         predictive_power(scores, tmp_path / "p.csv")
     (tmp_path / "p.csv").write_text("")
-    with pytest.raises(InputError, match="is no readable table"):
+    with pytest.raises(
+        InputError, match="p.csv: is empty: a table of preferences has at least one row"
+    ):
         predictive_power(scores, tmp_path / "p.csv")
     with pytest.raises(InputError, match="none.csv"):
         predictive_power(scores, tmp_path / "none.csv")
     for bad, message in (
-        ([("q0", "a", "b")], "preferences:1: a preference is .topic, first, second, preferred"),
-        (["abcd"], "preferences:1: a preference is"),
-        ([("q9", "a", "b", "a")], "preferences:1: topic 'q9' has no scores"),
-        ([("q0", "a", "b", "a"), ("q0", "a", "a", "a")], "preferences:2: system 'a' is compared"),
+        ([("q0", "a", "b")], "preferences: .* is no row of a table of preferences; .*, preferred"),
+        (["abcd"], "preferences: .* is no row of a table of preferences"),
+        ([("q9", "a", "b", "a")], "preferences: row 1: topic 'q9' has no scores"),
+        ([("q0", "a", "b", "a"), ("q0", "a", "a", "a")], "row 2: system 'a' is compared"),
         ([("q0", "a", "b", "c")], "preferred is 'a', 'b', first, second or tie, not 'c'"),
         ([("q0", "a", "b", None)], "second or tie, not ''"),
-        ([], "has no rows"),
+        ([], "preferences: is empty"),
     ):
         with pytest.raises(InputError, match=message):
             predictive_power(scores, bad)
-    with pytest.raises(PolicyError, match="preferences are a table, a file or tuples, not int"):
+    with pytest.raises(InputError, match="int cannot be read as preferences"):
         predictive_power(scores, 3)
-    with pytest.raises(PolicyError, match="confidence is a number above 0 and below 1, not 95"):
+    with pytest.raises(PolicyError, match="confidence must be a number between 0 and 1, got 95"):
         predictive_power(scores, PREFERENCES, confidence=95)
     with pytest.raises(PolicyError, match="majority is True or False, not 'yes'"):
         predictive_power(scores, PREFERENCES, majority="yes")  # type: ignore[arg-type]

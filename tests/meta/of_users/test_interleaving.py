@@ -175,7 +175,7 @@ def test_what_it_says() -> None:
     ("options", "message"),
     [
         ({"methods": "Draft"}, "Draft"),
-        ({"methods": []}, "no method or user"),
+        ({"methods": []}, "no method was given"),
         ({"users": "keen"}, "unknown user 'keen'; expected one of:"),
         ({"stop": "never"}, "unknown stop 'never'; expected one of:"),
         ({"pairs": 0}, "pairs must be"),

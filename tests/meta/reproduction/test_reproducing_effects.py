@@ -15,7 +15,8 @@ from scipy.stats import ttest_1samp
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta import reproduction_result
-from cranfield.meta.reproduction_result import check_size, checked_bounds, one_system, outside
+from cranfield.meta.reproduction import reproduce_scores
+from cranfield.meta.reproduction_result import check_size, checked_bounds, outside
 from cranfield.scores import Scores
 
 UNIT = st.floats(0, 1, width=16)
@@ -113,7 +114,7 @@ def test_infinite_and_many_systems() -> None:
         check_size(np.array([np.inf]))
     two = Scores(np.array([[0.1, 0.2]]), ("1",), ("a", "b"))
     with pytest.raises(CranfieldError, match="one system are wanted, by topic, not of 2"):
-        one_system(two)
+        reproduce_scores({"baseline": two}, {"baseline": two})
 
 
 @pytest.mark.parametrize("bounds", [(1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0)])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from os import PathLike
 from typing import Annotated, Any, ClassVar
 
@@ -37,8 +35,16 @@ from cranfield.meta.of_collections.spending import (
 )
 from cranfield.meta.of_tests.fast_tests import read_choice
 from cranfield.meta.study import Study, attaining, percent
-from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_options, whole_numbers
-from cranfield.meta.work import Progress, part_name, run_parts
+from cranfield.meta.study_options import (
+    Rel,
+    Repeats,
+    Resamples,
+    Seed,
+    check_options,
+    split_texts,
+    whole_numbers,
+)
+from cranfield.meta.work import Progress, hash_of, part_name, run_parts
 from cranfield.result import Column, Columns
 
 KIND = ("measure", "list")
@@ -272,8 +278,6 @@ METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
 BUDGETS = (5, 10, 20, 50, 100, 200, 300, 500, 1000)
 """Judgments of each topic."""
 
-_COMMA = re.compile(r",(?![^(]*\))")
-
 
 def pooling(
     runs: Any,
@@ -460,23 +464,14 @@ def pooling(
 
 def methods_of(methods: Any) -> tuple[Method, ...]:
     """Read methods, each once."""
-    if isinstance(methods, str):
-        methods = _COMMA.split(methods)
-    try:
-        given = [methods] if isinstance(methods, Method) else list(methods)
-    except TypeError:
-        raise PolicyError(f"methods are a list of their names, not {methods!r}") from None
-    if not given:
-        raise PolicyError("no method was given")
+    given = [methods] if isinstance(methods, Method) else split_texts("method", methods)
     return tuple({str(one): one for one in map(parse_method, given)}.values())
 
 
 def _about(given: Spending) -> dict[str, Any]:
     """Return what the parts depend on, besides their methods."""
     within = given.pool
-    digest = sha256("\n".join(within.docs.to_list()).encode(errors="surrogatepass"))
-    for numbers in (within.starts, within.ranked, within.lists, within.scores + 0.0):
-        digest.update(np.ascontiguousarray(numbers).tobytes())
+    docs, numbers = within.docs.to_list(), (within.starts, within.ranked, within.lists)
     return {
         "study": "pooling",
         **given.wanted.about(),
@@ -489,7 +484,7 @@ def _about(given: Spending) -> dict[str, Any]:
         "resamples": given.choice.resamples,
         "missing": given.choice.missing,
         "seed": given.seed,
-        "pool": digest.hexdigest(),
+        "pool": hash_of("\n".join(docs), *numbers, within.scores + 0.0),
     }
 
 

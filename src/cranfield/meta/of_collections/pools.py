@@ -19,7 +19,8 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.meta.of_collections.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel, check_options
-from cranfield.meta.work import hash_of_runs
+from cranfield.meta.work import judged_fingerprint
+from cranfield.scores.one_measure import places_of
 
 ROWS = 200_000
 """Judged rows in a block of systems, at about."""
@@ -49,12 +50,6 @@ class TracedRuns:
     @property
     def grade(self) -> Ints:
         return self.judged.judgments.grade
-
-    def fingerprint(self) -> str:
-        """Return a hash of all that scores of these runs depend on, besides measures."""
-        judged, rows = self.judged, self.judged.documents
-        numbers = (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade)
-        return hash_of_runs(judged, *numbers)
 
     def restricted(self, kept: Bools) -> JudgedRuns:
         """Return the same runs with some of the judgments only, by a mask of shape (judgments,).
@@ -136,8 +131,7 @@ def traced(
             raise PolicyError("these runs are judged already: leave out judgments and policies")
         return runs
     given = read_qrels(qrels).flat()
-    work: dict[str, Any] = {"jobs": jobs, "backend": backend, "progress": progress}
-    judged = judge(runs, given, **policies, **work)
+    judged = judge(runs, given, jobs=jobs, backend=backend, progress=progress, **policies)
     place = {name: t for t, name in enumerate(judged.topics)}
     topic = np.array([place.get(name, -1) for name in given.topics])[given.codes]
     row = np.flatnonzero(topic >= 0)
@@ -163,11 +157,7 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
-    if isinstance(contributors, str):
-        if contributors != "judged":
-            raise PolicyError(
-                f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
-            )
+    if isinstance(contributors, str) and contributors == "judged":
         chosen: Bools = reach >= (depth or 1)
         if not chosen.any():
             raise PolicyError(
@@ -175,17 +165,14 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
                 f" (the depth of the pool), got at most the top {reach.max()}"
             )
         return chosen
-    if not isinstance(contributors, Iterable):
-        kind = type(contributors).__name__
-        raise PolicyError(f"contributors are 'judged' or names of systems, not {kind}")
-    names = [str(name) for name in contributors]
-    known = set(systems)
-    for name in names:
-        if name not in known:
-            raise PolicyError(f"there is no system {quoted(name)} to contribute")
-    if not names:
+    if isinstance(contributors, str) or not isinstance(contributors, Iterable):
+        raise PolicyError(
+            f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
+        )
+    places = places_of([str(name) for name in contributors], systems)
+    if not places.size:
         raise PolicyError("no run contributes to the pool")
-    return np.isin(np.array(systems, dtype=object), np.array(names, dtype=object))
+    return np.isin(np.arange(len(systems)), places)
 
 
 def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
@@ -316,7 +303,7 @@ class Pools:
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
             "contributing": self.contributing,
-            "runs": self.runs.fingerprint(),
+            "runs": judged_fingerprint(self.runs.judged, self.runs.number),
         }
 
     def by_system(self) -> pl.DataFrame:

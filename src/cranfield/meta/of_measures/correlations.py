@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats, Ints, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import counted, names_or_count
-from cranfield.correlation import tau_ap
+from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.correlation.overlap import check, overlap, places_of_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta.study_options import check_options
@@ -36,25 +36,17 @@ def by_measure(data: Any) -> dict[str, Scores]:
     """
     if isinstance(data, Scores):
         return {data.measure: data}
-    if isinstance(data, Mapping):
-        found = {}
-        for name, one in data.items():
-            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(
-                type(one), "columns"
-            ):
-                kind = type(one).__name__
-                raise PolicyError(f"the scores of {quoted(name)} are of no known kind: {kind}")
-            if str(name) in found:
-                raise PolicyError(f"the measure {quoted(name)} is there twice")
-            found[str(name)] = as_scores(one)
-    elif isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
-        found = read_scores_by_measure(data)
-    else:
+    if isinstance(data, (str, PathLike)) or hasattr(type(data), "columns"):
+        return read_scores_by_measure(data)
+    if not isinstance(data, Mapping):
         kind = type(data).__name__
         raise PolicyError(f"scores by measure are a mapping, a table or a file, not {kind}")
-    if not found:
+    scores = {str(name): as_scores(one) for name, one in data.items()}
+    if not scores:
         raise PolicyError("there are no measures")
-    return found
+    if len(scores) < len(data):
+        raise PolicyError("two measures have the same name")
+    return scores
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:
@@ -115,15 +107,6 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
 
     Values and the levels of their order have shape (measures, systems).
     """
-    if method in {"tau", "tau-a"}:
-        # All pairs of measures as one product of signs.
-        first, second = np.triu_indices(levels.shape[1], 1)
-        order = np.sign(levels[:, first] - levels[:, second])
-        agree = order @ order.T
-        untied = np.diag(agree)
-        with np.errstate(invalid="ignore"):
-            pairs = first.size if method == "tau-a" else np.sqrt(untied[:, None] * untied)
-            return np.asarray(agree / pairs)
     if method == "spearman":
         from scipy.stats import rankdata
 
@@ -133,7 +116,10 @@ def agreement(values: Floats, levels: Floats, method: str, options: Mapping[str,
     measures = len(levels)
     first, second = np.triu_indices(measures)
     matrix = np.empty((measures, measures))
-    if method == "tau-ap":
+    if method in {"tau", "tau-a"}:
+        variant = "b" if method == "tau" else "a"
+        matrix[first, second] = kendall_tau(levels[first], levels[second], variant=variant)
+    elif method == "tau-ap":
         matrix[first, second] = tau_ap(levels[first], levels[second], symmetric=True, **options)
     else:
         places = [places_of_scores(row) for row in levels]

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Real
-from os import PathLike, fspath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import quoted
 from cranfield.base.kinds import Flag
 from cranfield.base.shares import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.of_measures.correlations import by_measure, sign_pvalue, signs
 from cranfield.meta.study import Study, attaining, most_and_fewest, percent
-from cranfield.meta.study_options import check_options
+from cranfield.meta.study_options import Proportion, check_options
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import aligned, places_of
-from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Columns as ColumnsOfFile
-from cranfield.sources.columns import Table, columns_of_frame, csv_frame, fitted, is_frame
+from cranfield.sources.columns import read_table
+from cranfield.sources.schemas import FRAMES, Schema, optional
 from cranfield.sources.schemas import Column as ColumnOfFile
-from cranfield.sources.schemas import Schema, optional
 from cranfield.sources.values import Kind, absent, anything, plain
 
 
@@ -44,6 +40,12 @@ _PREFERENCES = Schema(
         ColumnOfFile("preferred", _LABEL),
         optional("assessor", _LABEL, "worker"),
     ),
+    called="preferences",
+    formats=FRAMES,
+    otherwise="csv",
+    tuples=("topic", "first", "second", "preferred", "assessor"),
+    readable="table",
+    numbered=True,
     lacks="lacks a column {name}; there are {plain}",
 )
 
@@ -77,46 +79,13 @@ def joined(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _read(data: Any) -> Table:
-    """Read a row a preference; what is empty is null."""
-    if isinstance(data, (str, PathLike)):
-        source = Source(fspath(data))
-        separator = "\t" if source.suffix in {".tsv", ".tab"} else ","
-        columns = columns_of_frame(
-            csv_frame(source.read(), source.name, separator, "table"), source.name
-        )
-    elif is_frame(data):
-        columns = columns_of_frame(data, "preferences")
-    elif isinstance(data, Iterable) and not isinstance(data, (bytes, Mapping)):
-        rows = list(data)
-        for number, row in enumerate(rows, 1):
-            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (4, 5):
-                raise InputError(
-                    "a preference is (topic, first, second, preferred) and perhaps an assessor, not"
-                    f" {quoted(row)}",
-                    source="preferences",
-                    line=number,
-                )
-        if not rows:
-            raise InputError("has no rows", source="preferences")
-        names = [column.name for column in _PREFERENCES.columns]
-        columns = ColumnsOfFile.of_rows(names, [(*row, None)[:5] for row in rows], "preferences")
-    else:
-        kind = type(data).__name__
-        raise PolicyError(f"preferences are a table, a file or tuples, not {kind}")
-    table = fitted(columns.matched(_PREFERENCES), _PREFERENCES, columns.source)
-    # A file has a head above its rows.
-    above = 2 if isinstance(data, (str, PathLike)) else 1
-    return replace(table, lines=range(above, above + table.frame.height))
-
-
 def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     """Read preferences, and check them against the topics and systems that have scores.
 
     Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
     0 for a tie), `votes`, which is 1, and `assessor`, null where there is none.
     """
-    table = _read(data)
+    table = read_table(data, _PREFERENCES)
     topics, systems = set(like.topics), set(like.systems)
     out = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
@@ -251,7 +220,7 @@ def predictive_power(
     preferences: Any,
     *,
     majority: Annotated[bool, Flag()] = False,
-    confidence: float = 0.95,
+    confidence: Proportion = 0.95,
 ) -> PredictivePower:
     r"""Compare measures by how many preferences of people between two runs they predict.
 
@@ -307,8 +276,6 @@ def predictive_power(
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
     check_options(predictive_power, locals())
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise PolicyError(f"confidence is a number above 0 and below 1, not {confidence!r}")
     scores = aligned(by_measure(scores_by_measure))
     like = next(iter(scores.values()))
     table = read_preferences(preferences, like)

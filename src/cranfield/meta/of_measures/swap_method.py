@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
@@ -17,6 +17,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_several, ch
 from cranfield.base.kinds import Numbers, OneOf
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
+from cranfield.meta.of_tests.fast_tests import numbered
 from cranfield.meta.study import OF_MEASURE, Study, labelled, percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, check_options, whole_numbers
 from cranfield.meta.work import Work, fingerprint, repeated, run_parts, with_work
@@ -482,5 +483,4 @@ def _significant(given: Scores, chosen: Indices, options: Any) -> Bools:
     """Tell which pairs count: all, or those that a test finds significant on the chosen topics."""
     if options is None:
         return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
-    some = replace(given, values=given.values[chosen], topics=tuple(map(str, range(len(chosen)))))
-    return compare(some, jobs=1, **options).is_significant()
+    return compare(numbered(given.values[chosen]), jobs=1, **options).is_significant()

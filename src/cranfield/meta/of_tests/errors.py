@@ -37,6 +37,8 @@ from cranfield.significance.simulation import Resampled, Simulator, fit_simulato
 MOST_DRAWN = 100_000
 """Topics in a data set that is drawn."""
 
+Population = Resampled | Simulator
+
 Source = Callable[[TestChoice, int, int], "Scores | Floats"]
 """Returns a data set for a test, a size and a repeat; all tests are given the same topics."""
 
@@ -52,48 +54,39 @@ def _swapped(
     return replace(scores, values=scores.values[np.arange(size)[:, None], order])
 
 
-@dataclass(frozen=True, eq=False)
-class _Population:
-    """New topics of a population, and of one of scores by shard where some test needs it."""
-
-    whole: Resampled | Simulator
-    by_shard: Resampled | None
-    seed: int
-
-    def of(self, test: TestChoice) -> Resampled | Simulator:
-        return (self.by_shard if test.by_shard else None) or self.whole
-
-    def with_equal_means(self) -> _Population:
-        shards = self.by_shard
-        return _Population(
-            self.whole.with_means(self.whole.means.mean()),
-            None if shards is None else shards.with_means(shards.means.mean()),
-            self.seed,
-        )
-
-    def __call__(self, test: TestChoice, size: int, repeat: int) -> Scores | Floats:
-        values = self.of(test).draw(size, self.seed, size, repeat)
-        return numbered(values) if np.isnan(values).any() else values
+def _drawn(
+    populations: Mapping[str, Population], seed: int, test: TestChoice, size: int, repeat: int
+) -> Scores | Floats:
+    values = populations[test.label].draw(size, seed, size, repeat)
+    return numbered(values) if np.isnan(values).any() else values
 
 
-def _population(given: Given, kind: str, seed: int) -> _Population:
-    """Make a population of the systems: `simulated`, or of real topics drawn again."""
+def _populations(given: Given, kind: str, *, equal: bool = False) -> dict[str, Population]:
+    """Return the population of each test: `simulated`, or of real topics drawn again.
+
+    In equal populations all systems have the mean of their means.
+    """
     [members] = given.groups.values()
     missing = given.tests[0].missing
+    sharded = [test.test for test in given.tests if test.by_shard]
+    if sharded and kind == "simulated":
+        raise PolicyError(f"{sharded[0]} needs scores by shard, which are not simulated")
 
-    def of(scores: Scores) -> Scores:
+    def population(scores: Scores) -> Population:
         chosen = scores.select(systems=members)
         # What is filled in or left out is so before means are moved.
-        return chosen.complete(missing)[0] if missing in ("drop", "zero") else chosen
-
-    sharded = [test for test in given.tests if test.by_shard]
-    if kind == "simulated":
-        if sharded:
-            raise PolicyError(f"{sharded[0].test} needs scores by shard, which are not simulated")
+        chosen = chosen.complete(missing)[0] if missing in ("drop", "zero") else chosen
         # Under another copula differences would be more symmetric than real ones.
-        return _Population(fit_simulator(of(given.scores), copula="empirical"), None, seed)
-    by_shard = Resampled(of(given.by_shard).values) if sharded and given.by_shard else None
-    return _Population(Resampled(of(given.scores).values), by_shard, seed)
+        found: Population = (
+            fit_simulator(chosen, copula="empirical")
+            if kind == "simulated"
+            else Resampled(chosen.values)
+        )
+        return found.with_means(found.means.mean()) if equal else found
+
+    whole = population(given.scores)
+    shards = population(given.by_shard) if sharded and given.by_shard else whole
+    return {test.label: shards if test.by_shard else whole for test in given.tests}
 
 
 Count = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
@@ -296,7 +289,7 @@ def false_alarms(
     source: Source = (
         partial(_swapped, given, members, seed)
         if swapped
-        else _population(given, null, seed).with_equal_means()
+        else partial(_drawn, _populations(given, null, equal=True), seed)
     )
     found = run_parts(
         _block,
@@ -522,11 +515,23 @@ def power_of_tests(
         raise PolicyError("edges of true differences rise from above 0")
     topics = len(given.scores.topics)
     wanted = checked_sizes([topics] if sizes is None else sizes, MOST_DRAWN, f"{MOST_DRAWN:,}")
-    drawn = _population(given, population, seed)
-    count = partial(_by_range, {test.label: _true(drawn, test) for test in given.tests}, ends)
+    populations = _populations(given, population)
+    true_differences = {
+        # Those by rounding are 0.
+        label: all_pairs(one.means[None, :]).differences_of(one.means)
+        for label, one in populations.items()
+    }
+    count = partial(_by_range, true_differences, ends)
+    source = partial(_drawn, populations, seed)
     found = run_parts(
         _block,
-        (given, drawn, seed, count, ("range", "pairs", "right", "wrong")),
+        (
+            given,
+            partial(_drawn, populations, seed),
+            seed,
+            count,
+            ("range", "pairs", "right", "wrong"),
+        ),
         repeated(wanted, repeats, 25),
         about={
             "study": "power of tests",
@@ -566,9 +571,3 @@ def _by_range(
     at = np.where(true == 0, 0, 1 + np.searchsorted(edges, np.abs(true)))
     counts = [np.bincount(at, one, len(edges) + 2) for one in (np.ones_like(right), right, wrong)]
     return [(k, *map(int, some)) for k, some in enumerate(zip(*counts, strict=True)) if some[0]]
-
-
-def _true(drawn: _Population, test: TestChoice) -> Floats:
-    """Return the true differences of all pairs; those by rounding are 0."""
-    means = drawn.of(test).means
-    return all_pairs(means[None, :]).differences_of(means)

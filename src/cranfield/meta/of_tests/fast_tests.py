@@ -277,7 +277,11 @@ def given_tests(
     whole = as_scores(scores)
     if whole.shards:
         raise PolicyError("scores by shard are given as by_shard, beside those of all documents")
-    shards = None if by_shard is None else _aligned(as_scores(by_shard), whole)
+    shards = None
+    if by_shard is not None:
+        if not (shards := as_scores(by_shard)).shards:
+            raise PolicyError("by_shard takes scores of shape (topics, systems, shards)")
+        shards = shards.aligned(whole, ("by_shard", "scores"))
     if not isinstance(tests, Iterable):
         raise PolicyError(f"tests are a list of their names, not {tests!r}")
     chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
@@ -294,20 +298,6 @@ def given_tests(
         # What cannot be tested on all topics is an error; on a few of them it is a finding.
         one.prepared(shards if one.by_shard and shards is not None else whole)
     return Given(whole, shards, tuple(chosen), groups)
-
-
-def _aligned(shards: Scores, whole: Scores) -> Scores:
-    if not shards.shards:
-        raise PolicyError("by_shard takes scores of shape (topics, systems, shards)")
-    for what, mine, theirs in (
-        ("topic", shards.topics, whole.topics),
-        ("system", shards.systems, whole.systems),
-    ):
-        lone = sorted(set(mine) ^ set(theirs))
-        if lone:
-            where = "by shard" if lone[0] in mine else "of all documents"
-            raise CranfieldError(f"{what} {quoted(lone[0])} has scores {where} only")
-    return shards.select(whole.topics, whole.systems)
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:

@@ -198,16 +198,8 @@ NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
 DEFINED = ("jaccard", "overlap", "bias")
 """Numbers that are not defined in every repeat."""
 
-BY_SIZE = (
-    ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
-    ("jaccard", "Jaccard similarity of what a test finds on the one set and on the other", 2),
-    ("AA", "Active agreements (AA): significant on both sets, in the same direction", 1),
-    ("AD", "Active disagreements (AD): significant on both sets, in opposite directions", 1),
-    ("MA", "Mixed agreements (MA): significant on one set, and in the same order on the other", 1),
-    ("MD", "Mixed disagreements (MD): significant on one set, not in the same order", 1),
-    ("tau", "Kendall's tau of the rankings of systems on the two sets", 2),
-)
-"""Numbers that are shown by test and size: column, title, decimals."""
+BY_SIZE = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
+"""Numbers that are shown by test and size, and their decimals."""
 
 
 def _means(name: str, about: str) -> Columns:
@@ -406,10 +398,9 @@ class SplitStudy(Study):
             of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
             of_one_test = pl.col("first") == pl.col("second")
             own = self._of(group=group).filter(of_one_test).rename({"first": "test"})
-            tables += [
-                _by_size(own, ["test"], what, f"{title}; {of}", places)
-                for what, title, places in BY_SIZE
-            ]
+            for what, places in BY_SIZE.items():
+                title = f"{what}: {self.columns['agreement'][what].about[:-1]}; {of}"
+                tables.append(_by_size(own, ["test"], what, title, places))
             # How much of what a test finds another one finds, on the same topics.
             real = [test for test in self.tests if not is_bound(test)]
             same = self._of("1-1", group).filter(

@@ -151,7 +151,9 @@ def generalizability(
     """
     check_options(generalizability, locals())
     ready = topic_scores(scores, missing)
-    squares, df = mean_squares(ready.flat)
+    table, _ = two_way(ready.flat)
+    sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
+    squares, df = table.ms[sources], table.df[sources]
     topics, systems = ready.flat.shape
     error = squares[2]
     estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
@@ -185,13 +187,6 @@ def generalizability(
         notes=(*ready.notes, *negative),
         target=float(target),
     )
-
-
-def mean_squares(values: Floats) -> tuple[Floats, Floats]:
-    """Return mean squares and degrees of freedom of systems, topics and their interaction."""
-    table, _ = two_way(values)
-    sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
-    return table.ms[sources], table.df[sources]
 
 
 SCORE_FREE_CORRECTIONS = ("tukey", "none", "bonferroni")

@@ -227,9 +227,9 @@ class QueryLog(Plotted):
         PolicyError
             For truth values of another number than there are pages, and for other values.
         """
-        kept = self.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
         if isinstance(keep, pl.Expr):
-            mask = kept.select("page", keep=keep)["keep"]
+            # A literal is of all pages.
+            mask = self.pages.select("id", keep=keep)["keep"]
         elif isinstance(keep, pl.Series):
             mask = keep
         else:
@@ -238,17 +238,17 @@ class QueryLog(Plotted):
             mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
         if mask.dtype not in {pl.Boolean, pl.Null}:
             raise PolicyError("keep has a truth value for each page, and nothing else")
-        if mask.len() != kept.height:
+        if mask.len() != self.pages.height:
             number = counted(mask.len(), "truth value")
-            raise PolicyError(f"keep has {number} for {counted(kept.height, 'page')}")
-        kept = kept.filter(mask)
-        place = kept.select("page").with_row_index("new")
+            raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
+        mask = mask.cast(pl.Boolean).fill_null(False)
+        row = mask.cast(pl.Int64).cum_sum() - 1
 
         def of(rows: pl.DataFrame) -> pl.DataFrame:
-            found = rows.join(place, on="page", how="inner", maintain_order="left")
-            return found.with_columns(page=pl.col("new").cast(pl.Int64)).drop("new")
+            inside = rows.filter(mask.gather(rows["page"]))
+            return inside.with_columns(page=row.gather(inside["page"]))
 
-        parts = (kept.drop("page"), of(self.results), of(self.clicks))
+        parts = (self.pages.filter(mask), of(self.results), of(self.clicks))
         return QueryLog(*parts, self.source, tells_clicks=self.tells_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:

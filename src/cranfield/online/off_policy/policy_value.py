@@ -157,8 +157,7 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
             reason = f"propensity {shown} does not lie above 0, up to 1"
             raise InputError(reason, source=log.source, doc=doc)
     known = [name for name in ("query", "user", "session") if name in log.pages.columns]
-    pages = log.pages.select(known).with_row_index("page").cast({"page": pl.Int64})
-    frame = frame.join(pages, on="page", how="left", maintain_order="left")
+    frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in known)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
     without = log.pages.height - frame["list"].n_unique()
     notes = (f"{counted(without, 'page')} without results",) if without else ()

@@ -295,11 +295,11 @@ def rank_propensities(
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
         notes.append("EM has no limits")
     else:
-        page = log.pages.select("query").with_row_index("page").cast({"page": pl.Int64})
-        shown = log.shown.filter(pl.col("rank") <= depth).join(
-            page, on="page", how="left", maintain_order="left"
+        shown = log.shown.filter(pl.col("rank") <= depth)
+        shown = shown.with_columns(
+            query=log.pages["query"].gather(shown["page"]),
+            clicked=(pl.col("clicks") > 0).cast(pl.Float64),
         )
-        shown = shown.with_columns(clicked=(pl.col("clicks") > 0).cast(pl.Float64))
         if method == "swaps":
             value, error, pairs = _swaps(shown, depth)
         else:
@@ -441,8 +441,7 @@ def run_value(
     log.require("results", purpose="the value of a run")
     ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
     shown, warnings = _examined(log, examination)
-    pages = log.pages.with_row_index("page").cast({"page": pl.Int64})
-    shown = shown.join(pages.select("page", "query"), on="page", how="left", maintain_order="left")
+    shown = shown.with_columns(query=log.pages["query"].gather(shown["page"]))
     shown = shown.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
     deepest = max(int(shown["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
     of_rank = _worths(law, deepest)
@@ -460,7 +459,8 @@ def run_value(
     means = two_means(totals, np.ones((number, 2)), code, units, how)
     whole = ranks.with_columns(worth=of_rank[ranks["new"].to_numpy()])
     per_query = whole.group_by("query").agg(pl.col("worth").sum())
-    could = pages.join(per_query, on="query", how="left", maintain_order="left")["worth"]
+    queries = log.pages.select("query")
+    could = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
     total = float(could.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
     if lacking := could.null_count():

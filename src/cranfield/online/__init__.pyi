@@ -3,7 +3,7 @@
 # isort: skip_file
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
-from .log.reading import scan_log as scan_log
+from .log.scanning import scan_log as scan_log
 from .log.reading import simulated_log as simulated_log
 from .measures.documents import (
     ExpectedClicks as ExpectedClicks,

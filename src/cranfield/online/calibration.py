@@ -171,22 +171,20 @@ def _stays(log: QueryLog, clicks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     if "censored" not in clicks.columns:
         clicks = clicks.with_columns(censored=pl.lit(False))
     if "grade" in log.results.columns:
-        clicks = clicks.join(
-            log.results.select("page", "rank", "grade"), on=["page", "rank"], how="left"
-        )
+        grades = log.results.select("page", "rank", "grade")
+        clicks = clicks.join(grades, on=["page", "rank"], how="left", maintain_order="left")
     known = clicks.filter(pl.col("dwell") >= 0)
     censored = pl.col("censored").fill_null(False)
     tables = [
         known.drop_nulls(by)
-        .group_by(value=pl.col(by).cast(pl.Int64))
+        .group_by(by=pl.lit(by), value=pl.col(by).cast(pl.Int64))
         .agg(
-            (pl.col("dwell").sum() / (~censored).sum()).alias("mean"),
-            pl.len().cast(pl.Int64).alias("clicks"),
-            censored.sum().cast(pl.Int64).alias("censored"),
+            mean=pl.col("dwell").sum() / (~censored).sum(),
+            clicks=pl.len().cast(pl.Int64),
+            censored=censored.sum().cast(pl.Int64),
         )
         .filter(pl.col("clicks") > pl.col("censored"))
         .sort("value")
-        .select(by=pl.lit(by), value="value", mean="mean", clicks="clicks", censored="censored")
         for by in STAYS
         if by in clicks.columns
     ]
@@ -320,22 +318,27 @@ def rbp_persistence(
     if not could.sum() > 0:
         raise InputError("there is no page on which a user could go on", source=log.source)
     p = float(on.sum() / could.sum())
-    error = _error(on - p * could, float(could.sum()))
-    limits = _limits(p, error, confidence)
-    by = "lowest click" if model is None else str(model.model)
-    left_out = log.pages.height - pages
-    return Persistence(p, error, limits, confidence, by, unit, frame.height, pages, left_out)
+    units = frame.height
+    error = float("nan")
+    if units > 1:
+        # Of a ratio of sums by unit, by the delta method.
+        squares = np.square(on - p * could).sum()
+        error = float(np.sqrt(units / (units - 1) * squares) / float(could.sum()))
+    return Persistence(
+        p=p,
+        error=error,
+        interval=_interval(p, error, confidence),
+        confidence=confidence,
+        by="lowest click" if model is None else str(model.model),
+        unit=unit,
+        units=units,
+        pages=pages,
+        left_out=log.pages.height - pages,
+    )
 
 
-def _error(left: Floats, could: float) -> float:
-    """Standard error of a ratio of sums by unit, by the delta method."""
-    units = left.size
-    if units < 2:
-        return float("nan")
-    return float(np.sqrt(units / (units - 1) * np.square(left).sum()) / could)
-
-
-def _limits(p: float, error: float, confidence: float) -> tuple[float, float]:
+def _interval(p: float, error: float, confidence: float) -> tuple[float, float]:
+    """Return the confidence interval of a probability, on the scale of logits."""
     if not (0 < p < 1 and error > 0):
         return (float("nan"), float("nan"))
     half = float(ndtri((1 + confidence) / 2)) * error / (p * (1 - p))
@@ -347,12 +350,10 @@ def _limits(p: float, error: float, confidence: float) -> tuple[float, float]:
 def _by_lowest_click(log: QueryLog) -> pl.DataFrame:
     """Times that users went on, and could have, of each page with a click on a result."""
     log.require("clicks", purpose="a persistence")
-    depth = (
-        log.clicks.filter(pl.col("rank") >= 1)
-        .group_by("page", maintain_order=True)
-        .agg(pl.col("rank").max().cast(pl.Int64).alias("depth"))
-    )
-    length = log.results.group_by("page").agg(pl.col("rank").max().cast(pl.Int64).alias("length"))
+    last = pl.col("rank").max().cast(pl.Int64)
+    clicks = log.clicks.filter(pl.col("rank") >= 1)
+    depth = clicks.group_by("page", maintain_order=True).agg(depth=last)
+    length = log.results.group_by("page").agg(length=last)
     joined = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
         joined = joined.with_columns(length=pl.col("depth") + 1)

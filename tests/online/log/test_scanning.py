@@ -75,8 +75,12 @@ PAGES = pl.LazyFrame({"page": [1], "query": ["a"]})
         (pl.LazyFrame({"page": [1], "doc": ["a"]}), "has no rank column"),
         (pl.LazyFrame({"page": [1], "rank": [1]}), "has no doc column"),
         ("select 1 as page, 0 as rank, 'a' as doc", "rank is below 1 in 1 row"),
-        ("select 1 as page, 'x' as rank, 'a' as doc", "where a whole number is wanted"),
-        ("select 1 as page, 1 as rank, null as doc", "doc is"),
+        (
+            "select 1 as page, 'x' as rank, 'a' as doc",
+            "expected an integer in column rank of results, got",
+        ),
+        ("select 1 as page, 1 as rank, null as doc", "expected text or an integer in column doc"),
+        ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
         (
             "select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity",
             "propensity is 0 or less, or above 1 in 1 row",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from os import PathLike, fspath
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
@@ -91,25 +91,25 @@ def _fields(raw: bytes) -> Types:
 
 
 def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
+    """Return the error for the first line up to which the records cannot be read."""
     lines = raw.splitlines(keepends=True)
-    low, high = 0, len(lines)
-    while high - low > 1:
-        middle = (low + high) // 2
+
+    def fails(place: int) -> bool:
+        part = b"".join(lines[: place + 1])
         try:
-            part = b"".join(lines[low:middle])
             if part.strip():
                 pl.read_ndjson(part, schema=types, infer_schema_length=None)
-            low = middle
         except _ERRORS:
-            high = middle
+            return True
+        return False
+
+    place = bisect_left(range(len(lines) - 1), True, key=fails)
     try:
-        parsed = parsed_json(lines[low].decode(), source, low + 1)
-    except UnicodeDecodeError:
-        return InputError("is not UTF-8 text", source=source, line=low + 1)
+        parsed = parsed_json(decoded(lines[place], source, place + 1), source, place + 1)
     except InputError as error:
         return error
-    reason = "is no object" if not isinstance(parsed, dict) else f"is no record of {what}"
-    return InputError(reason, source=source, line=low + 1)
+    reason = f"is no record of {what}" if isinstance(parsed, dict) else "is no object"
+    return InputError(reason, source=source, line=place + 1)
 
 
 def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
@@ -132,8 +132,6 @@ _FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1
 Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
 """Converts a column of some type; null where a cell cannot be converted."""
 
-Stages = Callable[[pl.Expr], Sequence[pl.Expr]]
-
 
 @dataclass(frozen=True)
 class Cell(Kind):
@@ -141,75 +139,67 @@ class Cell(Kind):
 
     convert: the conversion, as an expression.
     blank: words for a missing value, besides null.
-    stages: for text, the formats to try in order, of which most columns need the first few.
+    formats: for text, conversions to try in order, of which most columns need the first few.
     needed: whether a missing value is an error.
     """
 
     read: Callable[[Any], Any] = lambda cell: cell
     convert: Convert = lambda column, dtype: column
     blank: tuple[str, ...] = _BLANK
-    stages: Stages | None = None
+    formats: Callable[[pl.Expr], Sequence[pl.Expr]] | None = None
     needed: bool = False
 
-    def expression(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
-        """Convert a column, or by one stage of several only."""
+    def expression(self, name: str, dtype: pl.DataType, formats: int | None = None) -> pl.Expr:
+        """Convert a column, perhaps by the first few formats only."""
         column = pl.col(name)
-        if stage is not None and self.stages is not None:
-            return self.stages(column)[stage].cast(self.dtype)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column, dtype = column.cast(pl.String), pl.String()
+        if self.formats is not None and isinstance(dtype, pl.String):
+            return pl.coalesce(self.formats(column)[:formats]).cast(self.dtype)
         return self.convert(column, dtype).cast(self.dtype)
 
-    def unreadable(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
-        """Return which cells cannot be converted and are not missing."""
-        null = self.expression(name, dtype, stage).is_null()
-        return null if self.needed else null & ~self._missing(pl.col(name), dtype)
-
-    def reason(self, name: str, cell: Any) -> str:
-        empty = cell is None or (isinstance(cell, str) and cell == "")
-        return f"has no {name}" if empty else super().reason(name, cell)
-
-    def stage_of(self, some: pl.Series) -> int | None:
-        """Return the stage that converts some values of a column; None if none converts all."""
-        if self.stages is None or not isinstance(some.dtype, pl.String) or some.is_empty():
-            return None
-        values = some.alias("cell").drop_nulls().to_frame()
-        stages = enumerate(self.stages(pl.col("cell")))
-        fits = (k for k, stage in stages if not values.select(stage).to_series().null_count())
-        return next(fits, None)
-
-    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
-        series = cells if isinstance(cells, pl.Series) else series_of(cells)
-        frame = series.alias("cell").to_frame()
-        values = self._read(frame, series.dtype).alias(name)
-        null = values.is_null()
-        if isinstance(cells, pl.Series):
-            if not self.needed and values.null_count():
-                null &= ~frame.select(self._missing(pl.col("cell"), series.dtype)).to_series()
-            rows = null.arg_true()
-            return values, int(rows[0]) if len(rows) else None
-        # Cells of several types have become text, some of them null.
-        words = frozenset(self.blank)
-        places = (int(row) for row in null.arg_true())
-        return values, next((k for k in places if self.needed or not absent(cells[k], words)), None)
-
-    def _read(self, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
-        if self.stages is None or not isinstance(dtype, pl.String):
-            return frame.select(self.expression("cell", dtype)).to_series()
-        values = pl.Series([None], dtype=self.dtype).new_from_index(0, frame.height)
-        for stage in self.stages(pl.col("cell")):
-            values = frame.select(pl.coalesce(values, stage.cast(self.dtype))).to_series()
-            if not values.null_count():
-                break
-        return values
-
-    def _missing(self, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    def missing_in(self, name: str, dtype: pl.DataType) -> pl.Expr:
+        """Return which cells of a column have no value, and may have none."""
+        column = pl.col(name)
+        if self.needed:
+            return pl.lit(False)
         if isinstance(dtype, pl.String):
             text = column.str.strip_chars().str.to_lowercase()
             return column.is_null() | text.is_in([*self.blank])
         if dtype.is_float() and "nan" in self.blank:
             return column.is_null() | column.is_nan()
         return column.is_null()
+
+    def reason(self, name: str, cell: Any) -> str:
+        empty = cell is None or (isinstance(cell, str) and cell == "")
+        return f"has no {name}" if empty else super().reason(name, cell)
+
+    def formats_of(self, some: pl.Series) -> int | None:
+        """Return how many formats convert all of some values; None if not even all of them do."""
+        frame = some.alias("cell").drop_nulls().to_frame()
+        if self.formats is None or not isinstance(some.dtype, pl.String) or frame.is_empty():
+            return None
+        for number in range(1, len(self.formats(pl.col("cell")))):
+            if not frame.select(self.expression("cell", some.dtype, number))["cell"].null_count():
+                return number
+        return None
+
+    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
+        series = cells if isinstance(cells, pl.Series) else series_of(cells)
+        frame, dtype = series.alias(name).to_frame(), series.dtype
+        for formats in dict.fromkeys((self.formats_of(series.head(1000)), None)):
+            values = frame.select(self.expression(name, dtype, formats)).to_series()
+            if not values.null_count():
+                return values, None
+        unread = values.is_null()
+        if isinstance(cells, pl.Series):
+            rows = (unread & ~frame.select(self.missing_in(name, dtype)).to_series()).arg_true()
+            return values, int(rows[0]) if len(rows) else None
+        # Cells of several types have become text, some of them null.
+        words = frozenset(self.blank)
+        places = (int(row) for row in unread.arg_true())
+        bad = (row for row in places if self.needed or not absent(cells[row], words))
+        return values, next(bad, None)
 
 
 def series_of(cells: Sequence[Any]) -> pl.Series:
@@ -345,8 +335,6 @@ def _time_of_text(column: pl.Expr) -> list[pl.Expr]:
 
 
 def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    if isinstance(dtype, pl.String):
-        return pl.coalesce(_time_of_text(column))
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is None:
             column = column.dt.replace_time_zone("UTC")
@@ -356,9 +344,7 @@ def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         return column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     if isinstance(dtype, pl.Null):
         return column.cast(UTC)
-    if isinstance(dtype, pl.Boolean) or not dtype.is_numeric():
-        return _nulls(column, UTC)
-    return _since(_real(column, dtype))
+    return _since(_real(column, dtype)) if dtype.is_numeric() else _nulls(column, UTC)
 
 
 ID = Cell(convert=_id, wanted="not text or an integer", needed=True)
@@ -393,7 +379,7 @@ TIME = Cell(
     dtype=UTC,  # type: ignore[arg-type]
     wanted="no time (ISO 8601, or a number since 1970)",
     blank=("", "na"),
-    stages=_time_of_text,
+    formats=_time_of_text,
 )
 
 
@@ -411,24 +397,18 @@ _OF_PAGES = (
     optional("found", NUMBER),
     optional("method", NAME),
 )
+_RANK = optional("rank", RANK)
 _OF_RESULTS = (
     optional("team", NAME, "ranker"),
     optional("propensity", PROPENSITY),
     optional("grade", GRADE),
 )
 _QUERY = Column("query", ID)
-_DWELL = optional("dwell", SECONDS, called="dwell")
-_COUNTED = optional("clicks", TIMES)
-_CENSORED = optional("censored", FLAG)
+COUNTED = optional("clicks", TIMES)
+_READING = (optional("dwell", SECONDS, called="dwell"), optional("censored", FLAG))
 
 PAGES = _schema("table of pages", Column("id", ID, "page", called="page"), _QUERY, *_OF_PAGES)
-RESULTS = _schema(
-    "table of results",
-    Column("page", ID),
-    Column("doc", ID),
-    optional("rank", RANK),
-    *_OF_RESULTS,
-)
+RESULTS = _schema("table of results", Column("page", ID), Column("doc", ID), _RANK, *_OF_RESULTS)
 CLICKS = _schema(
     "table of clicks",
     Column("page", ID),
@@ -436,9 +416,8 @@ CLICKS = _schema(
     optional("doc", NAME),
     optional("time", TIME, "time of click"),
     optional("end", TIME, called="time"),
-    _COUNTED,
-    _DWELL,
-    _CENSORED,
+    COUNTED,
+    *_READING,
     decisive=("status", "count", "weight", "event"),
 )
 FLAT = _schema(
@@ -446,28 +425,15 @@ FLAT = _schema(
     Column("page", ID),
     _QUERY,
     optional("doc", NAME),
-    optional("rank", RANK),
-    _COUNTED,
+    _RANK,
+    COUNTED,
     *_OF_PAGES,
     *_OF_RESULTS,
     optional("click_time", TIME, "clicked at"),
-    _DWELL,
-    _CENSORED,
+    *_READING,
 )
 
-
 SCHEMAS = {"pages": PAGES, "results": RESULTS, "clicks": CLICKS}
-
-_WHOLE = ("a whole number", lambda dtype: dtype.is_integer())
-_REAL = ("a number", lambda dtype: dtype.is_numeric())
-_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
-OF_DATABASES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(("rank", "found", "grade"), _WHOLE),
-    **dict.fromkeys(("propensity", "dwell"), _REAL),
-    **dict.fromkeys(("time", "end"), _TIME),
-    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
-}
-"""Types of the columns of databases that are not text."""
 
 
 def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
@@ -501,20 +467,6 @@ def rows_of(table: Table, rows: pl.Series) -> Table:
     """Return some rows of a table, by their places, with their lines."""
     lines = None if table.lines is None else pl.Series(table.lines)[rows].to_list()
     return replace(table, frame=table.frame[rows], lines=lines)
-
-
-def refuse_lazy_counts(table: nw.LazyFrame[Any], schema: Schema, source: str) -> None:
-    """Refuse a lazy table with a column of counts, weights or numbers of clicks."""
-    names = table.collect_schema().names()
-    for k in _COUNTED.named_in(names) if schema is CLICKS else ():
-        reason = f"expected a row for each click, got a column {quoted(names[k])}"
-        raise InputError(reason, source=source)
-
-    def cells(k: int) -> pl.Series:
-        column = table.select(nw.col(names[k])).collect(backend="polars")
-        return pl.Series(column.to_native().to_series())
-
-    Columns(source, names, cells).tell_unused(replace(schema, asked=True), [])
 
 
 def is_blank_file(data: Any) -> bool:

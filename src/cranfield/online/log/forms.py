@@ -15,7 +15,7 @@ from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.online.log import cells
 from cranfield.online.log.cells import is_blank, numbered_records
-from cranfield.online.log.linking import Policies, first_records, placed
+from cranfield.online.log.linking import Anomalies, Policies, first_records, placed
 from cranfield.online.log.query_log import PAGES, RESULTS
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
@@ -23,6 +23,9 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import spelt
 from cranfield.sources.text import decoded
+
+Parts = tuple[Table, Table | None, Table | None]
+"""Pages, results and clicks."""
 
 OF_CLICKS = frozenset({"time", "end", "dwell", "censored", "clicks"})
 """Columns that only clicks have."""
@@ -55,7 +58,7 @@ def holds_results(clicks: Table) -> bool:
     return bool(by_page["whole"].all() and (by_page["last"] > 1).any())
 
 
-def parted(table: Table, clicks: bool = False) -> tuple[Table, Table, Table | None]:
+def parted(table: Table, clicks: bool = False) -> Parts:
     """Split a flat table; a page without results is a row without a document.
 
     clicks: whether there is also a table of clicks.
@@ -159,7 +162,7 @@ _LATEST = 1e11
 """Seconds beyond which Python has no dates, roughly."""
 
 
-def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
+def read_sessions_as_log(sessions: SessionLog) -> Parts:
     """Convert sessions, whose clocks start in 1970, to pages, results and clicks.
 
     Pages are named by session and query, such as `3-1`. A query without text has that of its topic.
@@ -224,7 +227,8 @@ def read_ubi(
     queries: tuple[bytes, str],
     events: tuple[bytes, str] | None,
     click_actions: Sequence[str],
-) -> tuple[Table, Table, Table | None, dict[str, int]]:
+    anomalies: Anomalies,
+) -> Parts:
     """Read UBI queries and their events, given as bytes with the names of their sources.
 
     The results of a page are the documents of its `impression` events with a position; without
@@ -246,10 +250,12 @@ def read_ubi(
         _check_actions(done, click_actions, events[1])
     known = pl.col("query_id").is_not_null()
     ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
-    counts = {
-        "clicks on no page": done.filter(clicked & ~known).height,
-        "events of other kinds": done.filter(~(clicked | shown).fill_null(False)).height,
-    }
+    if events is not None:
+        lost = done.filter(clicked & ~known).height
+        anomalies.add("clicks on no page", lost, "left out", events[1])
+        # Other events, such as purchases, are no part of a log.
+        others = done.filter(~(clicked | shown).fill_null(False)).height
+        anomalies.add("events of other kinds", others)
     of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
     # Browsers send events out of order, and a page may be shown again later.
     done = done.with_columns(at=cells.TIME.column("at", done["timestamp"])[0])
@@ -287,7 +293,6 @@ def read_ubi(
         # Results stand in two files.
         cells.table_of(results.drop("line"), cells.RESULTS, queries[1]),
         None if events is None else cells.table_of(clicks, cells.CLICKS, events[1]),
-        counts,
     )
 
 
@@ -303,10 +308,7 @@ def _check_actions(events: pl.DataFrame, clicks: Sequence[str], source: str) -> 
         )
 
 
-Tables = tuple[Table, Table, Table]
-
-
-def read_yandex(raw: bytes, source: str) -> Tables:
+def read_yandex(raw: bytes, source: str) -> Parts:
     """Read records of the relevance prediction challenge of 2012, separated by tabs.
 
     A line is a query, `session time Q query region doc...`, or a click, `session time C doc`, which
@@ -343,7 +345,7 @@ def read_yandex(raw: bytes, source: str) -> Tables:
     return _tables(pages, results, clicks, source)
 
 
-def read_one_line(raw: bytes, source: str) -> Tables:
+def read_one_line(raw: bytes, source: str) -> Parts:
     """Read pages `query TAB doc,doc,... : clicked doc , clicked doc`, with semicolons between."""
     frame = _lines(raw, source).with_columns(pl.col("text").str.split(";")).explode("text")
     frame = frame.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
@@ -376,9 +378,7 @@ def _refuse(frame: pl.DataFrame, bad: pl.Expr | pl.Series, what: str, source: st
         raise InputError(f"{quoted(text)} is no line of {what}", source=source, line=line)
 
 
-def _tables(
-    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str
-) -> Tables:
+def _tables(pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame, source: str) -> Parts:
     results = results.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     return (
         cells.table_of(pages, cells.PAGES, source, empty=False),
@@ -386,9 +386,6 @@ def _tables(
         cells.table_of(clicks, cells.CLICKS, source),
     )
 
-
-Parts = tuple[Table, Table | None, Table | None, dict[str, int]]
-"""Pages, results and clicks, and numbers of anomalous records."""
 
 _ONE_FILE = frozenset({"sessions", "yandex", "pyclick"})
 """Formats in which clicks stand among other records, so that a file without any is suspicious."""
@@ -398,7 +395,12 @@ _ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
 def parts_of(
-    source: Any, results: Any, clicks: Any, policies: Policies, other: Any = None
+    source: Any,
+    results: Any,
+    clicks: Any,
+    policies: Policies,
+    anomalies: Anomalies,
+    other: Any = None,
 ) -> Parts:
     """Read the tables of a log, in the given format or the detected one.
 
@@ -406,7 +408,8 @@ def parts_of(
     """
     clicks = other if clicks is None else clicks
     form = policies.form
-    if isinstance(source, (str, PathLike)) and Path(fspath(source)).is_dir():
+    is_file = isinstance(source, (str, PathLike))
+    if is_file and Path(fspath(source)).is_dir():
         if results is not None or clicks is not None:
             raise InputError("a folder has its own results and clicks", source=fspath(source))
         source, results, clicks, form = _folder(Path(fspath(source)), form)
@@ -415,13 +418,12 @@ def parts_of(
     if policies.click_actions is not None and form != "ubi":
         raise PolicyError(f"click_actions=... requires a log of format ubi, got {form}")
     if form == "tables":
-        return *_three_tables(source, results, clicks, other), {}
+        return _three_tables(source, results, clicks, other)
     beside = "results" if results is not None else "clicks" if clicks is not None else ""
     if beside and not (form == "ubi" and results is None):
         raise InputError(f"a log of format {form} takes no table of {beside} beside it")
-    parts = _parts_of_one(source, clicks, form, policies)
-    _, shown, clicked, _ = parts
-    is_file = isinstance(source, (str, PathLike))
+    parts = _parts_of_one(source, clicks, form, policies, anomalies)
+    _, shown, clicked = parts
     if shown is not None and shown.frame.is_empty():
         _warn_of_no_results(shown, is_file or policies.form == "flat")
     elif is_file and form in _ONE_FILE and clicked is not None and clicked.frame.is_empty():
@@ -429,9 +431,7 @@ def parts_of(
     return parts
 
 
-def _three_tables(
-    source: Any, results: Any, clicks: Any, other: Any
-) -> tuple[Table, Table | None, Table | None]:
+def _three_tables(source: Any, results: Any, clicks: Any, other: Any) -> Parts:
     if results is None:
         source = cells.columns_of(source, cells.PAGES)
         of_results = (one for one in cells.FLAT.columns if one.name in {"rank", "doc"})
@@ -467,22 +467,25 @@ def _warn_of_no_results(shown: Table | None, expected: bool = False) -> None:
         warn(f"{shown.source}: no page has results; expected a column doc, or documents listed")
 
 
-def _parts_of_one(source: Any, clicks: Any, form: str, policies: Policies) -> Parts:
+def _parts_of_one(
+    source: Any, clicks: Any, form: str, policies: Policies, anomalies: Anomalies
+) -> Parts:
     """Read a log that is one source, or UBI queries with their events."""
     if form == "flat":
         table = cells.opened(source, cells.FLAT)
-        table, again = first_records(table, policies.odd, drop_doubled=False)
-        return *parted(table), again
+        return parted(first_records(table, policies.odd, anomalies, drop_doubled=False))
     if form == "sessions":
         sessions = source if isinstance(source, SessionLog) else read_sessions(source)
-        return *read_sessions_as_log(sessions), {"clicks on no result": sessions.lost_clicks}
+        parts = read_sessions_as_log(sessions)
+        anomalies.add("clicks on no result", sessions.lost_clicks, "left out", sessions.source)
+        return parts
     raw = _raw(source, form)
     if form == "ubi":
         events = None if clicks is None else _raw(clicks, form, empty=True)
-        return read_ubi(raw, events, policies.click_actions or ("click",))
+        return read_ubi(raw, events, policies.click_actions or ("click",), anomalies)
     if form == "living-labs":
-        return *parted(read_living_labs(*raw)), {}
-    return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
+        return parted(read_living_labs(*raw))
+    return (read_yandex if form == "yandex" else read_one_line)(*raw)
 
 
 def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:

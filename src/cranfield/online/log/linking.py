@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, check_choice, check_whole, quoted
+from cranfield.base.errors import InputError, check_choice, check_whole, quoted, warn
 from cranfield.base.text import counted
 from cranfield.online.log.cells import rows_of
-from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
+from cranfield.online.log.query_log import (
+    CLICKS,
+    PAGES,
+    RESULTS,
+    QueryLog,
+    counted_things,
+    typed,
+)
 from cranfield.sources.columns import Table
 
 
+@dataclass
+class Anomalies:
+    """Numbers of anomalous records, and how those that are worth a warning were treated."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    treatments: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def add(self, what: str, number: int, treatment: str = "", source: str = "") -> None:
+        """Count records; a treatment is reported for their source."""
+        if number:
+            self.numbers[what] = self.numbers.get(what, 0) + number
+            if treatment:
+                self.treatments[what] = (source, treatment)
+
+    def warn(self) -> None:
+        for what, (source, treatment) in self.treatments.items():
+            number = counted_things(self.numbers[what], what)
+            warn(f"{source}: {number}, {treatment}", stacklevel=4)
+
+
 def first_records(
-    table: Table, odd: str, *, drop_doubled: bool = True
-) -> tuple[Table, dict[str, int]]:
+    table: Table, odd: str, anomalies: Anomalies, *, drop_doubled: bool = True
+) -> Table:
     """Keep the first record of each page in a table of results, and count the other rows.
 
     The rows of a page, in the order of the table, are a second record from the first repeated rank
@@ -30,7 +55,7 @@ def first_records(
     page = pl.col("page").cast(pl.Categorical).to_physical().cast(pl.Int64)
     frame = table.frame.select("doc", page=page, key=key)
     if not _repeats(frame):
-        return table, {}
+        return table
     empty = pl.col("doc").is_null()
     above = pl.struct(pl.all()).shift(1).over("page")
     frame = frame.with_columns(
@@ -45,12 +70,12 @@ def first_records(
     if odd == "refuse":
         table.refuse(repeated | doubled, lambda row: _reason(row, key))
     doubled &= drop_doubled
-    counts = {
-        "results logged twice": int(doubled.sum()),
-        "results of a repeated record of their page": int(repeated.sum()),
-    }
-    first = rows_of(table, (~(repeated | doubled)).arg_true())
-    return first, {what: number for what, number in counts.items() if number}
+    for what, rows in (
+        ("results logged twice", doubled),
+        ("results of a repeated record of their page", repeated),
+    ):
+        anomalies.add(what, int(rows.sum()), "left out", table.source)
+    return rows_of(table, (~(repeated | doubled)).arg_true())
 
 
 def _repeats(frame: pl.DataFrame) -> bool:
@@ -106,61 +131,45 @@ class Policies:
             check_whole("max_queries", self.max_queries, 1)
 
 
-class Count(NamedTuple):
-    """Number of anomalous records; `treatment`, if there is any, is reported for their source."""
-
-    what: str
-    number: int
-    treatment: str = ""
-    source: str = ""
-
-
 def linked(
     pages: Table,
     results: Table | None,
     clicks: Table | None,
-    odd: dict[str, int],
+    anomalies: Anomalies,
     policies: Policies,
 ) -> QueryLog:
-    """Make a log of tables whose pages are named by their ids.
-
-    odd: records that were counted while reading, such as clicks without a page.
-    """
+    """Make a log of tables whose pages are named by their ids, and warn of its anomalies."""
     clicks = None if clicks is None else _each_click(clicks)
-    counts = []
-    for what, number in odd.items():
-        table = results if what.startswith("results") else clicks
-        # Other events, such as purchases, are no part of a log.
-        treatment = "" if what.startswith("events") else "left out"
-        counts.append(Count(what, number, treatment, (table or pages).source))
-    frame, of_pages = _pages(pages, policies.odd)
+    frame, again = _pages(pages, policies.odd, anomalies)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
-    again = any(count.what == "pages twice" and count.number for count in of_pages)
-    shown, of_results = _results(results, place, policies.odd, again)
-    _check_any("results", results, shown, pages)
+    shown = typed(None, RESULTS)
+    if results is not None:
+        shown = _results(results, place, policies.odd, again, anomalies)
+        _check_any("results", results, shown, pages)
     if not shown.is_empty():
-        without = frame.height - shown["page"].n_unique()
-        of_results.append(Count("pages without results", without))
-    touched, of_clicks = _clicks(clicks, place, frame, shown, policies.odd)
-    _check_any("clicks on results", clicks, touched, pages)
-    counts = [one for one in (*counts, *of_pages, *of_results, *of_clicks) if one.number]
-    totals: dict[str, int] = {}
-    for count in counts:
-        totals[count.what] = totals.get(count.what, 0) + count.number
-    shown = _filled(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
-    parts = (_filled(frame, PAGES), shown, _filled(touched, CLICKS))
-    log = QueryLog(*parts, pages.source, totals, tells_clicks=clicks is not None)
+        anomalies.add("pages without results", frame.height - shown["page"].n_unique())
+    touched = typed(None, CLICKS)
+    if clicks is not None:
+        touched = _clicks(clicks, place, frame, shown, policies.odd, anomalies)
+        _check_any("clicks on results", clicks, touched, pages)
+    shown = _filled(shown) if shown.height else shown.select("page", "rank", "doc")
+    log = QueryLog(
+        _filled(frame),
+        shown,
+        _filled(touched),
+        pages.source,
+        anomalies.numbers,
+        tells_clicks=clicks is not None,
+    )
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
-    for what, count in {count.what: count for count in counts if count.treatment}.items():
-        problem = f"{counted_things(totals[what], what)}, {count.treatment}"
-        warnings.warn(CranfieldWarning(f"{count.source}: {problem}"), stacklevel=3)
+    anomalies.warn()
     return log
 
 
-def _check_any(what: str, table: Table | None, rows: pl.DataFrame, pages: Table) -> None:
+def _check_any(what: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
     """Refuse a table of which no row is on a page of the log, or on a result of one."""
-    if table is not None and table.frame.height and rows.is_empty():
+    if table.frame.height and rows.is_empty():
         page, other = (quoted(one[0]) for one in (pages.frame["id"], table.frame["page"]))
         raise InputError(
             f"expected {what} on pages of {pages.source}, such as page {page}, got none; the first"
@@ -169,37 +178,35 @@ def _check_any(what: str, table: Table | None, rows: pl.DataFrame, pages: Table)
         )
 
 
-def _filled(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     """Drop optional columns without any value, as if they were not there."""
     needed = {"id", "query", "page", "rank", "doc"}
-    return frame.select(
-        name
-        for name in types
-        if name in frame.columns
-        and (name in needed or not frame.height or frame[name].null_count() < frame.height)
+    return frame.drop(
+        column.name
+        for column in frame
+        if frame.height and column.name not in needed and column.null_count() == frame.height
     )
 
 
-def _pages(table: Table, odd: str) -> tuple[pl.DataFrame, list[Count]]:
-    names = [name for name in PAGES if name in table.names]
-    frame = table.frame.select(pl.col(name).cast(PAGES[name]) for name in names)
+def _pages(table: Table, odd: str, anomalies: Anomalies) -> tuple[pl.DataFrame, bool]:
+    """Return the pages, and whether one was recorded twice."""
+    frame = typed(table.frame.select(table.names), PAGES)
     again = ~frame["id"].is_first_distinct()
     if odd == "refuse":
         table.refuse(again, lambda row: f"page {quoted(row['id'])} twice")
     twice = "of which the first is kept"
-    counts = [Count("pages twice", int(again.sum()), twice, table.source)]
-    if again.any():
-        frame = frame.filter(~again)
+    anomalies.add("pages twice", int(again.sum()), twice, table.source)
+    frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
         pairs = frame.select("user", "variant").drop_nulls().unique()
         several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
-        counts.append(Count("users in two variants", several))
+        anomalies.add("users in two variants", several)
     stream = next((name for name in ("session", "user") if name in frame.columns), None)
     if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
-        counts.append(Count("pages before the page above them", int(number)))
-    return frame, counts
+        anomalies.add("pages before the page above them", int(number))
+    return frame, bool(again.any())
 
 
 def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
@@ -216,30 +223,24 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
 
 
 def _results(
-    table: Table | None, place: pl.DataFrame, odd: str, again: bool
-) -> tuple[pl.DataFrame, list[Count]]:
+    table: Table, place: pl.DataFrame, odd: str, again: bool, anomalies: Anomalies
+) -> pl.DataFrame:
     """Return results by page and rank; `again` says that a page was recorded twice."""
-    if table is None:
-        return pl.DataFrame(schema={name: RESULTS[name] for name in ("page", "rank", "doc")}), []
     if "rank" not in table.names and again:
         reason = "expected ranks, by which repeated records of a page are told apart"
         raise InputError(reason, source=table.source)
-    table, repeated = first_records(table, odd)
-    counts = [Count(what, number, "left out", table.source) for what, number in repeated.items()]
+    table = first_records(table, odd, anomalies)
     frame = placed(_own_columns(table), place)
     if "rank" not in table.names:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("page"))
     table.refuse(frame["rank"].is_null(), lambda row: "has no rank")
-    types = {name: kind for name, kind in RESULTS.items() if name in frame.columns}
-    lost = frame["page"].null_count()
-    counts.append(Count("results of no page", lost, "left out", table.source))
-    frame = frame.select(pl.col(name).cast(kind) for name, kind in types.items())
-    if lost:
-        frame = frame.drop_nulls("page")
+    anomalies.add("results of no page", frame["page"].null_count(), "left out", table.source)
+    frame = typed(frame, RESULTS).drop_nulls("page")
     if not _keys(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    twice = int(repeated_rows(frame.select("page", "doc")).sum())
-    return frame, [*counts, Count("documents twice on a page", twice)]
+    twice = repeated_rows(frame.select("page", "doc"))
+    anomalies.add("documents twice on a page", int(twice.sum()))
+    return frame
 
 
 def _own_columns(table: Table) -> pl.DataFrame:
@@ -254,44 +255,42 @@ def _keys(frame: pl.DataFrame) -> pl.Series:
 
 
 def _clicks(
-    table: Table | None, place: pl.DataFrame, pages: pl.DataFrame, shown: pl.DataFrame, odd: str
-) -> tuple[pl.DataFrame, list[Count]]:
+    table: Table,
+    place: pl.DataFrame,
+    pages: pl.DataFrame,
+    shown: pl.DataFrame,
+    odd: str,
+    anomalies: Anomalies,
+) -> pl.DataFrame:
     """Return clicks on results, by page and time."""
-    if table is None:
-        return pl.DataFrame(schema={name: CLICKS[name] for name in ("page", "rank", "doc")}), []
+    source = table.source
     if not {"rank", "doc"} & {*table.names}:
-        raise InputError("has neither a rank nor a doc column", source=table.source)
+        raise InputError("has neither a rank nor a doc column", source=source)
     nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
     table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = _with_dwell(placed(_own_columns(table), place))
-    counts = [Count("clicks on no page", frame["page"].null_count(), "left out", table.source)]
+    anomalies.add("clicks on no page", frame["page"].null_count(), "left out", source)
     if "time" in frame.columns and "time" in pages.columns:
         early = frame["time"] < pages["time"].gather(frame["page"])
         early = early.fill_null(False)
         if odd == "refuse":
             table.refuse(early, lambda row: f"a click before its page {quoted(row['page'])}")
         unknown = "their times are taken as unknown"
-        counts.append(Count("clicks before their page", int(early.sum()), unknown, table.source))
+        anomalies.add("clicks before their page", int(early.sum()), unknown, source)
         frame = frame.with_columns(time=pl.when(~early).then(pl.col("time")))
-    frame, of_results = _on_results(frame.drop_nulls("page"), shown, table.source)
-    counts += of_results
+    frame = _on_results(frame.drop_nulls("page"), shown, source, anomalies)
     if "time" in frame.columns:
         twice = repeated_rows(frame) & frame["time"].is_not_null()
-        counts.append(Count("clicks logged twice", int(twice.sum()), "left out", table.source))
+        anomalies.add("clicks logged twice", int(twice.sum()), "left out", source)
         frame = frame.filter(~twice)
     repeated = frame.height - _keys(frame).n_unique()
-    counts.append(Count("clicks on a result that was clicked before", repeated))
+    anomalies.add("clicks on a result that was clicked before", repeated)
     if "dwell" in frame.columns:
-        counts.append(Count("clicks of unknown dwell", frame["dwell"].null_count()))
-    frame = frame.select(
-        pl.col(name).cast(kind) for name, kind in CLICKS.items() if name in frame.columns
-    )
-    if "time" in frame.columns:
-        # A click without a time stays behind the one that stands before it.
-        gaps = frame["time"].null_count() > 0
-        at = pl.col("time").forward_fill().over("page") if gaps else pl.col("time")
-        return frame.sort("page", at, maintain_order=True), counts
-    return frame.sort("page", maintain_order=True), counts
+        anomalies.add("clicks of unknown dwell", frame["dwell"].null_count())
+    frame = typed(frame, CLICKS)
+    # A click without a time stays behind the one that stands before it.
+    at = [pl.col("time").forward_fill().over("page")] if "time" in frame.columns else []
+    return frame.sort("page", *at, maintain_order=True)
 
 
 def _each_click(table: Table) -> Table:
@@ -320,8 +319,8 @@ def _with_dwell(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _on_results(
-    frame: pl.DataFrame, shown: pl.DataFrame, source: str
-) -> tuple[pl.DataFrame, list[Count]]:
+    frame: pl.DataFrame, shown: pl.DataFrame, source: str, anomalies: Anomalies
+) -> pl.DataFrame:
     """Find the result of each click by its document, or else by its rank."""
     has_ranks = "rank" in frame.columns
     for name, kind in (("doc", pl.String), ("rank", pl.Int32)):
@@ -331,37 +330,26 @@ def _on_results(
         if not has_ranks or frame["rank"].null_count():
             reason = "clicks name no rank, and there is no table of results"
             raise InputError(reason, source=source)
-        return frame, []
-    row = _row_at(frame, shown)
+        return frame
+    results = shown.select("page", "rank", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
+    row = _rows_at(frame, results, "rank")
     other = frame["doc"].is_not_null() & frame["doc"].ne_missing(shown["doc"].gather(row))
     if other.any():
-        by_doc = _row_of_doc(frame.select("page", "doc").filter(other), shown)
-        row = row.scatter(other.arg_true(), by_doc)
+        row = row.scatter(other.arg_true(), _rows_at(frame.filter(other), results, "doc"))
     moved = int((other & frame["rank"].is_not_null() & row.is_not_null()).sum())
     frame = frame.with_columns(rank=shown["rank"].gather(row), doc=shown["doc"].gather(row))
-    lost = frame["rank"].null_count()
     taken = "taken as clicks on the document"
-    return frame.drop_nulls("rank") if lost else frame, [
-        Count("clicks whose rank holds another document", moved, taken, source),
-        Count("clicks on no result", lost, "left out", source),
-    ]
+    anomalies.add("clicks whose rank holds another document", moved, taken, source)
+    anomalies.add("clicks on no result", frame["rank"].null_count(), "left out", source)
+    return frame.drop_nulls("rank")
 
 
-def _row_at(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
-    """Find the result at the rank of each click; null where there is none."""
-    keys, wanted = _keys(shown), _keys(frame).fill_null(-1)
-    row = np.searchsorted(keys.to_numpy(), wanted.to_numpy())
-    row = np.minimum(row, shown.height - 1)
-    there = keys.gather(row) == wanted
-    return pl.select(pl.when(there).then(pl.Series(row, dtype=pl.Int64))).to_series()
-
-
-def _row_of_doc(clicks: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
-    """Find the highest result of each click that has its document; null where there is none."""
-    rows = shown.select("page", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
-    rows = rows.join(clicks, on=["page", "doc"], how="semi", maintain_order="left")
-    rows = rows.unique(["page", "doc"], keep="first", maintain_order=True)
-    return clicks.join(rows, on=["page", "doc"], how="left", maintain_order="left")["row"]
+def _rows_at(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Series:
+    """Find the highest result of each click that has its rank or document; null where none has."""
+    keys = ["page", key]
+    some = results.join(clicks, on=keys, how="semi", maintain_order="left")
+    first = some.unique(keys, keep="first", maintain_order=True).select(*keys, "row")
+    return clicks.join(first, on=keys, how="left", maintain_order="left")["row"]
 
 
 def _without_bots(log: QueryLog, most: int) -> QueryLog:

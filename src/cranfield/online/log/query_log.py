@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -111,37 +112,29 @@ def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFram
     )
 
 
-PAGES: dict[str, pl.DataType] = {
-    "id": pl.String(),
-    "query": pl.String(),
-    "user": pl.String(),
-    "session": pl.String(),
-    "time": pl.Datetime("us", "UTC"),
-    "variant": pl.String(),
-    "found": pl.Int64(),
-    "method": pl.String(),
+UTC = pl.Datetime("us", "UTC")
+
+PAGES: dict[str, Any] = {
+    **dict.fromkeys(("id", "query", "user", "session"), pl.String),
+    **{"time": UTC, "variant": pl.String, "found": pl.Int64, "method": pl.String},
 }
 """Columns of pages; all but `id` and `query` are there only if the source has them."""
 
-RESULTS: dict[str, pl.DataType] = {
-    "page": pl.Int64(),
-    "rank": pl.Int32(),
-    "doc": pl.String(),
-    "team": pl.String(),
-    "propensity": pl.Float64(),
-    "grade": pl.Int64(),
-}
+_RESULT: dict[str, Any] = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
+RESULTS = {**_RESULT, "team": pl.String, "propensity": pl.Float64, "grade": pl.Int64}
 """Columns of results; all but the first three are there only if the source has them."""
 
-CLICKS: dict[str, pl.DataType] = {
-    "page": pl.Int64(),
-    "rank": pl.Int32(),
-    "doc": pl.String(),
-    "time": pl.Datetime("us", "UTC"),
-    "dwell": pl.Float64(),
-    "censored": pl.Boolean(),
-}
+CLICKS = {**_RESULT, "time": UTC, "dwell": pl.Float64, "censored": pl.Boolean}
 """Columns of clicks; `time`, `dwell` and `censored` are there only if the source has them."""
+
+
+def typed(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the columns that have types here; a table that is unknown has no rows."""
+    if frame is None:
+        return pl.DataFrame(schema=_RESULT)
+    return frame.select(
+        pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns
+    )
 
 
 def counted_things(number: int, what: str) -> str:
@@ -234,9 +227,9 @@ class QueryLog(Plotted):
         PolicyError
             For truth values of another number than there are pages, and for other values.
         """
-        kept = self.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
         if isinstance(keep, pl.Expr):
-            mask = kept.select("page", keep=keep)["keep"]
+            # A literal is of all pages.
+            mask = self.pages.select("id", keep=keep)["keep"]
         elif isinstance(keep, pl.Series):
             mask = keep
         else:
@@ -245,17 +238,17 @@ class QueryLog(Plotted):
             mask = pl.Series(values, dtype=pl.Boolean if true else pl.Object)
         if mask.dtype not in {pl.Boolean, pl.Null}:
             raise PolicyError("keep has a truth value for each page, and nothing else")
-        if mask.len() != kept.height:
+        if mask.len() != self.pages.height:
             number = counted(mask.len(), "truth value")
-            raise PolicyError(f"keep has {number} for {counted(kept.height, 'page')}")
-        kept = kept.filter(mask)
-        place = kept.select("page").with_row_index("new")
+            raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
+        mask = mask.cast(pl.Boolean).fill_null(False)
+        row = mask.cast(pl.Int64).cum_sum() - 1
 
         def of(rows: pl.DataFrame) -> pl.DataFrame:
-            found = rows.join(place, on="page", how="inner", maintain_order="left")
-            return found.with_columns(page=pl.col("new").cast(pl.Int64)).drop("new")
+            inside = rows.filter(mask.gather(rows["page"]))
+            return inside.with_columns(page=row.gather(inside["page"]))
 
-        parts = (kept.drop("page"), of(self.results), of(self.clicks))
+        parts = (self.pages.filter(mask), of(self.results), of(self.clicks))
         return QueryLog(*parts, self.source, tells_clicks=self.tells_clicks)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
@@ -307,15 +300,6 @@ def made_log(
     source: str = "log",
 ) -> QueryLog:
     """Make a log of tables in their final order, and clicks with their `doc`."""
-
-    def typed(frame: pl.DataFrame | None, types: dict[str, pl.DataType]) -> pl.DataFrame:
-        if frame is None:
-            needed = ["page", "rank", "doc"]
-            return pl.DataFrame(schema={name: types[name] for name in needed})
-        return frame.select(
-            pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns
-        )
-
     return QueryLog(
         typed(pages, PAGES),
         typed(results, RESULTS),
@@ -384,7 +368,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
 def _last_click(log: QueryLog) -> pl.DataFrame:
     """Return the end of the last click on each page, or its time if the dwell is unknown."""
     if "time" not in log.clicks.columns:
-        return pl.DataFrame(schema={"page": pl.Int64(), "left": pl.Datetime("us", "UTC")})
+        return pl.DataFrame(schema={"page": pl.Int64, "left": UTC})
     end = pl.col("time")
     if "dwell" in log.clicks.columns:
         read = (pl.col("dwell").fill_null(0).clip(0, _LONGEST) * 1e6).round().cast(pl.Int64)

@@ -16,8 +16,8 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.online.log.cells import OF_DATABASES, SCHEMAS, refuse_lazy_counts
 from cranfield.online.log.query_log import NOT_TOLD, QueryLog
+from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
 NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("page", "rank")}
 """Required columns by table, in order."""
@@ -96,33 +96,30 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     if isinstance(log, LogTables):
         return log
     if isinstance(log, QueryLog):
-        pages = log.pages if "page" in log.pages.columns else _numbered(log.pages, "page")
-        clicks = _numbered(log.clicks, "order") if log.tells_clicks else None
+        pages, clicks = (
+            frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(name))
+            for frame, name in ((log.pages, "page"), (log.clicks, "order"))
+        )
         results = log.results if log.results.height else None
-        frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": clicks}
+        log_clicks = clicks if log.tells_clicks else None
+        frames: Mapping[str, Any] = {"pages": pages, "results": results, "clicks": log_clicks}
         source = log.source
     elif isinstance(log, Mapping):
         frames, source = log, "tables"
     else:
         raise InputError(f"{type(log).__name__} is no log, and no mapping to its tables")
-    if unknown := [name for name in frames if name not in NEEDED]:
-        raise InputError(
-            f"no table of a log is called {quoted(unknown[0])}; there are pages, results and"
-            " clicks",
-            source=source,
-        )
+    for name in frames:
+        if name not in NEEDED:
+            known = "there are pages, results and clicks"
+            raise InputError(f"no table of a log is called {quoted(name)}; {known}", source=source)
     tables = {name: _lazy(frames.get(name), name, source) for name in NEEDED}
     if tables["pages"] is None:
         raise InputError("a log has pages", source=source)
     if isinstance(log, Mapping):
-        _check(tables, source)
+        _check({name: table for name, table in tables.items() if table is not None}, source)
     if (lazy_clicks := tables["clicks"]) is not None:
         tables["clicks"] = _complete(lazy_clicks)
     return LogTables(tables, source)
-
-
-def _numbered(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    return frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(name))
 
 
 def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
@@ -139,38 +136,28 @@ def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
     return lazy
 
 
-def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
+def _check(tables: Mapping[str, nw.LazyFrame[Any]], source: str) -> None:
     """Refuse columns of a wrong type, keys that cannot be joined, and ranks below 1."""
-    key_of_pages: Any = None
+    keys = {}
     for name, table in tables.items():
-        if table is None:
-            continue
-        types = table.collect_schema()
-        refuse_lazy_counts(table, SCHEMAS[name], source)
-        for column in ("rank", "time", "dwell", "censored"):
-            expected, fits = OF_DATABASES[column]
-            if column in types and not fits(types[column]):
-                reason = f"the {column} of {name} is {expected}, not {types[column]}"
-                raise InputError(reason, source=source)
-        key = "whole" if types["page"].is_integer() else types["page"]
-        key_of_pages = key_of_pages or key
-        if key != key_of_pages:
-            reason = f"the page of {name} is {types['page']}, and that of pages is not"
+        refuse_lazy_counts(table, name, source)
+        check_types(table, name, ("rank", "time", "dwell", "censored"), source)
+        dtype = table.collect_schema()["page"]
+        keys[name] = "an integer" if dtype.is_integer() else str(dtype)
+        if keys[name] != keys["pages"]:
+            reason = f"the page of pages is {keys['pages']}, and that of {name} is {keys[name]}"
             raise InputError(reason, source=source)
         if name != "pages":
-            wrong = ~(nw.col("rank") >= 1).fill_null(False)
-            number = collected(table.filter(wrong).select(nw.len())).item()
-            if number:
-                raise InputError(f"{number:,} {name} have no rank from 1", source=source)
+            check_values(table, ("rank",), f"{source}: {name}")
 
 
 def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Give clicks their order, and say of each dwell whether it is censored."""
-    have = clicks.collect_schema().names()
-    if "order" not in have and "time" in have:
+    columns = clicks.collect_schema().names()
+    if "order" not in columns and "time" in columns:
         clicks = clicks.with_columns(nw.col("time").alias("order"))
-    if "dwell" in have:
-        known = nw.col("censored").fill_null(False) if "censored" in have else nw.lit(False)
+    if "dwell" in columns:
+        known = nw.col("censored").fill_null(False) if "censored" in columns else nw.lit(False)
         dwell = nw.col("dwell").cast(nw.Float64)
         clicks = clicks.with_columns(
             nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell).alias("dwell"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import (
     CranfieldError,
     InputError,
@@ -77,6 +77,11 @@ class LoggedActions:
     unseen: float
     notes: tuple[str, ...]
 
+    @property
+    def first(self) -> Bools:
+        """Which rows are the first of their list."""
+        return self.rows["list"].is_first_distinct().to_numpy()
+
     def column(self, name: str, purpose: str) -> Any:
         if name not in self.rows.columns:
             raise InputError(f"{purpose} needs a column {name}", source=self.source)
@@ -130,8 +135,9 @@ def _of_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
         table.refuse(position.is_null(), lambda row: "has no position")
     if not by_page:
         return frame.with_row_index("list"), table.source, ()
+    twice = ~frame.select(pl.struct("page", "position").is_first_distinct()).to_series()
     table.refuse(
-        ~_first(frame, ["page", "position"]),
+        twice,
         lambda row: f"position {row['position']} is there twice in page {quoted(row['page'])}",
     )
     codes = frame["page"].rank("dense").cast(pl.UInt32) - 1
@@ -151,8 +157,7 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
             reason = f"propensity {shown} does not lie above 0, up to 1"
             raise InputError(reason, source=log.source, doc=doc)
     known = [name for name in ("query", "user", "session") if name in log.pages.columns]
-    pages = log.pages.select(known).with_row_index("page").cast({"page": pl.Int64})
-    frame = frame.join(pages, on="page", how="left", maintain_order="left")
+    frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in known)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
     without = log.pages.height - frame["list"].n_unique()
     notes = (f"{counted(without, 'page')} without results",) if without else ()
@@ -171,10 +176,8 @@ def _of_policy(policy: Any) -> pl.DataFrame:
     frame = table.frame.select(table.names)
     _check_chances(table, "chance", zero=True)
     keys = [name for name in table.names if name != "chance"]
-    table.refuse(
-        ~_first(frame, keys),
-        lambda row: f"action {quoted(row['action'])} is there twice",
-    )
+    twice = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
+    table.refuse(twice, lambda row: f"action {quoted(row['action'])} is there twice")
     places = [name for name in ("query", "position") if name in keys]
     sums = frame.group_by(places or pl.lit(0).alias("all"), maintain_order=True)
     total = sums.agg(pl.col("chance").sum())
@@ -183,10 +186,6 @@ def _of_policy(policy: Any) -> pl.DataFrame:
         where = "".join(f" of {name} {quoted(wrong[name][0])}" for name in places)
         raise PolicyError(f"chances{where} sum to {wrong['chance'][0]:g}, not to 1")
     return frame
-
-
-def _first(frame: pl.DataFrame, keys: list[str]) -> pl.Series:
-    return frame.select(pl.struct(keys).is_first_distinct()).to_series()
 
 
 def ranks_of(run: Run) -> pl.DataFrame:
@@ -203,20 +202,19 @@ def ranks_of(run: Run) -> pl.DataFrame:
 
 def _unseen(rows: pl.DataFrame, chances: pl.DataFrame, keys: list[str]) -> float:
     """Proportion of the policy's probability on actions that the log never shows there."""
+    # All in order, so that sums are the same to the bit each time.
+    seen = rows.select(keys).unique(maintain_order=True)
+    seen = seen.join(chances, on=keys, how="left", maintain_order="left")
     places = [name for name in keys if name != "action"]
-    seen = (
-        rows.select(keys)
-        .unique()
-        .join(chances, on=keys, how="left")
-        .with_columns(pl.col("chance").fill_null(0.0))
-    )
     if not places:
         return max(0.0, 1 - float(seen["chance"].sum()))
     # The policy may show fewer actions: a run may be shorter than the pages.
     there = chances.group_by(places).agg(there=pl.col("chance").sum())
     sums = seen.group_by(places).agg(seen=pl.col("chance").sum())
-    number = rows.group_by(places).agg(number=pl.len())
-    joined = number.join(sums, on=places).join(there, on=places, how="left").fill_null(0.0)
+    joined = rows.group_by(places, maintain_order=True).agg(number=pl.len())
+    for part in (sums, there):
+        joined = joined.join(part, on=places, how="left", maintain_order="left")
+    joined = joined.fill_null(0.0)
     share = joined.select(
         ((pl.col("there") - pl.col("seen")) * pl.col("number")).sum()
         / (pl.col("there") * pl.col("number")).sum()
@@ -224,16 +222,12 @@ def _unseen(rows: pl.DataFrame, chances: pl.DataFrame, keys: list[str]) -> float
     return max(0.0, float(share or 0.0))
 
 
-DEPENDS = {
-    "position": "a reward depends on the action at its own position (item-position model)",
-    "above": "a reward depends on its own action and those above it (cascade)",
-    "list": "a reward depends on all actions of its list",
-}
-"""Assumptions on the reward of a position."""
+DEPENDS = ("position", "above", "list")
+"""What a reward depends on: the action at its own position (item-position model), also those above
+it (cascade), or all actions of its list."""
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(NamedTuple):
     """Weights of actions.
 
     each: weight of the reward of each row, shape (rows,).
@@ -245,26 +239,22 @@ class Weights:
     before: Floats
     drawn: Floats
 
-    def clipped(self, most: float) -> Weights:
-        return Weights(*(np.minimum(part, most) for part in (self.each, self.before, self.drawn)))
-
 
 def weights_of(logged: LoggedActions, depends: str, purpose: str) -> Weights:
     """Divide the probabilities of a policy by those of the log."""
     chance = logged.column("chance", purpose)
     each = chance / logged.column("propensity", purpose)
+    one = np.ones(each.size)
     if depends == "position":
-        return Weights(each, np.ones(each.size), each)
+        return Weights(each, one, each)
     frame = logged.rows.select("list", weight=pl.Series(each))
     if depends == "list":
-        product = frame.select(pl.col("weight").product().over("list"))["weight"].to_numpy()
-        first = logged.rows["list"].is_first_distinct().to_numpy()
-        return Weights(product, np.ones(each.size), product[first])
-    down = frame.select("list", weight=pl.col("weight").cum_prod().over("list")).with_columns(
-        before=pl.col("weight").shift(1, fill_value=1.0).over("list")
-    )
+        product = frame.select(pl.col("weight").product().over("list")).to_series().to_numpy()
+        return Weights(product, one, product[logged.first])
+    down = frame.select("list", weight=pl.col("weight").cum_prod().over("list"))
+    before = down.select(pl.col("weight").shift(1, fill_value=1.0).over("list")).to_series()
     product = down["weight"].to_numpy()
-    return Weights(product, down["before"].to_numpy(), product)
+    return Weights(product, before.to_numpy(), product)
 
 
 def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Weights:
@@ -303,32 +293,19 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
         whole = np.asarray(1 + (m - 1) * (here - shown))
         if length < m:
             whole = whole + m * (m - 1) / (m - length) * (shown - length / m)
+    if "propensity" in rows.columns:
+        propensity = rows["propensity"].to_numpy()
+        place = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
+        left = m if repeats else m - place
+        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, left)):
+            raise InputError(
+                "PI is for lists drawn uniformly, and propensities are not 1 / candidates",
+                source=logged.source,
+            )
     return Weights(whole[code], np.ones(code.size), whole)
 
 
-def check_uniform(logged: LoggedActions, candidates: int, repeats: bool) -> None:
-    """Refuse propensities of lists that were not drawn uniformly."""
-    if "propensity" not in logged.rows.columns:
-        return
-    propensity = logged.rows["propensity"].to_numpy()
-    place = logged.rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
-    left = candidates if repeats else candidates - place
-    uniform = [(np.abs(propensity * n - 1) < 1e-6).all() for n in (candidates, left)]
-    if not any(uniform):
-        raise InputError(
-            "PI is for lists drawn uniformly, and propensities are not 1 / candidates",
-            source=logged.source,
-        )
-
-
-ESTIMATORS = {
-    "IPS": "rewards, weighted by the chance under the policy over the propensity",
-    "SNIPS": "the same, divided by the mean weight",
-    "DM": "expected rewards as they are given",
-    "DR": "expected rewards, corrected by weighted errors of predicted ones",
-    "PI": "pseudo-inverse, where rewards are sums over positions and lists were drawn uniformly",
-}
-"""The estimators and what they do."""
+ESTIMATORS = ("IPS", "SNIPS", "DM", "DR", "PI")
 
 UNITS = ("list", "query", "session", "user")
 """Independent units."""
@@ -384,7 +361,8 @@ def policy_value(
         `chance`, and `query` and `position` where chances depend on them: they sum to 1 at each
         position.
     estimator
-        IPS, SNIPS, DM, DR, or PI.
+        IPS, SNIPS, DM, DR, or PI: the pseudo-inverse, where rewards are sums over positions and
+        lists were drawn uniformly.
     depends
         `position`, `above` or `list`.
     clip
@@ -433,10 +411,11 @@ def policy_value(
     if candidates is not None:
         check_whole("candidates", candidates, 1)
         weights = pseudo_inverse(read, int(candidates), repeats)
-        check_uniform(read, int(candidates), repeats)
     elif estimator != "DM":
         weights = weights_of(read, depends, estimator)
-    used = weights if weights is None or clip is None else weights.clipped(clip)
+    used = weights
+    if weights is not None and clip is not None:
+        used = Weights(*(np.minimum(part, clip) for part in weights))
     value = _contributions(read, reward, used, estimator, depends)
     below = np.ones(lists)
     if estimator == "SNIPS" and used is not None:
@@ -444,8 +423,7 @@ def policy_value(
         if not below.any():
             raise InputError("SNIPS has no weight above 0", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
-    firsts = read.rows.filter(pl.col("list").is_first_distinct())
-    unit_code, units = unit_codes(firsts, unit, read.source)
+    unit_code, units = unit_codes(read.rows.filter(read.first), unit, read.source)
     means = two_means(totals, np.stack([below, np.ones(lists)], axis=1), unit_code, units, how)
     warnings = [*read.notes, *means.notes(units, unit)]
     summary = None
@@ -486,8 +464,9 @@ def _contributions(
         expected = read.column("expected", estimator)
         if weights is None:
             # In a cascade, expected rewards are those from the position down.
-            first = read.rows["list"].is_first_distinct().to_numpy()
-            return np.asarray(np.where(first, expected, 0.0) if depends == "above" else expected)
+            return np.asarray(
+                np.where(read.first, expected, 0.0) if depends == "above" else expected
+            )
         error = reward - read.column("predicted", estimator)
         return np.asarray(weights.each * error + weights.before * expected)
     assert weights is not None

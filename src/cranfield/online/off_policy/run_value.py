@@ -57,8 +57,12 @@ class Harvest(NamedTuple):
 
 def harvest(shown: pl.DataFrame) -> Harvest:
     """Collect documents that a query shows at two ranks: `query`, `doc`, `rank`, `clicked`."""
-    cells = shown.group_by("query", "doc", "rank").agg(pl.col("clicked").mean())
-    pairs = cells.join(cells.select("query", "doc", other="rank"), on=["query", "doc"])
+    # In order, so that sums are the same to the bit each time.
+    cells = shown.group_by("query", "doc", "rank", maintain_order=True).agg(
+        pl.col("clicked").mean()
+    )
+    others = cells.select("query", "doc", other="rank")
+    pairs = cells.join(others, on=["query", "doc"], maintain_order="left_right")
     pairs = pairs.filter(pl.col("rank") != pl.col("other"))
     sums = pairs.group_by("query", "rank", "other").agg(pl.col("clicked").sum(), number=pl.len())
     sums = sums.sort("query", "rank", "other")
@@ -176,11 +180,7 @@ def _linked(found: Harvest, clicked: Bools, depth: int) -> Bools:
     return linked
 
 
-METHODS = {
-    "swaps": "clicks on two documents that were shown in both orders, at rank 1 and at rank k",
-    "AllPairs": "documents that were seen at two ranks, all pairs of ranks together",
-    "EM": "the position-based model, by expectation maximisation",
-}
+METHODS = ("swaps", "AllPairs", "EM")
 """Methods to estimate the probability to examine a rank."""
 
 
@@ -295,9 +295,11 @@ def rank_propensities(
         value[frame["rank"].to_numpy() - 1] = frame["value"].to_numpy() / frame["value"][0]
         notes.append("EM has no limits")
     else:
-        page = log.pages.select("query").with_row_index("page").cast({"page": pl.Int64})
-        shown = log.shown.filter(pl.col("rank") <= depth).join(page, on="page", how="left")
-        shown = shown.with_columns(clicked=(pl.col("clicks") > 0).cast(pl.Float64))
+        shown = log.shown.filter(pl.col("rank") <= depth)
+        shown = shown.with_columns(
+            query=log.pages["query"].gather(shown["page"]),
+            clicked=(pl.col("clicks") > 0).cast(pl.Float64),
+        )
         if method == "swaps":
             value, error, pairs = _swaps(shown, depth)
         else:
@@ -335,10 +337,10 @@ def _swaps(shown: pl.DataFrame, depth: int) -> tuple[Floats, Floats, int]:
     columns = ["page", "query", "doc", "clicked"]
     top = shown.filter(pl.col("rank") == 1).select(columns)
     below = shown.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
-    rows = top.join(below, on="page").with_columns(
+    rows = top.join(below, on="page", maintain_order="left_right").with_columns(
         one=pl.min_horizontal("doc", "other"), two=pl.max_horizontal("doc", "other")
     )
-    orders = rows.group_by("query", "rank", "one", "two", "doc").agg(
+    orders = rows.group_by("query", "rank", "one", "two", "doc", maintain_order=True).agg(
         pl.col("clicked", "below").mean(), times=pl.len()
     )
     swap = ["query", "rank", "one", "two"]
@@ -438,15 +440,13 @@ def run_value(
         raise MeasureError(f"{law} is no sum over documents, and clicks do not add up to it")
     log.require("results", purpose="the value of a run")
     ranks = ranks_of(run).rename({"position": "new", "action": "doc"})
-    shown = log.shown.with_columns(_chance(log, examination), clicked=pl.col("clicks") > 0)
-    warnings = _check_chances(shown, log, examination)
-    pages = log.pages.with_row_index("page").cast({"page": pl.Int64})
-    shown = shown.join(pages.select("page", "query"), on="page", how="left")
+    shown, warnings = _examined(log, examination)
+    shown = shown.with_columns(query=log.pages["query"].gather(shown["page"]))
     shown = shown.join(ranks, on=["query", "doc"], how="left", maintain_order="left")
     deepest = max(int(shown["rank"].max() or 1), int(ranks["new"].max() or 1))  # type: ignore[arg-type]
     of_rank = _worths(law, deepest)
     was, new = (of_rank[shown[name].fill_null(0).to_numpy()] for name in ("rank", "new"))
-    clicked = shown["clicked"].to_numpy()
+    clicked = (shown["clicks"] > 0).to_numpy()
     known = shown["chance"].is_not_null().to_numpy()
     weight = 1 / shown["chance"].fill_null(1.0).to_numpy()
     used = (weight if clip is None else np.minimum(weight, clip)) * (clicked & known)
@@ -459,7 +459,8 @@ def run_value(
     means = two_means(totals, np.ones((number, 2)), code, units, how)
     whole = ranks.with_columns(worth=of_rank[ranks["new"].to_numpy()])
     per_query = whole.group_by("query").agg(pl.col("worth").sum())
-    could = pages.join(per_query, on="query", how="left")["worth"]
+    queries = log.pages.select("query")
+    could = queries.join(per_query, on="query", how="left", maintain_order="left")["worth"]
     total = float(could.sum())
     unseen = 1 - float(new.sum()) / total if total else float("nan")
     if lacking := could.null_count():
@@ -500,44 +501,43 @@ def _worths(law: Measure, deepest: int) -> Floats:
     return values
 
 
-def _chance(log: QueryLog, examination: Any) -> pl.Expr:
-    """Probability of examination of each result."""
-    if examination is None:
-        log.require("results", "propensity", purpose="the value of a run without examination")
-        return pl.col("propensity").alias("chance")
-    if isinstance(examination, RankPropensities):
-        by_rank = dict(zip(examination.ranks.tolist(), examination.values.tolist(), strict=True))
-    elif isinstance(examination, Mapping):
-        by_rank = dict(examination)
-    else:
-        by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
-    whole = all(isinstance(rank, Integral) for rank in by_rank)
-    if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
-        raise PolicyError("examination is a number for each rank")
+def _examined(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, list[str]]:
+    """Return the shown results with their `chance` of examination, and notes on these."""
     # A relative propensity of 0 means that no pair has a click there: it is unknown.
     relative = isinstance(examination, RankPropensities)
-    known = {rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)}
-    chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
-    return chance.alias("chance")
-
-
-def _check_chances(shown: pl.DataFrame, log: QueryLog, examination: Any) -> list[str]:
-    """Refuse invalid probabilities; return notes on relative ones above 1."""
-    relative = isinstance(examination, RankPropensities)
-    chance = pl.col("chance")
-    bad = shown.filter(~chance.is_between(0, np.inf if relative else 1, closed="right"))
-    if bad.height:
-        rank, value = bad.select("rank", "chance").row(0)
+    if examination is None:
+        log.require("results", "propensity", purpose="the value of a run without examination")
+        chance = pl.col("propensity")
+    else:
+        if isinstance(examination, RankPropensities):
+            by_rank = dict(
+                zip(examination.ranks.tolist(), examination.values.tolist(), strict=True)
+            )
+        elif isinstance(examination, Mapping):
+            by_rank = dict(examination)
+        else:
+            by_rank = dict(enumerate(numbers(examination, "examination").ravel().tolist(), 1))
+        whole = all(isinstance(rank, Integral) for rank in by_rank)
+        if not whole or not all(isinstance(x, Real) for x in by_rank.values()):
+            raise PolicyError("examination is a number for each rank")
+        known = {
+            rank: float(x) for rank, x in by_rank.items() if x > 0 or (x <= 0 and not relative)
+        }
+        chance = pl.col("rank").replace_strict(known, default=None, return_dtype=pl.Float64)
+    shown = log.shown.with_columns(chance=chance)
+    highest = np.inf if relative else 1
+    bad = shown.filter(~pl.col("chance").is_between(0, highest, closed="right"))
+    for rank, value in bad.head(1).select("rank", "chance").rows():
         raise InputError(
             "expected the probability to look at a rank above 0 and at most 1, got"
             f" {value:g} at rank {rank}",
             source=log.source if examination is None else "examination",
         )
-    above = shown.filter(chance > 1).select("rank", "chance").unique().sort("rank").rows()
-    if not relative or not above:
-        return []
-    listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above)
-    return [
+    above = shown.filter(pl.col("chance") > 1).select("rank", "chance").unique().sort("rank")
+    if above.is_empty():
+        return shown, []
+    listed = ", ".join(f"{value:.3g} at rank {rank}" for rank, value in above.rows())
+    return shown, [
         f"users seem to look more than at rank 1: {listed} (relative, by {examination.method});"
         " see the confidence intervals of these propensities"
     ]

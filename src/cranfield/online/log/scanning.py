@@ -1,0 +1,227 @@
+"""Query logs that need not fit into memory: lazy tables, after a check of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.text import counted
+from cranfield.online.log.cells import COUNTED, SCHEMAS, Cell
+from cranfield.online.log.forms import tables_in
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.columns import Columns, check_parquet_file, refusing
+from cranfield.sources.parquet import quiet_panics
+from cranfield.sources.schemas import Column, Schema
+
+_ANY = (Exception, pl.exceptions.PanicException)
+
+_SCANS: dict[str, Callable[[str], pl.LazyFrame]] = {
+    "parquet": pl.scan_parquet,
+    "csv": lambda path: pl.scan_csv(path, infer_schema=False),
+    "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
+}
+
+_INTEGER = ("an integer", lambda dtype: dtype.is_integer())
+_NUMBER = ("a number", lambda dtype: dtype.is_numeric())
+_TIME = ("a time", lambda dtype: dtype == nw.Datetime)
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("rank", "found", "grade"), _INTEGER),
+    **dict.fromkeys(("propensity", "dwell"), _NUMBER),
+    **dict.fromkeys(("time", "end"), _TIME),
+    "censored": ("true or false", lambda dtype: dtype == nw.Boolean),
+}
+"""Types of the columns of databases that are not text."""
+_TEXT = (
+    "text or an integer",
+    lambda dtype: dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum},
+)
+
+
+def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, nw.LazyFrame[Any]]:
+    """Open a log that need not fit into memory, for measures.
+
+    Each table is gone through once, to check its values. Unlike :func:`read_log`, this does not
+    look for clicks on what was not shown and the like.
+
+    Parameters
+    ----------
+    pages
+        Table of pages, or a folder that holds the three tables: a file (CSV, TSV, Parquet), or a
+        lazy or other frame of any library that narwhals knows, such as a relation of DuckDB. Its
+        columns may have any of their usual names.
+    results, clicks
+        Tables of results and clicks, which have ranks.
+
+    Returns
+    -------
+    dict
+        Lazy tables `pages`, `results` and `clicks`, as narwhals has them, by `page`.
+
+    Raises
+    ------
+    InputError
+        For a table that cannot be read, or holds a value that is none of its column.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> pages = {"page": [1, 2], "query": ["cats", "dogs"]}
+    >>> import polars as pl
+    >>> scanned = cf.online.scan_log(pl.LazyFrame(pages))
+    >>> scanned["pages"].collect().shape
+    (2, 2)
+    """
+    if isinstance(pages, (str, PathLike)) and Path(fspath(pages)).is_dir():
+        pages, results, clicks = tables_in(Path(fspath(pages)))
+    given = {"pages": pages, "results": results, "clicks": clicks}
+    return {name: _opened(data, name) for name, data in given.items() if data is not None}
+
+
+def _opened(data: Any, name: str) -> nw.LazyFrame[Any]:
+    schema = SCHEMAS[name]
+    path = isinstance(data, (str, PathLike))
+    source = fspath(data) if path else schema.kind
+    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
+        lazy = _lazy(data, schema) if path else nw.from_native(data).lazy()
+        names = lazy.collect_schema().names()
+        refuse_lazy_counts(lazy, name, source)
+    places = schema.places(names, source)
+    if name != "pages" and "rank" not in places:
+        raise InputError("has no rank column", source=source)
+    places.pop("end", None)
+    # Columns that are not read, and other names of those that are, are dropped.
+    lazy = lazy.select(nw.col(names[k]).alias(column) for column, k in places.items())
+    columns = {column.name: column for column in schema.columns if column.name in places}
+    native = lazy.to_native()
+    with refusing("cannot be read as a table", source, _ANY), quiet_panics():
+        if isinstance(native, pl.LazyFrame):
+            has_lines = path and Source(source).suffix != ".parquet"
+            lazy = nw.from_native(_converted(native, columns, source, has_lines)).lazy()
+        else:
+            check_types(lazy, name, columns, source)
+            check_values(lazy, columns, source)
+            lazy = lazy.with_columns(_as_text(lazy, columns))
+    if name == "results":
+        _refuse_repeated(lazy, source)
+    if "dwell" in columns:
+        # As everywhere, a dwell of 0 or less is not known.
+        lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
+    return lazy.rename({"id": "page"}) if name == "pages" else lazy
+
+
+def _lazy(path: Any, schema: Schema) -> nw.LazyFrame[Any]:
+    source = Source(fspath(path))
+    form = FORMAT_OF_SUFFIX.get(Path(source.path).suffix.lower(), "")
+    if form not in _SCANS:
+        reason = f"a {schema.kind} is opened from .csv, .tsv and .parquet, not packed"
+        raise InputError(reason, source=source.name)
+    if form == "parquet":
+        check_parquet_file(source.path, schema.kind)
+    with source.open():
+        return nw.from_native(_SCANS[form](source.path)).lazy()
+
+
+def _refuse_repeated(results: nw.LazyFrame[Any], source: str) -> None:
+    number = results.group_by("page", "rank").agg(nw.len().alias("rows"))
+    twice = number.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
+    for page, rank, _ in twice.rows():
+        raise InputError(f"rank {rank} twice on page {quoted(page)}", source=source)
+
+
+def _converted(
+    lazy: pl.LazyFrame, columns: dict[str, Column], source: str, has_lines: bool
+) -> pl.LazyFrame:
+    """Convert columns, after a check that all values can be read; integer keys stay integers."""
+    some = lazy.head(1000).collect()
+    formats = {name: _cell(column).formats_of(some[name]) for name, column in columns.items()}
+    values, wrong, unread = _tried(lazy, columns, formats)
+    if wrong and formats[wrong] is not None:
+        values, wrong, unread = _tried(lazy, columns, {})
+    if not wrong:
+        return values
+    first = lazy.select(wrong).with_row_index().filter(unread).head(1).collect()
+    row, cell = first.row(0)
+    reason = columns[wrong].kind.reason(columns[wrong].called or wrong, cell)
+    if has_lines:
+        raise InputError(reason, source=source, line=row + 2)
+    raise InputError(f"row {row + 1}: {reason}", source=source)
+
+
+def _tried(
+    lazy: pl.LazyFrame, columns: dict[str, Column], formats: dict[str, int | None]
+) -> tuple[pl.LazyFrame, str, pl.Expr]:
+    """Convert columns; also return the name of one that cannot be read, and its bad cells."""
+    types = lazy.collect_schema()
+    values, unread = {}, {}
+    for name, column in columns.items():
+        kind, dtype = _cell(column), types[name]
+        whole_key = dtype.is_integer() and name in {"id", "page"}
+        value = pl.col(name) if whole_key else kind.expression(name, dtype, formats.get(name))
+        missing = pl.lit(False) if name == "rank" else kind.missing_in(name, dtype)
+        values[name], unread[name] = value, value.is_null() & ~missing
+    tests = lazy.select(test.any().alias(name) for name, test in unread.items())
+    found = tests.collect(engine="streaming").row(0, named=True)
+    wrong = next((name for name, there in found.items() if there), "")
+    return lazy.select(**values), wrong, unread.get(wrong, pl.lit(False))
+
+
+def _cell(column: Column) -> Cell:
+    assert isinstance(column.kind, Cell), column.name
+    return column.kind
+
+
+def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:
+    """Refuse columns whose type is not that of their values."""
+    types = lazy.collect_schema()
+    for name in columns:
+        expected, fits = _TYPES.get(name, _TEXT)
+        if name in types and not fits(types[name]):
+            reason = f"expected {expected} in column {name} of {table}, got {types[name]}"
+            raise InputError(reason, source=source)
+
+
+def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str) -> None:
+    """Refuse missing values of columns that need one, and numbers beyond their limits."""
+    tests = {}
+    for name in columns:
+        column = nw.col(name)
+        if name in {"id", "page", "rank", "doc", "query"}:
+            tests[f"{name} is missing"] = column.is_null()
+        if name == "rank":
+            tests["rank is below 1"] = column < 1
+        if name == "propensity":
+            tests["propensity is 0 or less, or above 1"] = ~((column > 0) & (column <= 1))
+    counts = lazy.select(
+        nw.when(test).then(1).otherwise(0).sum().alias(what) for what, test in tests.items()
+    )
+    for what, number in counts.collect(backend="polars").to_native().row(0, named=True).items():
+        if number:
+            raise InputError(f"{what} in {counted(int(number), 'row')}", source=source)
+
+
+def _as_text(lazy: nw.LazyFrame[Any], columns: Collection[str]) -> list[nw.Expr]:
+    """Return names as text; keys of pages that are integers stay so."""
+    types = lazy.collect_schema()
+    keys = {name for name in ("id", "page") if name in columns and types[name].is_integer()}
+    return [nw.col(name).cast(nw.String) for name in columns if name not in {*_TYPES, *keys}]
+
+
+def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
+    """Refuse a lazy table with a column of counts, weights or numbers of clicks."""
+    names = table.collect_schema().names()
+    for k in COUNTED.named_in(names) if name == "clicks" else ():
+        reason = f"expected a row for each click, got a column {quoted(names[k])}"
+        raise InputError(reason, source=source)
+
+    def cells(k: int) -> pl.Series:
+        column = table.select(nw.col(names[k])).collect(backend="polars")
+        return pl.Series(column.to_native().to_series())
+
+    Columns(source, names, cells).tell_unused(replace(SCHEMAS[name], asked=True), [])

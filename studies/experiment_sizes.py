@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
+from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import Moments, Placed, arm_means
 from cranfield.online.experiments.replays import moments_of_two
-from cranfield.online.experiments.report import FEW, chi_square
+from cranfield.online.experiments.report import FEW
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 

@@ -72,10 +72,11 @@ def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str,
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if by == "":
         return {name: values[0]}
-    table: dict[int, dict[int, float]] = {rank: {} for rank in range(1, ranks + 1)}
-    for rank, last, value in frame.select("rank", "last", "value").iter_rows():
-        if rank <= ranks:
-            table[rank][last] = value
+    shown = frame.filter(pl.col("rank") <= ranks)
+    table = {
+        rank: dict(part.select("last", "value").iter_rows())
+        for (rank,), part in shown.group_by("rank", maintain_order=True)
+    }
     return {name: table}
 
 
@@ -459,11 +460,13 @@ class ClickModel(Result):
     def _frame(self) -> pl.DataFrame:
         rows = []
         for name, frame in self.parameters.items():
-            by = self.model.by[name]
-            tied = self.items.tied or "query and document"
-            values = frame["value"].to_numpy()
-            limits = float(values.min()), float(values.mean()), float(values.max())
-            rows.append((name, tied if by == "item" else by or "nothing", values.size, *limits))
+            by = self.model.by[name] or "nothing"
+            if by == "item":
+                by = self.items.tied or "query and document"
+            values = frame["value"]
+            rows.append(
+                (name, by, values.len(), values.min(), values.to_numpy().mean(), values.max())
+            )
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
     def facts(self) -> dict[str, Any]:
@@ -501,15 +504,12 @@ class ModelUser:
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
             raise PolicyError(f"pages are rows of grades, not of shape {quoted(codes.shape)}")
         items = self.trained.items
-        if items.tied is None:
-            known = np.minimum(codes, items.size)
-        else:
-            # Grades are in order, the unjudged before them.
-            listed = items.frame["grade"].to_list()
-            place = {grade: k for k, grade in enumerate(listed)}
+        known = np.minimum(codes, items.size)
+        if items.tied is not None:
+            place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
             each, inverse = np.unique(codes, return_inverse=True)
-            numbered = [-1 if one == -1 else place.get(one, items.size) for one in each.tolist()]
-            known = np.array(numbered, dtype=np.intp)[inverse].reshape(codes.shape)
+            numbered = np.array([place.get(grade, items.size) for grade in each.tolist()])
+            known = numbered[inverse].reshape(codes.shape)
         return self.trained.clicks(known.astype(np.intp), uniforms)
 
 
@@ -573,15 +573,15 @@ def train_models(
     check_several("models", models)
     known = [parse_model(one) for one in models]
     check_choice("tied", "none" if tied is None else tied, ("none", "grade"))
-    tied = None if tied in {None, "none"} else tied
+    tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
             raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())
-    fits = [(one, one.fit(pages)) for one in known]
-    return tuple(
-        ClickModel(one, pages.items, pages.ranks, fit.tallies, fit.objective, number)
-        for one, fit in fits
-    )
+    trained = []
+    for one in known:
+        fit = one.fit(pages)
+        trained.append(ClickModel(one, pages.items, pages.ranks, *fit, number))
+    return tuple(trained)

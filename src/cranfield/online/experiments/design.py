@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.stats import chi2_contingency, chisquare
+from scipy.special import chdtrc
+from scipy.stats import chi2_contingency
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
@@ -279,31 +280,38 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     assigned = []
     for experiment in experiments:
         bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
-        counts = np.bincount(bins, minlength=BINS)
-        rows.append((f"{experiment.name}: uniform", *_tested(counts, np.full(BINS, 1 / BINS))))
         arms = experiment.assign(ids)
         assigned.append(arms)
-        sizes = np.array([(arms == name).sum() for name in experiment.variants])
-        rows.append((f"{experiment.name}: weights", *_tested(sizes, _shares(experiment))))
+        shares = _shares(experiment)
+        counts: dict[str, tuple[ArrayLike, Floats]] = {
+            "uniform": (np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)),
+            "weights": ([(arms == name).sum() for name in experiment.variants], shares),
+        }
+        for name, (number, expected) in counts.items():
+            statistic, pvalue = chi_square(number, expected / expected.sum())
+            df = expected.size - 1
+            rows.append((f"{experiment.name}: {name}", float(statistic), df, float(pvalue)))
     for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
         table = np.array(
             [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
         )
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
-        statistic = pvalue = np.nan
+        result = np.nan, np.nan
         if table.sum(axis=0).all() and table.sum(axis=1).all():
             test = chi2_contingency(table, correction=False)
-            statistic, pvalue = float(test.statistic), float(test.pvalue)
-        rows.append((f"{first.name} and {second.name}: independent", statistic, df, pvalue))
+            result = float(test.statistic), float(test.pvalue)
+        label = f"{first.name} and {second.name}: independent"
+        rows.append((label, result[0], df, result[1]))
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 
-def _tested(counts: NDArray[Any], shares: Floats) -> tuple[float, int, float]:
-    df, total = counts.size - 1, counts.sum()
-    if not total:
-        return np.nan, df, np.nan
-    test = chisquare(counts, shares / shares.sum() * total)
-    return float(test.statistic), df, float(test.pvalue)
+def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
+    """Return chi-square and its p-value for counts of shape (..., variants)."""
+    number = np.asarray(counts, dtype=np.float64)
+    expected = number.sum(axis=-1, keepdims=True) * shares
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
+    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
 
 
 LARGEST = 10**12

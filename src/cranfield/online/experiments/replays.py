@@ -20,10 +20,9 @@ from cranfield.base.errors import (
 )
 from cranfield.base.shares import wilson
 from cranfield.base.text import counted
-from cranfield.online.experiments.design import by_md5, checked_weights
+from cranfield.online.experiments.design import by_md5, checked_weights, chi_square
 from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
-from cranfield.online.experiments.report import chi_square
 from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import sums_by_unit

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
 from cranfield.base.text import counted, plain
-from cranfield.online.experiments.design import checked_weights
+from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -166,15 +165,6 @@ def sample_ratio(
         statistic=statistic,
         pvalue=pvalue,
     )
-
-
-def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
-    """Return chi-square and its p-value for counts of shape (..., variants)."""
-    number = np.asarray(counts, dtype=np.float64)
-    expected = number.sum(axis=-1, keepdims=True) * shares
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
-    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
 
 
 STOPPED = "no verdict: units are not spread as they should be, and no result can be trusted"

@@ -188,17 +188,18 @@ class Experiment:
         # The last part has what rounding leaves.
         arm = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
-        if (start, stop) != (0.0, 1.0):
-            if self.hash != "md5" and self.layer is None:
-                inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+        if (start, stop) == (0.0, 1.0):
+            inside = np.ones(len(arm), dtype=bool)
+        elif self.hash != "md5" and self.layer is None:
+            inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+        else:
+            if self.hash == "md5":
+                own = f"{self.name}/traffic"
+                traffic = by_md5(own if self.layer is None else self.layer, ids)
             else:
-                if self.hash != "md5":
-                    traffic = by_growthbook_1(f"__{self.layer}", ids)
-                else:
-                    salt = f"{self.name}/traffic" if self.layer is None else self.layer
-                    traffic = by_md5(salt, ids)
-                inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
-            arm = np.where(inside, arm, len(shares))
+                traffic = by_growthbook_1(f"__{self.layer}", ids)
+            inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
+        arm = np.where(inside, arm, len(shares))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
 
 
@@ -282,26 +283,23 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
         arms = experiment.assign(ids)
         assigned.append(arms)
-        shares = _shares(experiment)
-        counts: dict[str, tuple[ArrayLike, Floats]] = {
+        sizes = np.array([(arms == name).sum() for name in experiment.variants])
+        checks = {
             "uniform": (np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)),
-            "weights": ([(arms == name).sum() for name in experiment.variants], shares),
+            "weights": (sizes, _shares(experiment)),
         }
-        for name, (number, expected) in counts.items():
-            statistic, pvalue = chi_square(number, expected / expected.sum())
-            df = expected.size - 1
-            rows.append((f"{experiment.name}: {name}", float(statistic), df, float(pvalue)))
+        for name, (counts, shares) in checks.items():
+            statistic, pvalue = map(float, chi_square(counts, shares / shares.sum()))
+            rows.append((f"{experiment.name}: {name}", statistic, shares.size - 1, pvalue))
     for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
         table = np.array(
             [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
         )
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
-        result = np.nan, np.nan
+        statistic = pvalue = np.nan
         if table.sum(axis=0).all() and table.sum(axis=1).all():
-            test = chi2_contingency(table, correction=False)
-            result = float(test.statistic), float(test.pvalue)
-        label = f"{first.name} and {second.name}: independent"
-        rows.append((label, result[0], df, result[1]))
+            statistic, pvalue, *_ = map(float, chi2_contingency(table, correction=False)[:2])
+        rows.append((f"{first.name} and {second.name}: independent", statistic, df, pvalue))
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 

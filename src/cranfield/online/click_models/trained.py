@@ -404,34 +404,41 @@ class ClickModel(Result):
             Pages of the first list come first.
         """
         check_whole("n", n, 1)
-        queries = list(map(str, lists))
-        shown = [list(one) for one in lists.values()]
-        lengths = np.array([len(one) for one in shown], dtype=np.intp)
-        flat = [one for each in shown for one in each]
-        query = np.repeat(np.arange(len(queries)), lengths)
-        rank = np.arange(query.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        table = pl.DataFrame({"page": query, "rank": rank + 1})
-        if self.items.tied is None:
-            table = table.with_columns(doc=pl.Series(flat, dtype=pl.String, strict=False))
-        else:
-            table = table.with_columns(
-                doc=pl.format("d{}", "rank"), grade=pl.Series(flat, dtype=pl.Int64, strict=False)
-            )
-        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
-        codes = np.full((len(queries), int(lengths.max(initial=0))), -1, dtype=np.intp)
-        codes[query, rank] = self.items.codes(listed)
+        tied, queries = self.items.tied, list(map(str, lists))
+        schema = {
+            "list": pl.Int64,
+            "rank": pl.Int64,
+            tied or "doc": pl.Int64 if tied else pl.String,
+        }
+        rows = [
+            (place, rank, one)
+            for place, shown in enumerate(lists.values())
+            for rank, one in enumerate(shown, 1)
+        ]
+        table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+        if tied is not None:
+            table = table.with_columns(doc=pl.format("d{}", "rank"))
+        listed = made_log(
+            pl.DataFrame({"id": queries, "query": queries}), table.rename({"list": "page"})
+        )
+        longest = max(map(len, lists.values()), default=0)
+        codes = np.full((len(queries), longest), -1, dtype=np.intp)
+        codes[table["list"].to_numpy(), table["rank"].to_numpy() - 1] = self.items.codes(listed)
         draws = [uniforms(seed, 0, n, 2 * codes.shape[1], place) for place in range(len(queries))]
         clicks = self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
-        spread = np.repeat(np.arange(len(queries)), n)
-        drawn = pl.DataFrame({"list": spread}).with_row_index("page").cast(pl.Int64)
-        of_list = table.rename({"page": "list"})
-        results = drawn.join(of_list, on="list", maintain_order="left_right")
+        pages = pl.DataFrame(
+            {
+                "id": [f"{query}-{k}" for query in queries for k in range(1, n + 1)],
+                "query": [query for query in queries for _ in range(n)],
+                "list": np.repeat(np.arange(len(queries)), n),
+            }
+        ).with_row_index("page")
+        shown = pages.select("list", page=pl.col("page").cast(pl.Int64))
+        results = shown.join(table, on="list", maintain_order="left_right")
         page, at = np.nonzero(clicks)
         clicked = pl.DataFrame({"page": page, "rank": at + 1})
-        names = [f"{one}-{k}" for one in queries for k in range(1, n + 1)]
-        of_page = pl.Series(queries, dtype=pl.String).gather(spread)
         return made_log(
-            pl.DataFrame({"id": names, "query": of_page}),
+            pages,
             results,
             clicked.join(results, on=["page", "rank"], how="left", maintain_order="left"),
             source=f"pages drawn from {self.model}, seed {seed}",

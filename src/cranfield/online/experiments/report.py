@@ -419,38 +419,28 @@ class ExperimentReport(Result):
 
     def methods(self) -> list[str]:
         """Return one sentence per test that was used, with its metrics if there are several."""
-        level = f"{1 - self.alpha:.4g} confidence intervals"
-        tested = self._tested()
-        return [
-            f"{self._method(test)}, alpha {self.alpha:g}; {level}, {self._intervals(test)}"
-            + (f": {', '.join(map(plain, names))}" if len(tested) > 1 else "")
-            for test, names in tested.items()
-        ]
-
-    def _tested(self) -> dict[str, list[str]]:
-        """Return the metrics, with the variant if tests differ between variants, by test."""
-        found: dict[str, list[str]] = {}
+        metrics: dict[str, dict[str, None]] = {}
         for name, tests in zip(self.metrics, self.tests, strict=True):
             for variant, test in zip(self.variants[1:], tests, strict=True):
-                same = len({*tests}) == 1
-                names = found.setdefault(test, [])
-                if (label := name if same else f"{name} of {variant}") not in names:
-                    names.append(label)
-        return found
-
-    def _method(self, test: str) -> str:
-        drawn = (
-            f"{counted(self.resamples, test.replace('bootstrap', 'resample'))}, seed {self.seed}"
-        )
-        return {
-            "delta": "Welch's test by the delta method",
-            "permutation": f"permutation test of Welch's statistic ({drawn})",
-            "exact permutation": "exact permutation test of Welch's statistic",
-            "bootstrap": f"bootstrap over {self.unit}s ({drawn})",
-            "always valid": f"always valid, {self.sequential}",
-        }[test]
-
-    def _intervals(self, test: str) -> str:
-        if test == "bootstrap":
-            return "by percentiles"
-        return f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
+                label = name if len({*tests}) == 1 else f"{name} of {variant}"
+                metrics.setdefault(test, {})[plain(label)] = None
+        sentences = []
+        for test, labels in metrics.items():
+            resamples = counted(self.resamples, test.replace("bootstrap", "resample"))
+            drawn = f"({resamples}, seed {self.seed})"
+            method = {
+                "delta": "Welch's test by the delta method",
+                "permutation": f"permutation test of Welch's statistic {drawn}",
+                "exact permutation": "exact permutation test of Welch's statistic",
+                "bootstrap": f"bootstrap over {self.unit}s {drawn}",
+                "always valid": f"always valid, {self.sequential}",
+            }[test]
+            intervals = f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
+            if test == "bootstrap":
+                intervals = "by percentiles"
+            listed = f": {', '.join(labels)}" if len(metrics) > 1 else ""
+            sentences.append(
+                f"{method}, alpha {self.alpha:g}; {1 - self.alpha:.4g} confidence intervals,"
+                f" {intervals}{listed}"
+            )
+        return sentences

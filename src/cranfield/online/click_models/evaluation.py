@@ -443,8 +443,8 @@ def predict_relevance(
     >>> found.columns
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
-    listed = _listed(models)
     check_several("measures", measures)
+    listed = _listed(models)
     check_whole("rel", rel, -(10**9))
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")

@@ -107,7 +107,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
         middle = values.mean(axis=1, keepdims=True)
         apart = values - middle
         products = apart[..., first] * apart[..., second]
-        found = moments_of_two(apart, products, np.zeros(5), (first, second), other)
+        found = moments_of_two(apart, products, np.zeros(5), other)
         yield Moments(found.count, found.mean + middle, found.scatter), other, columns
 
 

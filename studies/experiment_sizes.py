@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
 from cranfield.online import analyse_experiment, read_log, replay_aa, simulated_log
+from cranfield.online.experiments.design import chi_square
 from cranfield.online.experiments.estimates import Effects, always_valid
 from cranfield.online.experiments.metrics import Moments, Placed, arm_means
 from cranfield.online.experiments.replays import moments_of_two
-from cranfield.online.experiments.report import FEW, chi_square
+from cranfield.online.experiments.report import FEW
 from cranfield.significance.differences import t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 
@@ -106,7 +107,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
         middle = values.mean(axis=1, keepdims=True)
         apart = values - middle
         products = apart[..., first] * apart[..., second]
-        found = moments_of_two(apart, products, np.zeros(5), (first, second), other)
+        found = moments_of_two(apart, products, np.zeros(5), other)
         yield Moments(found.count, found.mean + middle, found.scatter), other, columns
 
 

@@ -120,13 +120,14 @@ class ModelEvaluation(Result):
         ranks = self.pages.size
         return pl.DataFrame(
             {
-                "model": np.repeat(np.array(self.names, dtype=object), ranks).tolist(),
+                "model": pl.Series(self.names, dtype=pl.String).gather(
+                    np.repeat(np.arange(len(self.names)), ranks)
+                ),
                 "rank": np.tile(np.arange(1, ranks + 1), len(self.names)),
                 "pages": np.tile(self.pages, len(self.names)),
                 "perplexity": self.perplexity.ravel(),
                 "conditional perplexity": self.conditional_perplexity.ravel(),
-            },
-            schema_overrides={"model": pl.String},
+            }
         )
 
     def heading(self) -> list[str]:
@@ -174,7 +175,6 @@ def evaluate_models(
     >>> bool(found.log_likelihood[1] > found.log_likelihood[0])
     True
     """
-    check_several("models", models)
     known = _listed(models)
     if qrels is not None:
         log = with_grades(log, qrels)
@@ -191,6 +191,7 @@ def label(model: ClickModel) -> str:
 
 
 def _listed(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
+    check_several("models", models)
     listed = [models] if isinstance(models, ClickModel) else list(models)
     if not listed:
         raise PolicyError("there is no click model to evaluate")
@@ -239,8 +240,8 @@ def log_chances(model: ClickModel, pages: Patterns, *, conditional: bool) -> Flo
     else:
         full = model.model.chances(model.values, pages)
         chance = np.where(pages.clicks, full, 1 - full)
-    out = np.full(chance.size, -np.inf)
-    return np.log(chance, out=out, where=chance > 0)
+    with np.errstate(divide="ignore"):
+        return np.log(chance)
 
 
 def area_under_curve(values: Floats, positive: Bools, weights: Floats) -> float:
@@ -393,28 +394,16 @@ def perplexity_gain(
         # Queries that are all alike do not tell how much others would differ.
         if np.ptp(gained) > 1e-12:
             low, high = np.quantile(gained, [tail, 1 - tail]).tolist()
-    return PerplexityGain(
-        label(model),
-        label(over),
-        float(value),
-        low,
-        high,
-        by_rank,
-        queries,
-        confidence,
-        resamples,
-        seed,
-        conditional,
-    )
+    gain, options = float(value), (confidence, resamples, seed, conditional)
+    return PerplexityGain(label(model), label(over), gain, low, high, by_rank, queries, *options)
 
 
 def _coded(log: QueryLog) -> tuple[Indices, int]:
     """Return the number of the query of each page, and the number of queries with results."""
     asked = log.pages["query"].gather(log.results["page"].unique())
-    names = asked.unique(maintain_order=True)
-    place = pl.DataFrame({"query": names}).with_row_index("place")
-    found = log.pages.select("query").join(place, on="query", how="left", maintain_order="left")
-    return found["place"].fill_null(0).to_numpy().astype(np.intp), names.len()
+    places = pl.DataFrame({"query": asked.unique(maintain_order=True)}).with_row_index("place")
+    found = log.pages.select("query").join(places, on="query", how="left", maintain_order="left")
+    return found["place"].fill_null(0).to_numpy().astype(np.intp), places.height
 
 
 def predict_relevance(
@@ -454,10 +443,9 @@ def predict_relevance(
     >>> found.columns
     ['model', 'judged', 'AUC', 'nDCG@10']
     """
-    check_several("models", models)
     check_several("measures", measures)
+    listed = _listed(models)
     check_whole("rel", rel, -(10**9))
-    listed = [models] if isinstance(models, ClickModel) else list(models)
     judged = read_qrels(qrels).flat()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
@@ -553,13 +541,8 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     )
     queries = places.filter("first", "below")["query"].unique().sort().to_list()
     found = [row for query in queries for row in _rates(log, query, kind)]
-    schema = {
-        "query": pl.String,
-        "doc": pl.String,
-        "pages": pl.Int64,
-        "rate": pl.Float64,
-        "predicted": pl.Float64,
-    }
+    kinds = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
+    schema = dict(zip(RatePrediction.columns, kinds, strict=True))
     return RatePrediction(pl.DataFrame(found, schema=schema, orient="row"), str(kind))
 
 
@@ -578,9 +561,9 @@ def _rates(log: QueryLog, query: str, model: Model) -> Iterable[tuple[str, str, 
         elsewhere[pages.pattern[pages.codes == item]] = True
         if not weights[elsewhere].any():
             continue  # It is below itself only, on pages that have it twice.
-        fit = model.fit(replace(pages, weights=weights))
+        tallies, _ = model.fit(replace(pages, weights=weights))
         at = np.array([item])
-        predicted = model.chance(model.values(fit.tallies), 0, at, model.start(1))
+        predicted = model.chance(model.values(tallies), 0, at, model.start(1))
         tested = pages.weights[held]
         rate = float(tested @ clicks[held] / tested.sum())
         yield query, items.frame["doc"][item], int(tested.sum()), rate, float(predicted[0])

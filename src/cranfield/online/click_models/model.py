@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -251,14 +251,9 @@ class Tally:
 Tallies = dict[str, Tally]
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Result of fitting a model."""
-
-    tallies: Tallies  # Counts, or expected counts in the last step, by parameter
-    # Log-likelihood and logarithm of the priors before each step and after the last; empty for
-    # models that are counted
-    objective: Floats = field(default_factory=lambda: np.empty(0))
+Fit = tuple[Tallies, Floats]
+"""Counts, or expected counts in the last step; and log-likelihood plus logarithm of the priors
+before each step and after the last, empty for models that are counted."""
 
 
 def at_rank(values: Floats, rank: int | Indices) -> Floats:
@@ -307,7 +302,7 @@ class Model(Spec):
         for name, counts in self.counts(pages).items():
             place = pages.places(self.by[name])
             tallies[name] = Tally(*(sums(place, one, sizes[name]) for one in counts))
-        return Fit(tallies)
+        return tallies, np.empty(0)
 
     def start(self, pages: int) -> Any:
         """Return the state of users at the first rank, an array with an entry for each page."""
@@ -430,7 +425,7 @@ class Climbing(Model):
             if step == self.iterations or gain < self.tolerance:
                 break
             tallies, values = expected, self.values(expected)
-        return Fit(tallies, np.array(objective))
+        return tallies, np.array(objective)
 
     def log_prior(self, values: Values) -> float:
         """Logarithm of the priors' densities, without their constants."""

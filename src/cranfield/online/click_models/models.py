@@ -356,15 +356,22 @@ class SDBN(Cascade):
 
 
 class Dynamic(Climbing, Cascade):
-    """Users go on with a chance that depends on whether a click satisfied them."""
+    """Users go on with a chance that depends on whether a click satisfied them.
+
+    Without a parameter of its own, satisfaction is as likely as attraction. One chance to go on is
+    that of users who are not satisfied.
+    """
 
     def satisfaction(self, values: Values) -> Floats:
         """Chance that each item satisfies who clicked it."""
-        raise NotImplementedError
+        return values["satisfaction" if "satisfaction" in self.by else "attractiveness"]
 
     def going(self, values: Values) -> Going:
         """Chances to go on."""
-        raise NotImplementedError
+        chances = values["continuation"].tolist()
+        if self.cases:
+            return chances[0], chances[1], chances[2]
+        return chances[0], chances[0], 0.0
 
     def stays(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
         t1, t2, t3 = self.going(values)
@@ -379,10 +386,6 @@ class Dynamic(Climbing, Cascade):
             self.going(values),
         )
 
-    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
-        """Pool attraction, satisfaction and the three cases of going on as parameters do."""
-        raise NotImplementedError
-
     def expecting(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         items, weight = pages.items.size, pages.weight
         clicked = weight * pages.clicks
@@ -395,10 +398,16 @@ class Dynamic(Climbing, Cascade):
             satisfied = sums(pages.codes, weight * found.satisfied, items)
             unsatisfied = np.where(pages.clicks, 1 - found.satisfied, 0.0)
             could = np.stack([found.examined * ~pages.clicks, unsatisfied, found.satisfied])
-            tallies = self.gathered(
-                (Tally(attracted, trials[0]), Tally(satisfied, trials[1])),
-                Tally(found.went_on @ inner, could @ inner),
-            )
+            tallies = {
+                "attractiveness": Tally(attracted, trials[0]),
+                "satisfaction": Tally(satisfied, trials[1]),
+            }
+            if "satisfaction" not in self.by:
+                tallies["attractiveness"] += tallies.pop("satisfaction")
+            on, tried = found.went_on @ inner, could @ inner
+            if not self.cases:
+                on, tried = on[:2].sum(keepdims=True), tried[:2].sum(keepdims=True)
+            tallies["continuation"] = Tally(on, tried)
             return tallies, float(weight @ np.log(np.maximum(found.likelihood, TINY)))
 
         return expect
@@ -422,18 +431,6 @@ class DBN(Dynamic):
     def held(self) -> dict[str, float]:
         return {} if self.gamma is None else {"continuation": self.gamma}
 
-    def satisfaction(self, values: Values) -> Floats:
-        return values["satisfaction"]
-
-    def going(self, values: Values) -> Going:
-        gamma = float(values["continuation"][0])
-        return gamma, gamma, 0.0
-
-    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
-        attraction, satisfaction = sums
-        on = Tally(cases.hits[:2].sum(keepdims=True), cases.trials[:2].sum(keepdims=True))
-        return {"attractiveness": attraction, "satisfaction": satisfaction, "continuation": on}
-
 
 class CCM(Dynamic):
     """The click chain model: what attracts satisfies as often, and three chances to go on.
@@ -446,13 +443,3 @@ class CCM(Dynamic):
     source = "Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"
     by: ClassVar = {"attractiveness": "item", "continuation": "case"}
     cases = ("no click", "click, not satisfied", "click, satisfied")
-
-    def satisfaction(self, values: Values) -> Floats:
-        return values["attractiveness"]
-
-    def going(self, values: Values) -> Going:
-        t1, t2, t3 = values["continuation"][:3].tolist()
-        return t1, t2, t3
-
-    def gathered(self, sums: tuple[Tally, Tally], cases: Tally) -> Tallies:
-        return {"attractiveness": sums[0] + sums[1], "continuation": cases}

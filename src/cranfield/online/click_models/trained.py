@@ -72,10 +72,11 @@ def _parameter(name: str, by: str, frame: pl.DataFrame, ranks: int) -> dict[str,
         return {f"{name}{case}": value for case, value in enumerate(values, 1)}
     if by == "":
         return {name: values[0]}
-    table: dict[int, dict[int, float]] = {rank: {} for rank in range(1, ranks + 1)}
-    for rank, last, value in frame.select("rank", "last", "value").iter_rows():
-        if rank <= ranks:
-            table[rank][last] = value
+    shown = frame.filter(pl.col("rank") <= ranks)
+    table = {
+        rank: dict(part.select("last", "value").iter_rows())
+        for (rank,), part in shown.group_by("rank", maintain_order=True)
+    }
     return {name: table}
 
 
@@ -403,34 +404,41 @@ class ClickModel(Result):
             Pages of the first list come first.
         """
         check_whole("n", n, 1)
-        queries = list(map(str, lists))
-        shown = [list(one) for one in lists.values()]
-        lengths = np.array([len(one) for one in shown], dtype=np.intp)
-        flat = [one for each in shown for one in each]
-        query = np.repeat(np.arange(len(queries)), lengths)
-        rank = np.arange(query.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        table = pl.DataFrame({"page": query, "rank": rank + 1})
-        if self.items.tied is None:
-            table = table.with_columns(doc=pl.Series(flat, dtype=pl.String, strict=False))
-        else:
-            table = table.with_columns(
-                doc=pl.format("d{}", "rank"), grade=pl.Series(flat, dtype=pl.Int64, strict=False)
-            )
-        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
-        codes = np.full((len(queries), int(lengths.max(initial=0))), -1, dtype=np.intp)
-        codes[query, rank] = self.items.codes(listed)
+        tied, queries = self.items.tied, list(map(str, lists))
+        schema = {
+            "list": pl.Int64,
+            "rank": pl.Int64,
+            tied or "doc": pl.Int64 if tied else pl.String,
+        }
+        rows = [
+            (place, rank, one)
+            for place, shown in enumerate(lists.values())
+            for rank, one in enumerate(shown, 1)
+        ]
+        table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+        if tied is not None:
+            table = table.with_columns(doc=pl.format("d{}", "rank"))
+        listed = made_log(
+            pl.DataFrame({"id": queries, "query": queries}), table.rename({"list": "page"})
+        )
+        longest = max(map(len, lists.values()), default=0)
+        codes = np.full((len(queries), longest), -1, dtype=np.intp)
+        codes[table["list"].to_numpy(), table["rank"].to_numpy() - 1] = self.items.codes(listed)
         draws = [uniforms(seed, 0, n, 2 * codes.shape[1], place) for place in range(len(queries))]
         clicks = self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
-        spread = np.repeat(np.arange(len(queries)), n)
-        drawn = pl.DataFrame({"list": spread}).with_row_index("page").cast(pl.Int64)
-        of_list = table.rename({"page": "list"})
-        results = drawn.join(of_list, on="list", maintain_order="left_right")
+        pages = pl.DataFrame(
+            {
+                "id": [f"{query}-{k}" for query in queries for k in range(1, n + 1)],
+                "query": [query for query in queries for _ in range(n)],
+                "list": np.repeat(np.arange(len(queries)), n),
+            }
+        ).with_row_index("page")
+        shown = pages.select("list", page=pl.col("page").cast(pl.Int64))
+        results = shown.join(table, on="list", maintain_order="left_right")
         page, at = np.nonzero(clicks)
         clicked = pl.DataFrame({"page": page, "rank": at + 1})
-        names = [f"{one}-{k}" for one in queries for k in range(1, n + 1)]
-        of_page = pl.Series(queries, dtype=pl.String).gather(spread)
         return made_log(
-            pl.DataFrame({"id": names, "query": of_page}),
+            pages,
             results,
             clicked.join(results, on=["page", "rank"], how="left", maintain_order="left"),
             source=f"pages drawn from {self.model}, seed {seed}",
@@ -459,11 +467,13 @@ class ClickModel(Result):
     def _frame(self) -> pl.DataFrame:
         rows = []
         for name, frame in self.parameters.items():
-            by = self.model.by[name]
-            tied = self.items.tied or "query and document"
-            values = frame["value"].to_numpy()
-            limits = float(values.min()), float(values.mean()), float(values.max())
-            rows.append((name, tied if by == "item" else by or "nothing", values.size, *limits))
+            by = self.model.by[name] or "nothing"
+            if by == "item":
+                by = self.items.tied or "query and document"
+            values = frame["value"]
+            rows.append(
+                (name, by, values.len(), values.min(), values.to_numpy().mean(), values.max())
+            )
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
     def facts(self) -> dict[str, Any]:
@@ -501,15 +511,12 @@ class ModelUser:
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
             raise PolicyError(f"pages are rows of grades, not of shape {quoted(codes.shape)}")
         items = self.trained.items
-        if items.tied is None:
-            known = np.minimum(codes, items.size)
-        else:
-            # Grades are in order, the unjudged before them.
-            listed = items.frame["grade"].to_list()
-            place = {grade: k for k, grade in enumerate(listed)}
+        known = np.minimum(codes, items.size)
+        if items.tied is not None:
+            place = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
             each, inverse = np.unique(codes, return_inverse=True)
-            numbered = [-1 if one == -1 else place.get(one, items.size) for one in each.tolist()]
-            known = np.array(numbered, dtype=np.intp)[inverse].reshape(codes.shape)
+            numbered = np.array([place.get(grade, items.size) for grade in each.tolist()])
+            known = numbered[inverse].reshape(codes.shape)
         return self.trained.clicks(known.astype(np.intp), uniforms)
 
 
@@ -573,15 +580,15 @@ def train_models(
     check_several("models", models)
     known = [parse_model(one) for one in models]
     check_choice("tied", "none" if tied is None else tied, ("none", "grade"))
-    tied = None if tied in {None, "none"} else tied
+    tied = "grade" if tied == "grade" else None
     if qrels is not None:
         if tied is None:
             raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
     pages = patterns_of(log, Items.of(log, tied))
     number = int(pages.weights.sum())
-    fits = [(one, one.fit(pages)) for one in known]
-    return tuple(
-        ClickModel(one, pages.items, pages.ranks, fit.tallies, fit.objective, number)
-        for one, fit in fits
-    )
+    trained = []
+    for one in known:
+        fit = one.fit(pages)
+        trained.append(ClickModel(one, pages.items, pages.ranks, *fit, number))
+    return tuple(trained)

@@ -20,16 +20,17 @@ from cranfield.online.experiments.comparisons import (
     compared,
     overall,
 )
-from cranfield.online.experiments.design import checked_weights
+from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.online.experiments.estimates import (
     FEW,
+    INFERENCE,
     Critical,
     Effects,
     Sequential,
     parse_sequential,
 )
 from cranfield.online.experiments.metrics import ArmMeans, Metric, arm_means, moments, read_metrics
-from cranfield.online.experiments.report import ALARM, ExperimentReport, chi_square, sample_ratio
+from cranfield.online.experiments.report import ALARM, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import Units, directed, read_units, units_of_log
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.units import UnitSums
@@ -82,7 +83,6 @@ def _effects_by_segment(
                 effects = Effects.of(means, 0, k)
                 tested = ~(effects.is_few | effects.is_constant)
                 values = np.where(tested, effects.inference(critical, options.lift), np.nan)
-                low, high, lift_low, lift_high, pvalue = values
                 columns = {
                     "segment": by,
                     "level": pl.Series(levels, dtype=pl.String),
@@ -90,12 +90,8 @@ def _effects_by_segment(
                     "variant": variant,
                     "units": effects.count.astype(np.int64),
                     "difference": effects.difference,
-                    "low": low,
-                    "high": high,
                     "lift": effects.lift,
-                    "lift low": lift_low,
-                    "lift high": lift_high,
-                    "p": pvalue,
+                    **dict(zip(INFERENCE, values, strict=True)),
                 }
                 frames.append(pl.DataFrame(columns))
                 statistic, df = _heterogeneity(effects, tested)
@@ -104,12 +100,13 @@ def _effects_by_segment(
     schema: dict[str, Any] = dict.fromkeys(("segment", "metric", "variant"), pl.String)
     schema |= {"statistic": pl.Float64, "df": pl.Int64, "p": pl.Float64}
     interactions = pl.DataFrame(tests, schema=schema, orient="row")
-    return _with_adjusted(pl.concat(frames), options), _with_adjusted(interactions, options)
-
-
-def _with_adjusted(frame: pl.DataFrame, options: Options) -> pl.DataFrame:
-    pvalues = adjusted(frame["p"].to_numpy(), options.correction)
-    return frame.with_columns(pl.Series("adjusted p", pvalues))
+    by_segment, interactions = (
+        frame.with_columns(
+            pl.Series("adjusted p", adjusted(frame["p"].to_numpy(), options.correction))
+        )
+        for frame in (pl.concat(frames), interactions)
+    )
+    return by_segment.select(list(ExperimentReport.columns["segments"])), interactions
 
 
 def _heterogeneity(effects: Effects, tested: Bools) -> tuple[float, int]:
@@ -269,35 +266,19 @@ def analyse_experiment(
     options = Options(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     named = read_metrics(metrics)
     shares = None if weights is None else checked_weights(weights)
-    variants = None if shares is None else tuple(shares)
+    reading: dict[str, Any] = {"control": control, "variants": shares and tuple(shares)}
     if isinstance(data, (QueryLog, UnitSums)):
         if segments or time is not None:
             raise PolicyError("segments and time are columns of a table of units")
         named = directed(named)
         units = units_of_log(
-            data,
-            named,
-            unit=unit or "user",
-            before=before,
-            mixed=mixed,
-            control=control,
-            variants=variants,
+            data, named, unit=unit or "user", before=before, mixed=mixed, **reading
         )
     else:
         if before is not None:
             raise PolicyError("before is of a log; in a table a covariate is a column")
-        units = read_units(
-            data,
-            named,
-            variant=variant,
-            unit=unit,
-            control=control,
-            variants=variants,
-            segments=segments,
-            time=time,
-            mixed=mixed,
-            missing=missing,
-        )
+        reading |= {"segments": segments, "time": time, "mixed": mixed, "missing": missing}
+        units = read_units(data, named, variant=variant, unit=unit, **reading)
     return _report(units, named, options, shares, srm=srm, segments=segments, oec=oec)
 
 

@@ -24,6 +24,7 @@ from cranfield.base.errors import (
 from cranfield.base.shares import wilson
 from cranfield.base.streams import stream
 from cranfield.online.experiments.estimates import (
+    INFERENCE,
     LIFTS,
     Critical,
     Effects,
@@ -340,31 +341,25 @@ def compared(
         # Neither method is valid for a few units.
         if effect.is_few and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
-        low, high, lift_low, lift_high, pvalue = map(float, values)
-        lift = float(effect.lift)
+        row: Row = {
+            "metric": name,
+            "variant": units.variants[other],
+            "control mean": float(effect.control),
+            "mean": float(effect.other),
+            "difference": float(effect.difference),
+            "error": float(effect.error),
+            "lift": float(effect.lift),
+            **dict(zip(INFERENCE, map(float, values), strict=True)),
+            "p not worse": np.nan,
+            "test": test,
+            "distortion": distortion,
+        }
         if name == OEC:
             # A standardised sum has no lift.
-            lift = lift_low = lift_high = np.nan
-        margin = _not_worse(effect, metrics[name], permutations, options) if name != OEC else np.nan
-        rows.append(
-            {
-                "metric": name,
-                "variant": units.variants[other],
-                "control mean": float(effect.control),
-                "mean": float(effect.other),
-                "difference": float(effect.difference),
-                "error": float(effect.error),
-                "low": low,
-                "high": high,
-                "lift": lift,
-                "lift low": lift_low,
-                "lift high": lift_high,
-                "p": pvalue,
-                "p not worse": margin,
-                "test": test,
-                "distortion": distortion,
-            }
-        )
+            row |= dict.fromkeys(("lift", "lift low", "lift high"), np.nan)
+        elif metrics[name].margin is not None:
+            row["p not worse"] = _not_worse(effect, metrics[name], permutations, options)
+        rows.append(row)
     return rows, looks
 
 
@@ -390,11 +385,9 @@ def _constant(method: Sequential, effect: Effects, alpha: float) -> Critical:
 def _not_worse(
     effect: Effects, metric: Metric, permutations: Permuted | None, options: Options
 ) -> float:
-    """Return the one-sided p-value that the loss is smaller than the margin; NaN without one."""
-    if metric.margin is None:
-        return np.nan
+    """Return the one-sided p-value that the loss is smaller than the margin."""
     good = metric.good or "up"
-    shifted = effect.against(metric.margin, good)
+    shifted = effect.against(metric.margin or 0.0, good)
     side = "greater" if good == "up" else "less"
     if permutations is not None:
         return permutations.tail(float(shifted.statistic), side)

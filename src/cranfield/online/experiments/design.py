@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.stats import chi2_contingency, chisquare
+from scipy.special import chdtrc
+from scipy.stats import chi2_contingency
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
@@ -187,17 +188,18 @@ class Experiment:
         # The last part has what rounding leaves.
         arm = np.searchsorted(ends[:-1], u, side="right")
         start, stop = self.part
-        if (start, stop) != (0.0, 1.0):
-            if self.hash != "md5" and self.layer is None:
-                inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+        if (start, stop) == (0.0, 1.0):
+            inside = np.ones(len(arm), dtype=bool)
+        elif self.hash != "md5" and self.layer is None:
+            inside = (start == 0) & (u < (ends - shares)[arm] + stop * shares[arm])
+        else:
+            if self.hash == "md5":
+                own = f"{self.name}/traffic"
+                traffic = by_md5(own if self.layer is None else self.layer, ids)
             else:
-                if self.hash != "md5":
-                    traffic = by_growthbook_1(f"__{self.layer}", ids)
-                else:
-                    salt = f"{self.name}/traffic" if self.layer is None else self.layer
-                    traffic = by_md5(salt, ids)
-                inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
-            arm = np.where(inside, arm, len(shares))
+                traffic = by_growthbook_1(f"__{self.layer}", ids)
+            inside = (traffic >= start) & ((traffic < stop) | (stop == 1))
+        arm = np.where(inside, arm, len(shares))
         return pl.Series([*self.variants, None], dtype=pl.String).gather(arm).alias("variant")
 
 
@@ -279,12 +281,16 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     assigned = []
     for experiment in experiments:
         bins = (experiment.chances(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
-        counts = np.bincount(bins, minlength=BINS)
-        rows.append((f"{experiment.name}: uniform", *_tested(counts, np.full(BINS, 1 / BINS))))
         arms = experiment.assign(ids)
         assigned.append(arms)
         sizes = np.array([(arms == name).sum() for name in experiment.variants])
-        rows.append((f"{experiment.name}: weights", *_tested(sizes, _shares(experiment))))
+        checks = {
+            "uniform": (np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)),
+            "weights": (sizes, _shares(experiment)),
+        }
+        for name, (counts, shares) in checks.items():
+            statistic, pvalue = map(float, chi_square(counts, shares / shares.sum()))
+            rows.append((f"{experiment.name}: {name}", statistic, shares.size - 1, pvalue))
     for (first, arms), (second, others) in combinations(zip(experiments, assigned, strict=True), 2):
         table = np.array(
             [[((arms == a) & (others == b)).sum() for b in second.variants] for a in first.variants]
@@ -292,18 +298,18 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
         df = (len(first.variants) - 1) * (len(second.variants) - 1)
         statistic = pvalue = np.nan
         if table.sum(axis=0).all() and table.sum(axis=1).all():
-            test = chi2_contingency(table, correction=False)
-            statistic, pvalue = float(test.statistic), float(test.pvalue)
+            statistic, pvalue, *_ = map(float, chi2_contingency(table, correction=False)[:2])
         rows.append((f"{first.name} and {second.name}: independent", statistic, df, pvalue))
     return pl.DataFrame(rows, schema=["check", "statistic", "df", "p"], orient="row")
 
 
-def _tested(counts: NDArray[Any], shares: Floats) -> tuple[float, int, float]:
-    df, total = counts.size - 1, counts.sum()
-    if not total:
-        return np.nan, df, np.nan
-    test = chisquare(counts, shares / shares.sum() * total)
-    return float(test.statistic), df, float(test.pvalue)
+def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
+    """Return chi-square and its p-value for counts of shape (..., variants)."""
+    number = np.asarray(counts, dtype=np.float64)
+    expected = number.sum(axis=-1, keepdims=True) * shares
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
+    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
 
 
 LARGEST = 10**12

@@ -19,6 +19,9 @@ from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.differences import away, fieller_limits, of_tail, p_of, ratio
 from cranfield.significance.resampling import as_integers, drawn_counts, rank_of
 
+INFERENCE = ("low", "high", "lift low", "lift high", "p")
+"""What is inferred of a difference: bounds of it and of the lift, and the p-value."""
+
 LIFTS = ("log", "linear", "fieller")
 """Methods for the confidence interval of the lift."""
 
@@ -152,7 +155,7 @@ class Effects:
         return np.where(nothing, np.nan, low - 1), np.where(nothing, np.nan, high - 1)
 
     def inference(self, critical: Critical, lift: str) -> tuple[Floats, ...]:
-        """Return the bounds of the difference, those of the lift, and the p-value."""
+        """Return the values of :data:`INFERENCE`."""
         return (*self.limits(critical), *self.lift_limits(critical, lift), self.pvalue())
 
     def against(self, margin: float | str, good: str) -> Effects:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import kstest
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, row_slices
 from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
@@ -20,10 +20,9 @@ from cranfield.base.errors import (
 )
 from cranfield.base.shares import wilson
 from cranfield.base.text import counted
-from cranfield.online.experiments.design import by_md5, checked_weights
+from cranfield.online.experiments.design import by_md5, checked_weights, chi_square
 from cranfield.online.experiments.estimates import Effects
 from cranfield.online.experiments.metrics import THETAS, Moments, arm_means, read_metrics
-from cranfield.online.experiments.report import chi_square
 from cranfield.online.experiments.units import Units, measures_of, read_units, units_of_sums
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import sums_by_unit
@@ -172,7 +171,7 @@ def replay_aa(
     for part in row_slices(replays, number, AT_A_TIME):
         chances = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
         other = np.stack(chances) >= shares[0]
-        both = moments_of_two(apart, products, middle, (first, second), other)
+        both = moments_of_two(apart, products, middle, other)
         for k, one in enumerate(units.placed.values()):
             found[k, part] = Effects.of(arm_means(both, one, theta), 0, 1).pvalue()
         found[-1, part] = chi_square(both.count, shares)[1]
@@ -195,25 +194,17 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     return units
 
 
-def moments_of_two(
-    apart: Floats,
-    products: Floats,
-    middle: Floats,
-    places: tuple[Indices, Indices],
-    other: Bools,
-) -> Moments:
+def moments_of_two(apart: Floats, products: Floats, middle: Floats, other: Bools) -> Moments:
     """Return moments of both variants of each test, shape (replays, 2), by sums around a middle.
 
     Assigned at random, both means are near the middle, so that nothing cancels.
     """
     inside = np.stack([~other, other], axis=1).astype(np.float64)
-    count = inside.sum(axis=-1)
-    width = middle.size
+    count, sums = inside.sum(axis=-1), inside @ products
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (inside @ apart) / count[..., None]
-    scatter = np.empty((*count.shape, width, width))
-    sums = inside @ products
-    scatter[..., places[0], places[1]] = sums
-    scatter[..., places[1], places[0]] = sums
+    first, second = np.triu_indices(middle.size)
+    scatter = np.empty((*count.shape, middle.size, middle.size))
+    scatter[..., first, second] = scatter[..., second, first] = sums
     scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
     return Moments(count, mean + middle, scatter)

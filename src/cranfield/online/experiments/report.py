@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_whole
 from cranfield.base.text import counted, plain
-from cranfield.online.experiments.design import checked_weights
+from cranfield.online.experiments.design import checked_weights, chi_square
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairwise.ranks import binomial_pvalues
@@ -166,15 +165,6 @@ def sample_ratio(
         statistic=statistic,
         pvalue=pvalue,
     )
-
-
-def chi_square(counts: ArrayLike, shares: Floats) -> tuple[Floats, Floats]:
-    """Return chi-square and its p-value for counts of shape (..., variants)."""
-    number = np.asarray(counts, dtype=np.float64)
-    expected = number.sum(axis=-1, keepdims=True) * shares
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.asarray(((number - expected) ** 2 / expected).sum(axis=-1))
-    return statistic, np.asarray(chdtrc(shares.size - 1, statistic))
 
 
 STOPPED = "no verdict: units are not spread as they should be, and no result can be trusted"
@@ -429,38 +419,28 @@ class ExperimentReport(Result):
 
     def methods(self) -> list[str]:
         """Return one sentence per test that was used, with its metrics if there are several."""
-        level = f"{1 - self.alpha:.4g} confidence intervals"
-        tested = self._tested()
-        return [
-            f"{self._method(test)}, alpha {self.alpha:g}; {level}, {self._intervals(test)}"
-            + (f": {', '.join(map(plain, names))}" if len(tested) > 1 else "")
-            for test, names in tested.items()
-        ]
-
-    def _tested(self) -> dict[str, list[str]]:
-        """Return the metrics, with the variant if tests differ between variants, by test."""
-        found: dict[str, list[str]] = {}
+        metrics: dict[str, dict[str, None]] = {}
         for name, tests in zip(self.metrics, self.tests, strict=True):
             for variant, test in zip(self.variants[1:], tests, strict=True):
-                same = len({*tests}) == 1
-                names = found.setdefault(test, [])
-                if (label := name if same else f"{name} of {variant}") not in names:
-                    names.append(label)
-        return found
-
-    def _method(self, test: str) -> str:
-        drawn = (
-            f"{counted(self.resamples, test.replace('bootstrap', 'resample'))}, seed {self.seed}"
-        )
-        return {
-            "delta": "Welch's test by the delta method",
-            "permutation": f"permutation test of Welch's statistic ({drawn})",
-            "exact permutation": "exact permutation test of Welch's statistic",
-            "bootstrap": f"bootstrap over {self.unit}s ({drawn})",
-            "always valid": f"always valid, {self.sequential}",
-        }[test]
-
-    def _intervals(self, test: str) -> str:
-        if test == "bootstrap":
-            return "by percentiles"
-        return f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
+                label = name if len({*tests}) == 1 else f"{name} of {variant}"
+                metrics.setdefault(test, {})[plain(label)] = None
+        sentences = []
+        for test, labels in metrics.items():
+            resamples = counted(self.resamples, test.replace("bootstrap", "resample"))
+            drawn = f"({resamples}, seed {self.seed})"
+            method = {
+                "delta": "Welch's test by the delta method",
+                "permutation": f"permutation test of Welch's statistic {drawn}",
+                "exact permutation": "exact permutation test of Welch's statistic",
+                "bootstrap": f"bootstrap over {self.unit}s {drawn}",
+                "always valid": f"always valid, {self.sequential}",
+            }[test]
+            intervals = f"of lifts {BY['fieller' if 'permutation' in test else self.lift_method]}"
+            if test == "bootstrap":
+                intervals = "by percentiles"
+            listed = f": {', '.join(labels)}" if len(metrics) > 1 else ""
+            sentences.append(
+                f"{method}, alpha {self.alpha:g}; {1 - self.alpha:.4g} confidence intervals,"
+                f" {intervals}{listed}"
+            )
+        return sentences

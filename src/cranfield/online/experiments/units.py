@@ -164,28 +164,24 @@ def read_units(
 
 
 def _read(
-    data: Any,
-    kinds: Mapping[str, Kind],
-    unit: str | None,
-    variant: str | None,
-    denominators: Sequence[str],
+    data: Any, kinds: Mapping[str, Kind], unit: str | None, variant: str | None, below: list[str]
 ) -> tuple[Table, str | None]:
     """Read a table; also return its unit, None if rows are units."""
-    named = kinds if unit is None else {**kinds, unit: ID}
-    columns = tuple(Column(name, kind, None) for name, kind in named.items())
-    name = "table of units"
-    decisive = ("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW))
-    mapping = columns_of_mapping(name)
-    schema = Schema(name, columns, mapping=mapping, asked=True, decisive=decisive)
-    columns_of_data = read_columns(data, schema)
-    if unit == ROW and ROW not in map(spelt, columns_of_data.names):
-        columns = tuple(column for column in columns if column.name != unit)
-        schema, unit = replace(schema, columns=columns), None
+    name, ids = "table of units", [] if unit is None else [Column(unit, ID, None)]
+    schema = Schema(
+        name,
+        (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids),
+        mapping=columns_of_mapping(name),
+        asked=True,
+        decisive=("status", "currency", "experiment", "exposure", *["weight"] * (unit != ROW)),
+    )
+    columns = read_columns(data, schema)
+    if unit == ROW and ROW not in map(spelt, columns.names):
+        schema, unit = replace(schema, columns=schema.columns[:-1]), None
     elif unit is None:
         metrics = [name for name, kind in kinds.items() if kind is _MEASURED]
-        check_rows(columns_of_data, schema, variant, metrics, denominators)
-    cells = columns_of_data.matched(schema)
-    return fitted(cells, schema, columns_of_data.source, columns_of_data.lines), unit
+        check_rows(columns, schema, variant, metrics, below)
+    return fitted(columns.matched(schema), schema, columns.source, columns.lines), unit
 
 
 def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
@@ -271,18 +267,18 @@ def ordered_variants(
         raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
-    if control is not None and control not in names:
-        known = some_of(names, 9)
-        raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
+    known = some_of(names, 9)
     if control is None:
         # A guess would turn the result around.
         usual = [name for name in names if name.casefold() in CONTROLS]
         usual = [name for name in usual if name.casefold() == CONTROLS[0]] or usual
         if len(names) > 1 and len(usual) != 1:
             raise PolicyError(
-                f"the variants are {some_of(names, 9)}; say which one is the control: control='...'"
+                f"the variants are {known}; say which one is the control: control='...'"
             )
         control = usual[0] if usual else names[0]
+    if control not in names:
+        raise PolicyError(f"there is no variant {quoted(control)}; there are {known}")
     return (control, *(name for name in names if name != control))
 
 
@@ -356,45 +352,36 @@ def units_of_log(
     for name, one in metrics.items():
         if one.covariate is not None:
             raise PolicyError(f"{name}: a covariate of a log is its measure in the log `before`")
-    texts = [str(one) for one in measures_of(metrics).values()]
-    notes: tuple[str, ...] = ()
+    texts = {name: str(one) for name, one in measures_of(metrics).items()}
+    source, notes = "sums by unit", list[str]()
     if isinstance(data, QueryLog):
-        data.require("pages", unit, "variant", purpose="an experiment")
-        notes = tuple(f"{number:,} {what}" for what, number in data.odd.items() if number)
-        known = data.pages.filter(pl.col("variant").is_not_null())
-        if without := data.pages.height - known.height:
-            notes += (f"{counted(without, 'page')} without a variant left out",)
-        several = (
-            known.drop_nulls(unit)
-            .group_by(unit)
-            .agg(pl.col("variant").n_unique())
-            .filter(pl.col("variant") > 1)
-        )
-        if several.height:
-            count = f"{several.height:,} {unit}s in more than one variant"
-            if mixed == "error":
-                example = quoted(several[unit][0])
-                raise CranfieldError(f"{data.source}: {count}, such as {example}")
-            notes += (f"{count} left out",)
         source = data.source
-        mixed_unit = pl.col(unit).is_in(several[unit].implode()).fill_null(False)
-        data = data.where(pl.col("variant").is_not_null() & ~mixed_unit)
-        sums = sums_by_unit(data, texts, unit=unit)
-    else:
-        sums, source = data, "sums by unit"
-    if missing := [text for text in texts if text not in sums.names]:
+        data, notes = _assigned(data, unit, mixed)
+        data = sums_by_unit(data, texts.values(), unit=unit)
+    if missing := [text for text in texts.values() if text not in data.names]:
         raise PolicyError(f"unknown measure {quoted(missing[0])} in the sums")
     if isinstance(before, QueryLog):
-        before = sums_by_unit(before, texts, unit=unit)
-    return units_of_sums(
-        sums,
-        dict(zip(metrics, texts, strict=True)),
-        before=before,
-        control=control,
-        variants=variants,
-        source=source,
-        notes=notes,
-    )
+        before = sums_by_unit(before, texts.values(), unit=unit)
+    arms: dict[str, Any] = {"control": control, "variants": variants}
+    return units_of_sums(data, texts, before=before, source=source, notes=notes, **arms)
+
+
+def _assigned(log: QueryLog, unit: str, mixed: str) -> tuple[QueryLog, list[str]]:
+    """Return the pages of units in one variant, and notes on the others."""
+    log.require("pages", unit, "variant", purpose="an experiment")
+    notes = [f"{number:,} {what}" for what, number in log.odd.items() if number]
+    known = log.pages.filter(pl.col("variant").is_not_null())
+    if without := log.pages.height - known.height:
+        notes.append(f"{counted(without, 'page')} without a variant left out")
+    by_unit = known.drop_nulls(unit).group_by(unit).agg(pl.col("variant").n_unique())
+    several = by_unit.filter(pl.col("variant") > 1)[unit]
+    if len(several):
+        count = f"{len(several):,} {unit}s in more than one variant"
+        if mixed == "error":
+            raise CranfieldError(f"{log.source}: {count}, such as {quoted(several[0])}")
+        notes.append(f"{count} left out")
+    is_mixed = pl.col(unit).is_in(several.implode()).fill_null(False)
+    return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 
 
 def units_of_sums(
@@ -417,15 +404,12 @@ def units_of_sums(
     if without := int((~inside).sum()):
         messages.append(f"{counted(without, sums.kind)} in no one variant left out")
     labels = pl.Series([sums.variants[k] for k in sums.variant[inside]], dtype=pl.String)
+    ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside))
     arms = ordered_variants(labels, control, variants, source)
-    columns = [np.ones(int(inside.sum()))]
-    past = np.empty(0, dtype=np.intp)
-    if before is not None:
-        place = {name: k for k, name in enumerate(before.units)}
-        row = np.array([place.get(name, -1) for name in sums.units], dtype=np.intp)
-        past = row[inside]
-        if new := int((past < 0).sum()):
-            messages.append(f"{counted(new, sums.kind)} without a past")
+    past = None if before is None else _codes(ids, before.units)
+    if past is not None and (new := int((past < 0).sum())):
+        messages.append(f"{counted(new, sums.kind)} without a past")
+    columns = [np.ones(len(ids))]
 
     def put(totals: Floats, numbers: Floats) -> tuple[int, int]:
         columns.append(totals)
@@ -439,7 +423,7 @@ def units_of_sums(
         k = sums.names.index(measure)
         above, below = put(sums.totals[inside, k], sums.numbers[inside, k])
         covariate = (-1, ONES)
-        if before is not None:
+        if before is not None and past is not None:
             j = before.names.index(measure)
             parts = (before.totals[past, j], before.numbers[past, j])
             covariate = put(*(np.where(past >= 0, part, 0.0) for part in parts))
@@ -447,7 +431,7 @@ def units_of_sums(
     return Units(
         source=source,
         kind=sums.kind,
-        ids=pl.Series(sums.units, dtype=pl.String).filter(pl.Series(inside)),
+        ids=ids,
         variants=arms,
         arm=_codes(labels, arms),
         columns=np.column_stack(columns),

@@ -23,12 +23,12 @@ from cranfield.online.interleaving.method import (
     Given,
     Id,
     InterleavingMethod,
-    Lists,
     Rankings,
-    names_of,
+    Steps,
     parse_interleaving,
     ranked,
     rankings_of,
+    repeated,
 )
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -94,7 +94,7 @@ class Interleaver:
         return f"Interleaver({self.method}: {many} of {docs}, lists of {self.length})"
 
     @cached_property
-    def _lists(self) -> Lists:
+    def _lists(self) -> Distribution | Steps:
         return self.method.lists(self.rankings, self.length)
 
     def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = 1) -> Drawn:
@@ -123,15 +123,13 @@ class Interleaver:
         check_whole("n", n, 0, _MOST_DRAWS)
         for name, value in (("seed", seed), ("first", first)):
             check_whole(name, value, 0)
-        source = self._lists
-        parts = [*row_slices(n, self._breadth, _AT_A_TIME)]
+        topic = number_of(self.topic)
 
         def part(rows: slice) -> tuple[Indices, Indices]:
-            number = rows.stop - rows.start
-            of = uniforms(seed, first + rows.start, number, source.width, number_of(self.topic), 0)
-            return source.drawn(of)
+            start, number = first + rows.start, rows.stop - rows.start
+            return self._lists.drawn(uniforms(seed, start, number, self._lists.width, topic, 0))
 
-        return self._joined(in_threads(part, parts, jobs))
+        return _joined(in_threads(part, self._batches(n), jobs))
 
     def draw_for(self, keys: Iterable[str], seed: int) -> Drawn:
         """Draw a list for each of some impressions by name.
@@ -147,23 +145,17 @@ class Interleaver:
         """
         check_several("keys", keys)
         check_whole("seed", seed, 0)
-        source, topic = self._lists, number_of(self.topic)
-        names = list(keys)
+        topic, names = number_of(self.topic), list(keys)
         if not all(isinstance(name, str) for name in names):
             raise PolicyError("impressions are named by text")
-        rows = [stream_of(seed, name, topic).random(source.width) for name in names]
-        of = np.array(rows).reshape(len(rows), source.width)
-        parts = row_slices(len(of), self._breadth, _AT_A_TIME)
-        return self._joined([source.drawn(of[part]) for part in parts])
+        rows = [stream_of(seed, name, topic).random(self._lists.width) for name in names]
+        numbers = np.array(rows).reshape(len(rows), self._lists.width)
+        return _joined([self._lists.drawn(numbers[part]) for part in self._batches(len(rows))])
 
-    @property
-    def _breadth(self) -> int:
-        return len(self.docs) * len(self.rankers)
-
-    def _joined(self, parts: Sequence[tuple[Indices, Indices]]) -> Drawn:
-        empty = np.empty((0, self.length), dtype=np.intp)
-        lists, teams = zip(*parts, strict=True) if parts else ((empty,), (empty,))
-        return Drawn(np.concatenate(lists), np.concatenate(teams))
+    def _batches(self, impressions: int) -> list[slice]:
+        """Cut impressions into batches, at least one, that fit in memory."""
+        breadth = len(self.docs) * len(self.rankers)
+        return [*row_slices(impressions, breadth, _AT_A_TIME)] or [slice(0, 0)]
 
     def distribution(self, limit: int = 100_000) -> Distribution:
         """Return every list that may be shown, with its teams and its probability.
@@ -181,7 +173,13 @@ class Interleaver:
         [(['a', 'b'], 0.5), (['b', 'a', 'c'], 0.5)]
         """
         check_whole("limit", limit, 1)
-        return self._lists.enumerated(limit)
+        distribution = self._lists.listed(limit)
+        if distribution is None:
+            raise PolicyError(
+                f"there are more than {limit:,} lists; a greater limit or a smaller length"
+                " lets them be enumerated, and any number of them can be drawn"
+            )
+        return distribution
 
     def credits(self, lists: Any, clicks: Any, teams: Any = None) -> Floats:
         """Return the credit of each ranker for clicks, shape (impressions, rankers).
@@ -225,9 +223,9 @@ class Interleaver:
         both = indices(pair, "rankers", len(self.rankers)).tolist()
         if len(both) != 2:
             raise PolicyError(f"outcomes compare a pair of rankers, not {len(both)}")
-        compared = both[0], both[1]
+        first, second = both
         parts = [
-            self.method.outcomes(self.rankings, *part, compared)
+            self.method.outcomes(self.rankings, *part, (first, second))
             for part in self._parts(lists, clicks, teams)
         ]
         return np.concatenate([np.empty(0), *parts])
@@ -235,12 +233,8 @@ class Interleaver:
     def _parts(
         self, lists: Any, clicks: Any, teams: Any
     ) -> Iterator[tuple[Indices, Bools, Indices]]:
-        shown, clicked, owners = self._checked(lists, clicks, teams)
-        for rows in row_slices(len(shown), self._breadth, _AT_A_TIME):
-            yield shown[rows], clicked[rows], owners[rows]
-
-    def _checked(self, lists: Any, clicks: Any, teams: Any) -> tuple[Indices, Bools, Indices]:
-        shown = self._codes(lists, "lists", len(self.docs))
+        """Check impressions, and yield them in batches."""
+        shown = _codes(lists, "lists", len(self.docs))
         clicked = as_array(clicks, "clicks are truth values, a row an impression")
         if clicked.dtype != bool or clicked.shape != shown.shape:
             raise PolicyError(
@@ -249,24 +243,29 @@ class Interleaver:
             )
         if (clicked & (shown < 0)).any():
             raise PolicyError("a click is on a rank where its list has ended")
-        if teams is not None:
-            owners = self._codes(teams, "teams", len(self.rankers))
-            if owners.shape != shown.shape:
-                raise PolicyError(f"teams are of shape {shown.shape}, as the lists")
-        elif self.method.by_team:
+        if teams is None and self.method.by_team:
             raise PolicyError(f"{self.method} gives credit to teams: they have to be given")
-        else:
-            owners = np.full_like(shown, NOBODY)
-        return shown, clicked, owners
+        owners = np.full_like(shown, NOBODY)
+        if teams is not None:
+            owners = _codes(teams, "teams", len(self.rankers))
+        if owners.shape != shown.shape:
+            raise PolicyError(f"teams are of shape {shown.shape}, as the lists")
+        for rows in self._batches(len(shown)) if len(shown) else ():
+            yield shown[rows], clicked[rows], owners[rows]
 
-    @staticmethod
-    def _codes(values: Any, what: str, size: int) -> Indices:
-        array = as_array(values, f"{what} are rows of whole numbers")
-        if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
-            raise PolicyError(f"{what} are whole numbers of shape (impressions, ranks)")
-        if array.size and (array.min() < NOBODY or array.max() >= size):
-            raise PolicyError(f"{what} are whole numbers from -1 to {size - 1}")
-        return array.astype(np.intp, copy=False)
+
+def _joined(parts: Iterable[tuple[Indices, Indices]]) -> Drawn:
+    lists, teams = zip(*parts, strict=True)
+    return Drawn(np.concatenate(lists), np.concatenate(teams))
+
+
+def _codes(values: Any, what: str, size: int) -> Indices:
+    array = as_array(values, f"{what} are rows of whole numbers")
+    if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
+        raise PolicyError(f"{what} are whole numbers of shape (impressions, ranks)")
+    if array.size and (array.min() < NOBODY or array.max() >= size):
+        raise PolicyError(f"{what} are whole numbers from -1 to {size - 1}")
+    return array.astype(np.intp, copy=False)
 
 
 def interleave(
@@ -325,16 +324,18 @@ def interleave(
     if topic is None or not any(topic in run.topics for run in runs):
         said = "is not said" if topic is None else f"{quoted(topic)} is in none of them"
         raise PolicyError(f"runs are interleaved for a topic, which {said}")
-    own = [_of_topic(run, topic, ties) for run in runs]
-    named = dict(zip(names_of(runs), own, strict=True))
-    return Interleaver(parsed, rankings_of(named), length, topic)
+    check_names(runs)
+    own = {}
+    for run in runs:
+        rows = run.restricted(run.codes == run.topics.index(topic)) if topic in run.topics else None
+        own[run.name] = [] if rows is None else ranked(rows, ties)[topic]
+    return Interleaver(parsed, rankings_of(own), length, topic)
 
 
-def _of_topic(run: Run, topic: str, ties: str) -> list[str]:
-    """Return the ranking of a run for a topic; empty if it lacks the topic."""
-    if topic not in run.topics:
-        return []
-    return ranked(run.restricted(run.codes == run.topics.index(topic)), ties)[topic]
+def check_names(runs: Sequence[Run]) -> None:
+    """Refuse two runs of one name."""
+    if twice := repeated(run.name for run in runs):
+        raise PolicyError(f"two runs are named {quoted(twice[0])}")
 
 
 def checked_method(
@@ -525,21 +526,21 @@ def interleave_runs(
     [('q1-0', 1, 'd2', 'B'), ('q1-0', 2, 'd1', 'A')]
     """
     many = list(read_runs(runs))
-    names = names_of(many)
+    check_names(many)
     parsed = checked_method(method, length, len(many))
-    orders = [ranked(run, ties) for run in many]
-    everywhere = [topic for topic in orders[0] if all(topic in order for order in orders)]
-    if not everywhere:
-        raise PolicyError("the runs have no topic in common")
-    kept = set(everywhere)
-    missing = dict.fromkeys(topic for order in orders for topic in order if topic not in kept)
+    orders = {run.name: ranked(run, ties) for run in many}
+    topics = dict.fromkeys(topic for order in orders.values() for topic in order)
     made = {
         topic: Interleaver(
             parsed,
-            rankings_of({name: order[topic] for name, order in zip(names, orders, strict=True)}),
+            rankings_of({name: order[topic] for name, order in orders.items()}),
             length,
             topic,
         )
-        for topic in everywhere
+        for topic in topics
+        if all(topic in order for order in orders.values())
     }
-    return InterleavedRuns(parsed, tuple(names), tuple(missing), made)
+    if not made:
+        raise PolicyError("the runs have no topic in common")
+    missing = tuple(topic for topic in topics if topic not in made)
+    return InterleavedRuns(parsed, tuple(orders), missing, made)

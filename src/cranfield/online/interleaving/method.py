@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import ClassVar, Protocol
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,8 @@ from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.tabular import frame_html
+
+T = TypeVar("T")
 
 Id = str | int
 """Of a document."""
@@ -104,23 +107,17 @@ def _ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
         raise PolicyError(f"{quoted(name)} is no list of document ids: {quoted(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
-    seen: set[Id] = set()
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
             raise PolicyError(f"{quoted(name)} has {quoted(doc)}, which is no document id")
-        if doc in seen:
-            raise PolicyError(f"{quoted(name)} has the document {quoted(doc)} twice")
-        seen.add(doc)
+    if twice := repeated(docs):
+        raise PolicyError(f"{quoted(name)} has the document {quoted(twice[0])} twice")
     return docs
 
 
-def names_of(runs: Sequence[Run]) -> list[str]:
-    """Names of runs; refuses two of one name."""
-    names = [run.name for run in runs]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise PolicyError(f"two runs are named {quoted(name)}")
-    return names
+def repeated(values: Iterable[T]) -> list[T]:
+    """Return the values that occur several times."""
+    return [value for value, number in Counter(values).items() if number > 1]
 
 
 def ranked(run: Run, ties: str) -> dict[str, list[str]]:
@@ -189,7 +186,7 @@ class Distribution:
         row = np.minimum(row, np.flatnonzero(self.probabilities)[-1])
         return self.lists[row], self.teams[row]
 
-    def enumerated(self, limit: int) -> Distribution:
+    def listed(self, limit: int) -> Distribution:
         """Return all lists, which these are."""
         return self
 
@@ -223,18 +220,89 @@ class Distribution:
         )
 
 
-class Lists(Protocol):
-    """A distribution of lists, which can be drawn by uniform numbers and enumerated."""
+@dataclass
+class Shown:
+    """Lists as far as they have been drawn."""
+
+    lists: Indices  # Shape (lists, length); -1 from `rank` on
+    teams: Indices
+    rank: int  # Number of ranks that are filled
+    # Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs to
+    # the code -1, and is false
+    left: Bools
+
+    @classmethod
+    def nothing(cls, number: int, length: int, docs: int) -> Shown:
+        left = np.ones((number, docs + 1), dtype=bool)
+        left[:, -1] = False
+        empty = np.full((number, length), NOBODY, dtype=np.intp)
+        return cls(empty, empty.copy(), 0, left)
+
+    def show(self, docs: Indices, teams: Indices) -> None:
+        self.lists[:, self.rank] = docs
+        self.teams[:, self.rank] = teams
+        self.left[np.arange(len(docs)), docs] = False
+        self.rank += 1
+
+    def rows(self, rows: Indices) -> Shown:
+        return Shown(self.lists[rows], self.teams[rows], self.rank, self.left[rows])
+
+
+Options = tuple[Indices, Indices, Floats]
+"""Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Lists that are drawn rank by rank; a list ends where all candidates have weight 0."""
+
+    rankings: Rankings
+    length: int
+    options: Callable[[Rankings, Shown], Options]
 
     @property
     def width(self) -> int:
         """Random numbers that a draw takes."""
+        return self.length
 
     def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
         """Draw a list, and its teams, for each row of numbers from 0 to below 1."""
+        shown = Shown.nothing(len(uniforms), self.length, len(self.rankings.docs))
+        rows = np.arange(len(uniforms))
+        for rank in range(min(self.length, len(self.rankings.docs))):
+            docs, teams, weights = self.options(self.rankings, shown)
+            below = np.cumsum(weights, axis=1)
+            total = below[:, -1]
+            target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
+            option = (below <= target[:, None]).sum(axis=1)
+            ended = total <= 0
+            option[ended] = 0
+            shown.show(
+                np.where(ended, NOBODY, docs[rows, option]),
+                np.where(ended, NOBODY, teams[rows, option]),
+            )
+        return shown.lists, shown.teams
 
-    def enumerated(self, limit: int) -> Distribution:
-        """List all of them, unless there are more than `limit`."""
+    def listed(self, limit: int) -> Distribution | None:
+        """Enumerate all lists; None if there are more than `limit`."""
+        shown = Shown.nothing(1, self.length, len(self.rankings.docs))
+        probabilities = np.ones(1)
+        for _ in range(min(self.length, len(self.rankings.docs))):
+            docs, teams, weights = self.options(self.rankings, shown)
+            row, option = np.nonzero(weights)
+            total = weights.sum(axis=1)
+            ended = np.flatnonzero(total <= 0)
+            if row.size + ended.size > limit:
+                return None
+            probability = probabilities[row] * weights[row, option] / total[row]
+            probabilities = np.r_[probability, probabilities[ended]]
+            nobody = np.full(ended.size, NOBODY)
+            shown = shown.rows(np.r_[row, ended])
+            shown.show(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
+        order = np.lexsort(np.c_[shown.lists, shown.teams].T[::-1])
+        return Distribution(
+            self.rankings, shown.lists[order], shown.teams[order], probabilities[order]
+        )
 
 
 class InterleavingMethod(Spec):
@@ -267,7 +335,7 @@ class InterleavingMethod(Spec):
         """Whether credit depends on which ranker gave a document."""
         return False
 
-    def lists(self, rankings: Rankings, length: int) -> Lists:
+    def lists(self, rankings: Rankings, length: int) -> Distribution | Steps:
         """Return the distribution of lists of up to `length` documents."""
         raise NotImplementedError
 

@@ -8,7 +8,6 @@ a turn. Sums over paths are computed rank by rank, for many lists at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -20,105 +19,12 @@ from cranfield.online.interleaving.method import (
     NOBODY,
     Distribution,
     InterleavingMethod,
+    Options,
     Rankings,
+    Shown,
+    Steps,
     divided,
 )
-
-
-@dataclass
-class Shown:
-    """Lists as far as they have been drawn."""
-
-    lists: Indices  # Shape (lists, length); -1 from `rank` on
-    teams: Indices
-    rank: int  # Number of ranks that are filled
-    # Whether a document is not shown yet, shape (lists, documents + 1); the last column belongs to
-    # the code -1, and is false
-    left: Bools
-
-    @classmethod
-    def nothing(cls, number: int, length: int, docs: int) -> Shown:
-        left = np.ones((number, docs + 1), dtype=bool)
-        left[:, -1] = False
-        empty = np.full((number, length), NOBODY, dtype=np.intp)
-        return cls(empty, empty.copy(), 0, left)
-
-    def show(self, docs: Indices, teams: Indices) -> None:
-        self.lists[:, self.rank] = docs
-        self.teams[:, self.rank] = teams
-        self.left[np.arange(len(docs)), docs] = False
-        self.rank += 1
-
-    def rows(self, rows: Indices) -> Shown:
-        return Shown(self.lists[rows], self.teams[rows], self.rank, self.left[rows])
-
-
-Options = tuple[Indices, Indices, Floats]
-"""Candidates for the next rank: documents, teams, weights; each of shape (lists, candidates)."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Lists that are drawn rank by rank; a list ends where all candidates have weight 0."""
-
-    rankings: Rankings
-    length: int
-    options: Callable[[Rankings, Shown], Options]
-
-    @property
-    def width(self) -> int:
-        return self.length
-
-    @property
-    def _ranks(self) -> range:
-        return range(min(self.length, len(self.rankings.docs)))
-
-    def drawn(self, uniforms: Floats) -> tuple[Indices, Indices]:
-        shown = Shown.nothing(len(uniforms), self.length, len(self.rankings.docs))
-        rows = np.arange(len(uniforms))
-        for rank in self._ranks:
-            docs, teams, weights = self.options(self.rankings, shown)
-            below = np.cumsum(weights, axis=1)
-            total = below[:, -1]
-            target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
-            option = (below <= target[:, None]).sum(axis=1)
-            ended = total <= 0
-            option[ended] = 0
-            shown.show(
-                np.where(ended, NOBODY, docs[rows, option]),
-                np.where(ended, NOBODY, teams[rows, option]),
-            )
-        return shown.lists, shown.teams
-
-    def enumerated(self, limit: int) -> Distribution:
-        distribution = self.listed(limit)
-        if distribution is None:
-            raise PolicyError(
-                f"there are more than {limit:,} lists; a greater limit or a smaller length"
-                " lets them be enumerated, and any number of them can be drawn"
-            )
-        return distribution
-
-    def listed(self, limit: int) -> Distribution | None:
-        """Enumerate all lists; None if there are more than `limit`."""
-        shown = Shown.nothing(1, self.length, len(self.rankings.docs))
-        probabilities = np.ones(1)
-        for _ in self._ranks:
-            docs, teams, weights = self.options(self.rankings, shown)
-            row, option = np.nonzero(weights)
-            total = weights.sum(axis=1)
-            ended = np.flatnonzero(total <= 0)
-            if row.size + ended.size > limit:
-                return None
-            probability = probabilities[row] * weights[row, option] / total[row]
-            probabilities = np.r_[probability, probabilities[ended]]
-            nobody = np.full(ended.size, NOBODY)
-            shown = shown.rows(np.r_[row, ended])
-            shown.show(np.r_[docs[row, option], nobody], np.r_[teams[row, option], nobody])
-        order = np.lexsort(np.c_[shown.lists, shown.teams].T[::-1])
-        return Distribution(
-            self.rankings, shown.lists[order], shown.teams[order], probabilities[order]
-        )
 
 
 def best_left(rankings: Rankings, shown: Shown) -> Indices:

@@ -53,18 +53,16 @@ def _pair(names: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def click_weights(
-    log: QueryLog, clicks: str, pages: pl.DataFrame
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return the weight of the clicked results of pages (`page`, `rank`, `weight`), and notes.
+def with_weights(log: QueryLog, clicks: str, shown: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Return results with the `weight` of their clicks, and notes.
 
     Clicked results have weight 1 (`all`), or only the `first` or `last` one of a page by time, or
     those with a dwell of at least 30 seconds (`sat`); else the value of a column of clicks. A
-    result that was clicked again has the weight of its best click.
+    result that was clicked again has the weight of its best click, one without clicks 0.
     """
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
-    rows = rows.join(pages, on="page", how="semi", maintain_order="left")
+    rows = rows.join(shown, on="page", how="semi", maintain_order="left")
     notes: list[str] = []
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
@@ -83,8 +81,9 @@ def click_weights(
         unknown = rows[clicks].null_count()
         if unknown:
             notes.append(f"{counted(unknown, 'click')} without {clicks} worth nothing")
-    best = rows.group_by("page", "rank", maintain_order=True).agg(weight.max().alias("weight"))
-    return best, notes
+    best = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
+    weighted = shown.join(best, on=["page", "rank"], how="left", maintain_order="left")
+    return weighted.with_columns(pl.col("weight").fill_null(0.0)), notes
 
 
 def teams_of(log: QueryLog) -> tuple[str, ...]:
@@ -122,14 +121,9 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     part where it owns a result, as other pages may have interleaved other rankers.
     """
     names = teams_of(log)
-    owned = log.results.filter(pl.col("team").is_not_null())
-    weights, notes = click_weights(log, clicks, owned)
-    each = (
-        owned.join(weights, on=["page", "rank"], how="left")
-        .group_by("page", "team")
-        .agg(pl.col("weight").fill_null(0.0).sum())
-        .with_columns(team=pl.col("team").replace_strict(names, range(len(names))))
-    )
+    owned, notes = with_weights(log, clicks, log.results.filter(pl.col("team").is_not_null()))
+    each = owned.group_by("page", "team", maintain_order=True).agg(pl.col("weight").sum())
+    each = each.with_columns(pl.col("team").replace_strict(names, range(len(names))))
     pages = interleaved_pages(log).arg_true().to_numpy()
     values = np.full((len(pages), len(names)), 0.0 if len(names) == 2 else np.nan)
     row = np.searchsorted(pages, each["page"].to_numpy())
@@ -265,9 +259,8 @@ def outcomes_by_method(
     used = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used.is_empty():
         raise InputError("no page has both lists and a method", source=log.source)
-    weights, notes = click_weights(log, clicks, used)
     shown = log.results.join(used, on="page", how="inner", maintain_order="left")
-    shown = shown.join(weights, on=["page", "rank"], how="left", maintain_order="left")
+    shown, notes = with_weights(log, clicks, shown)
     if "team" not in shown.columns:
         shown = shown.with_columns(team=pl.lit(None, pl.String))
     pair = _pair(names or sorted({name for of in lists.values() for name in of}, key=str.encode))
@@ -306,7 +299,7 @@ def _of_query(
     codes, owners = np.full(shape, -1, dtype=np.intp), np.full(shape, -1, dtype=np.intp)
     clicked = np.zeros(shape, dtype=bool)
     codes[place, rank], owners[place, rank] = known, owner
-    clicked[place, rank] = (rows["weight"].fill_null(0.0) > 0).to_numpy()
+    clicked[place, rank] = (rows["weight"] > 0).to_numpy()
     if made.method.by_team:
         return page, made.credits(codes, clicked, owners)
     found = made.outcomes(codes, clicked, owners)

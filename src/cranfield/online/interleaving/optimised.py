@@ -16,10 +16,13 @@ from cranfield.online.interleaving.method import (
     NOBODY,
     Distribution,
     InterleavingMethod,
+    Options,
     Rankings,
+    Shown,
+    Steps,
     divided,
 )
-from cranfield.online.interleaving.methods import Options, Shown, Steps, best_left
+from cranfield.online.interleaving.methods import best_left
 
 _ZERO = 1e-9
 """Reduced costs and probabilities up to this are 0."""

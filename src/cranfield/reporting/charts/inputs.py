@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, best_first, to_order
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.text import plain
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -68,6 +68,15 @@ def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]
     if not wanted:
         raise PolicyError("a chart needs a system at least; the list of systems is empty")
     return [place_of(name, names) for name in wanted]
+
+
+def first_or(noun: str, name: str | None, names: Iterable[str]) -> str:
+    """Return a name that is one of several, by default the first."""
+    known = list(names)
+    if name is None:
+        return known[0]
+    check_choice(noun, name, known)
+    return name
 
 
 def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:

@@ -9,12 +9,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_choice, quoted
+from cranfield.base.errors import PolicyError, check_choice
 from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
 from cranfield.meta.of_collections.pooling import Pooling
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_tests.splits import SplitStudy
 from cranfield.meta.of_topics.sample_study import Stability, limits
+from cranfield.reporting.charts.inputs import first_or
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
@@ -61,9 +62,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     >>> len(chart.to_dict()["concat"])
     4
     """
-    group = next(iter(study.groups)) if group is None else group
-    if group not in study.groups:
-        raise PolicyError(f"the study has no group {quoted(group)}: {', '.join(study.groups)}")
+    group = first_or("group", group, study.groups)
     of_one_test = pl.col("first") == pl.col("second")
     own = study.summary().filter(of_one_test, group=group, sets="1-2")
     systems = study.groups[group]
@@ -197,10 +196,7 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
     >>> len(chart.to_dict()["concat"])
     4
     """
-    measure = found.measures[0] if measure is None else measure
-    if measure not in found.measures:
-        names = ", ".join(found.measures)
-        raise PolicyError(f"the study has no measure {quoted(measure)}: {names}")
+    measure = first_or("measure", measure, found.measures)
     number = {0: "none", **dict(enumerate(SIZES, 1))}
     teams = found.teams.select(
         "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(number)

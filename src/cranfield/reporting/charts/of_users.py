@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.errors import CranfieldError, check_choice, check_share, check_whole
+from cranfield.base.errors import CranfieldError, check_share, check_whole
 from cranfield.base.shares import wilson
 from cranfield.base.text import counted, plain
 from cranfield.meta.of_users import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
-from cranfield.reporting.charts.inputs import labels
+from cranfield.reporting.charts.inputs import first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
     GREY,
@@ -194,28 +194,23 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     CranfieldError
         When no metric has a lift, as all means of the control are 0.
     """
-    names = labels(
-        [
-            metric if len(report.variants) == 2 else f"{metric}: {variant}"
-            for metric in report.metrics
-            for variant in report.variants[1:]
-        ]
-    )
-    verdicts = [one for row in report.verdicts for one in row]
-    frame = pl.DataFrame(
-        {
-            "metric": names,
-            "lift": report.lift.ravel(),
-            "low": report.lift_low.ravel(),
-            "high": report.lift_high.ravel(),
-            "difference": report.difference.ravel(),
-            "p": report.adjusted_pvalues.ravel(),
-            "verdict": verdicts,
-        }
+    effects = report.to_polars()
+    several = len(report.variants) > 2
+    metric = pl.format("{}: {}", "metric", "variant") if several else pl.col("metric")
+    names = labels(effects.select(metric).to_series().to_list())
+    frame = effects.select(
+        pl.Series("metric", names),
+        "lift",
+        "difference",
+        "verdict",
+        low="lift low",
+        high="lift high",
+        p="adjusted p",
     )
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
+    verdicts = frame["verdict"].to_list()
     looks = {kind: look for kind, look in LOOKS.items() if kind in verdicts}
     step, _ = row_size(len(names))
     title = f"lift over {plain(report.control) or '(no name)'}"
@@ -270,8 +265,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     if report.looks is None or report.looks.is_empty():
         raise CranfieldError("the experiment was looked at once: sequential limits have a chart")
     known = report.looks["metric"].unique(maintain_order=True).to_list()
-    metric = known[0] if metric is None else metric
-    check_choice("metric", metric, known)
+    metric = first_or("metric", metric, known)
     frame = report.looks.filter(pl.col("metric") == metric)
     variants = frame["variant"].unique(maintain_order=True).to_list()
     called = dict(zip(variants, labels(variants), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
 from cranfield.meta.of_scales import ScaleStudy
 from cranfield.reporting.charts.theme import (
@@ -63,8 +63,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     >>> scale_tau_chart(study).to_dict()["layer"][0]["encoding"]["x"]["title"]
     'length of runs'
     """
-    if kind not in KINDS:
-        raise PolicyError(f"unknown kind {kind!r}; expected one of: {', '.join(KINDS)}")
+    check_choice("kind", kind, KINDS)
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain(frame["tau"])

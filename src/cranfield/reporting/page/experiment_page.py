@@ -131,31 +131,30 @@ def _ratio(report: ExperimentReport) -> Html:
 
 
 def _metrics(report: ExperimentReport) -> Html:
-    finite = np.isfinite(report.lift_low) & np.isfinite(report.lift_high)
-    ends = np.concatenate([report.lift_low[finite], report.lift_high[finite], [0.0]])
+    effects = report.to_polars()
+    lifts = effects.select("lift low", "lift high")
+    finite = lifts.filter(pl.all_horizontal(pl.all().is_finite())).to_numpy()
+    ends = finite.min(initial=0.0), finite.max(initial=0.0)
     rows: Rows = []
-    for k, metric in enumerate(report.metrics):
-        for j, variant in enumerate(report.variants[1:]):
-            lift = report.lift[k, j], report.lift_low[k, j], report.lift_high[k, j]
-            verdict = report.verdicts[k][j]
-            change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in lift]
-            drawn = drawn_limits(*lift, float(ends.min()), float(ends.max()))
-            rows.append(
-                [
-                    named(metric),
-                    named(variant),
-                    verdict,
-                    number(report.means[k, 0]),
-                    number(report.means[k, j + 1]),
-                    _limited(
-                        number(report.difference[k, j]),
-                        between(report.low[k, j], report.high[k, j]),
-                    ),
-                    _limited(change[0], " to ".join(filter(None, change[1:]))),
-                    el("div", drawn, class_=verdict.replace(" ", "-")),
-                    _p(report.adjusted_pvalues[k, j]),
-                ]
-            )
+    for row in effects.iter_rows(named=True):
+        lift = [row[name] for name in ("lift", "lift low", "lift high")]
+        lift = [np.nan if one is None else one for one in lift]
+        change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in lift]
+        drawn = drawn_limits(*lift, *ends)
+        difference = number(row["difference"]), between(row["low"], row["high"])
+        rows.append(
+            [
+                named(row["metric"]),
+                named(row["variant"]),
+                row["verdict"],
+                number(row["control mean"]),
+                number(row["mean"]),
+                _limited(*difference),
+                _limited(change[0], " to ".join(filter(None, change[1:]))),
+                el("div", drawn, class_=row["verdict"].replace(" ", "-")),
+                _p(row["adjusted p"]),
+            ]
+        )
     level = f"{100 - 100 * report.alpha:g}% confidence interval"
     head = ["metric", "variant", "verdict", f"{label(report.control)} (control)", "mean"]
     head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]

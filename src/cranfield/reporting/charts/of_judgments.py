@@ -231,8 +231,13 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
     """
     measure = first_or("measure", measure, found.measures)
     favours, alone, against = LOOKS
-    verdict = pl.when(pl.col("low together") > 0).then(pl.lit(favours))
-    verdict = verdict.when(pl.col("high together") < 0).then(pl.lit(against))
+    verdict = (
+        pl.when(pl.col("low together") > 0)
+        .then(pl.lit(favours))
+        .when(pl.col("high together") < 0)
+        .then(pl.lit(against))
+        .otherwise(pl.lit(alone))
+    )
     columns = ("bias", "low", "high", "low together", "high together")
     frame = (
         found.to_polars()
@@ -241,7 +246,7 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         .select(
             pl.col("judge").replace_strict(found.judges, labels(found.judges)),
             *columns,
-            verdict=verdict.otherwise(pl.lit(alone)),
+            verdict=verdict,
         )
         .sort("bias", descending=True, maintain_order=True)
     )

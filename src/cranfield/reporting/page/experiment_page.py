@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
@@ -20,6 +18,7 @@ from cranfield.reporting.page.sections import (
     shown_table,
     table,
 )
+from cranfield.reporting.summary import listing
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import between, from_frame, number
 
@@ -81,21 +80,17 @@ def _sentence(report: ExperimentReport, j: int) -> str:
         shown = f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
         found.setdefault(verdict, []).append(f"{label(metric)}{shown}")
     parts = [
-        f"{verdict} by {_listed(found[verdict])}"
+        f"{verdict} by {listing(found[verdict], None)}"
         for verdict in ("better", "worse")
         if verdict in found
     ]
     if "not worse" in found:
-        parts.append(f"not worse than the margin by {_listed(found['not worse'])}")
+        parts.append(f"not worse than the margin by {listing(found['not worse'], None)}")
     open_ = found.get("undecided", [])
     if not parts:
-        return f"No difference between {name} and {control} is found by {_listed(open_)}."
-    rest = f"; nothing is found by {_listed(open_)}" if open_ else ""
+        return f"No difference between {name} and {control} is found by {listing(open_, None)}."
+    rest = f"; nothing is found by {listing(open_, None)}" if open_ else ""
     return f"{name} is {' and '.join(parts)} than {control}{rest}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _ratio(report: ExperimentReport) -> Html:
@@ -137,10 +132,11 @@ def _metrics(report: ExperimentReport) -> Html:
     ends = finite.min(initial=0.0), finite.max(initial=0.0)
     rows: Rows = []
     for row in effects.iter_rows(named=True):
-        lift = [row[name] for name in ("lift", "lift low", "lift high")]
-        lift = [np.nan if one is None else one for one in lift]
-        change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in lift]
-        drawn = drawn_limits(*lift, *ends)
+        lift, low, high = (
+            np.nan if row[name] is None else row[name] for name in ("lift", "lift low", "lift high")
+        )
+        change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in (lift, low, high)]
+        drawn = drawn_limits(lift, low, high, *ends)
         difference = number(row["difference"]), between(row["low"], row["high"])
         rows.append(
             [

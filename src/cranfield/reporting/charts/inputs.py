@@ -12,6 +12,7 @@ from cranfield.base.arrays import Bools, best_first, to_order
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.text import plain
 from cranfield.measures.base import Measure
+from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import place_of
 from cranfield.significance.prepare import as_scores
@@ -19,28 +20,25 @@ from cranfield.significance.prepare import as_scores
 Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 """A measure or several; the keys of a mapping are their titles."""
 
-NAMELESS = "(no name)"
-"""How a system is called whose tag is empty."""
-
 
 def labels(names: Sequence[str]) -> list[str]:
     r"""Make names from files fit to be shown: printable, not empty, and each another."""
     taken = {name for name in names if name == _printed(name)}
     out = []
     for name in names:
-        label = shown = _printed(name)
+        unique = shown = _printed(name)
         number = 2
-        while name != shown and label in taken:
-            label = f"{shown} ({number})"
+        while name != shown and unique in taken:
+            unique = f"{shown} ({number})"
             number += 1
-        taken.add(label)
-        out.append(label)
+        taken.add(unique)
+        out.append(unique)
     return out
 
 
 def _printed(name: str) -> str:
     # A tag of blanks would be as invisible as an empty one.
-    return plain(name) if name.strip() else NAMELESS
+    return label(name if name.strip() else "")
 
 
 def table_of(scores: Any) -> Scores:

@@ -16,15 +16,12 @@ from cranfield.base.text import counted
 from cranfield.reporting.charts.inputs import chosen, first_or, labels
 from cranfield.reporting.charts.theme import (
     COLOURS,
-    by_look,
     chart_of,
     headed,
     interval_rows,
-    row_size,
-    score_axis,
+    number_of_each,
     themed,
     tips,
-    zero_line,
 )
 
 WIDTH = 520
@@ -92,7 +89,6 @@ def judges_chart(
             pl.col("statistic").replace_strict(names, [*range(len(names))], return_dtype=pl.Int64),
         )
     )
-    step, _ = row_size(len(shown))
     looks = dict(zip(names, zip(COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
     topics = counted(len(comparison.topics), "topic")
@@ -103,16 +99,16 @@ def judges_chart(
         frame,
         "judge",
         "value",
-        by_look("statistic", looks, title=None, orient="top", columns=len(names)),
-        lambda field: score_axis(field, title, len(shown)),
+        "statistic",
+        looks,
+        title,
         tips("judge:N", "statistic:N", "value", "low", "high"),
-        zero_line(),
         rules={"": 1.5},
-        size=min(50, 2.5 * step),
+        size=50,
+        legend={"title": None, "columns": len(names)},
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        height=alt.Step(step, **{"for": "position"}),
         title=headed(f"Agreement of judges with people: {title}", below),
         description=f"{title} of {counted(len(shown), 'judge')} with people, best first, with"
         f" intervals over {topics}. {best}" + (f", {value:.4g}." if np.isfinite(value) else "."),
@@ -250,29 +246,24 @@ def kin_bias_chart(found: KinBias, measure: str | None = None) -> alt.LayerChart
         )
         .sort("bias", descending=True, maintain_order=True)
     )
-    step, _ = row_size(frame.height)
-    counts = dict(frame["verdict"].value_counts().iter_rows())
-    looks = {kind: look for kind, look in LOOKS.items() if kind in counts}
-    title = f"kin bias: shift of kin minus shift of others, {measure}"
-    verdict_counts = ", ".join(f"{counts[kind]} {kind}" for kind in looks)
     judges = counted(frame.height, "judge")
     return interval_rows(
         frame,
         "judge",
         "bias",
-        by_look("verdict", looks, title=None, orient="top", columns=3),
-        lambda field: score_axis(field, title, frame.height),
+        "verdict",
+        LOOKS,
+        f"kin bias: shift of kin minus shift of others, {measure}",
         tips("judge:N", *columns, "verdict:N"),
-        zero_line(),
         rules={" together": 1, "": 3},
-        size=min(90, 4 * step),
+        size=90,
+        legend={"title": None, "columns": 3},
         width=WIDTH,
-        height=alt.Step(step),
         title=headed(
             f"Do judges favour their own family? {measure}",
             f"{100 * found.confidence:g}% t intervals over topics; thin: for {judges} together"
             " (Bonferroni).",
         ),
         description=f"Kin bias of {judges} by {measure}, with intervals over topics:"
-        f" {verdict_counts}.",
+        f" {number_of_each(frame['verdict'], LOOKS)}.",
     )

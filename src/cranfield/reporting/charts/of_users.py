@@ -20,17 +20,16 @@ from cranfield.reporting.charts.theme import (
     GREY,
     banded,
     by_colour,
-    by_look,
     chart_of,
     headed,
     interval_rows,
+    number_of_each,
     overlaid,
-    row_size,
-    score_axis,
     themed,
     tips,
     zero_line,
 )
+from cranfield.reporting.page.html import label
 
 NO_VARIANT = "(no variant)"
 """How pages are called that no variant had."""
@@ -210,11 +209,6 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift: the means of the control are 0")
-    verdicts = frame["verdict"].to_list()
-    looks = {kind: look for kind, look in LOOKS.items() if kind in verdicts}
-    step, _ = row_size(len(names))
-    title = f"lift over {plain(report.control) or '(no name)'}"
-    told = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in looks)
     ratio = plain(str(report.sample_ratio))
     said = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% limits"
     if not report.stopped and report.correction != "none":
@@ -223,25 +217,26 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         frame,
         "metric",
         "lift",
-        by_look("verdict", looks, title=None, orient="top"),
-        lambda field: score_axis(field, title, len(names), format="+~%"),
+        "verdict",
+        LOOKS,
+        f"lift over {label(report.control)}",
         [
             *tips("metric:N", "lift", "low", "high", form="+.2%"),
             *tips("difference", form="+.4g"),
             *tips("p", "verdict:N", form=".3g"),
         ],
-        zero_line(),
         rules={"": 2},
         size=70,
+        legend={"title": None},
+        format="+~%",
         width=WIDTH,
-        height=alt.Step(step),
         title=headed(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
             f"{said}.",
         ),
-        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control: {told}."
-        f" {ratio}.",
+        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
+        f" {number_of_each(frame['verdict'], LOOKS)}. {ratio}.",
     )
 
 

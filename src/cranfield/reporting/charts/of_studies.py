@@ -73,14 +73,13 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs of {systems * (systems - 1) // 2:,}")
-    marks = by_colour("test", study.tests)
+    marks, tip = by_colour("test", study.tests), tips("test:N", "size:Q", "pairs", form=".1f")
     panels = []
     for name, title in PANELS.items():
         ends = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
         frame = own.select("size", test="first", **ends)
-        base = chart_of(frame).encode(x=size, tooltip=tips("test:N", "size:Q", "pairs", form=".1f"))
-        panel = banded(base, pairs, marks)
-        panels.append(panel.properties(width=260, height=200, title=f"{name}: {title}"))
+        look: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
+        panels.append(banded(frame, size, pairs, marks, tip, **look))
     return themed(alt.concat(*panels, columns=2))
 
 
@@ -309,14 +308,12 @@ def _pooling_panel(
     frame = rows.select("method", "budget", "judged", **ends)
     whole, budgets = frame.tail(1), frame.head(-1)
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
-    base = chart_of(budgets).encode(
-        x=judged.axis(format="~s", tickCount=5),
-        tooltip=tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f"),
-    )
+    judged = judged.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=what == "of pool")
+    tip = tips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
     end = chart_of(whole).mark_rule(color=GREY, strokeDash=[2, 2])
     end = end.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="whole pool"))
-    panel: alt.LayerChart = banded(base, y, marks) + end
+    panel: alt.LayerChart = banded(budgets, judged, y, marks, tip) + end
     return panel.properties(width=300, height=240)
 
 
@@ -362,15 +359,13 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
+    tip = tips("measure:N", "topics:Q", "mean", form=".3~f")
     panels = []
     for what, (title, unit) in titles.items():
         most = alt.Undefined if what == "significant" else 1
-        base = chart_of(frame.filter(what=what)).encode(
-            x=size, tooltip=tips("measure:N", "topics:Q", "mean", form=".3~f")
-        )
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=most, clamp=True)
-        panel = banded(base, mean, marks)
-        panels.append(panel.properties(width=240, height=200, title=title))
+        part, look = frame.filter(what=what), {"width": 240, "height": 200, "title": title}
+        panels.append(banded(part, size, mean, marks, tip, **look))
     return themed(alt.concat(*panels, columns=3))
 
 

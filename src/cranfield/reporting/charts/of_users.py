@@ -93,23 +93,21 @@ def clicks_by_rank_chart(
     frame = frame.with_columns(renamed, **{name: pl.lit(pl.Series(v)) for name, v in ends.items()})
     pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = banded(
-        _ranked(frame, "variant"),
+        frame,
+        _rank(frame),
         alt.Y("share:Q").title("clicked results / shown results").scale(zero=True),
         by_colour("variant", called),
+        tips("variant:N", "rank:Q", "shown", "clicked", "share", "low", "high", form=",.4~f"),
+        width=WIDTH,
+        height=280,
+        title=headed(
+            "Clicks by rank",
+            f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were independent.",
+        ),
+        description=f"Share of clicked results by rank, {pages},"
+        f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
     )
-    return themed(
-        lines.properties(
-            width=WIDTH,
-            height=280,
-            title=headed(
-                "Clicks by rank",
-                f"{pages}; bands: {100 * confidence:g}% Wilson limits, as if pages were"
-                " independent.",
-            ),
-            description=f"Share of clicked results by rank, {pages},"
-            f" {counted(clicked, 'clicked result')}, of {counted(len(called), 'variant')}.",
-        )
-    )
+    return themed(lines)
 
 
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
@@ -141,10 +139,10 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     pages = counted(int(evaluation.pages[0]), "page")
     infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
     note = f" Not drawn where infinite: {plain(', '.join(infinite))}." if len(infinite) else ""
-    line = _ranked(frame, "model").mark_line(point=True)
-    y = alt.Y("value:Q").title(kind).scale(zero=False)
+    tip = tips("model:N", "rank:Q", "pages", "value", form=",.4~f")
+    line, y = chart_of(frame).mark_line(point=True), alt.Y("value:Q").title(kind).scale(zero=False)
     return overlaid(
-        line.encode(y=y, **by_colour("model", names)),
+        line.encode(x=_rank(frame), y=y, tooltip=tip, **by_colour("model", names)),
         width=WIDTH,
         height=280,
         title=headed(
@@ -155,16 +153,12 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
 
 
-def _ranked(frame: pl.DataFrame, group: str) -> alt.Chart:
-    """Return the base of a chart over ranks, with a tooltip of all columns."""
+def _rank(frame: pl.DataFrame) -> alt.X:
+    """Return the axis of ranks, with a mark at each or, where they are many, at some."""
     deepest = int(frame["rank"].max())  # type: ignore[arg-type]
     marks = [*range(1, deepest + 1)][:: 1 + deepest // 20]
-    numbers = [name for name in frame.columns if name not in {group, "rank"}]
     rank = alt.X("rank:Q").scale(nice=False, padding=12)
-    return chart_of(frame).encode(
-        x=rank.axis(tickMinStep=1, grid=False, values=marks),
-        tooltip=tips(f"{group}:N", "rank:Q", *numbers, form=",.4~f"),
-    )
+    return rank.axis(tickMinStep=1, grid=False, values=marks)
 
 
 LOOKS = {
@@ -267,20 +261,16 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     frame = frame.select(
         pl.col("variant").replace(called), "units", "difference", "low", "high", "p"
     )
-    base = chart_of(frame).encode(
-        x=alt.X("units:Q", title=f"{plain(report.unit)}s"),
-        tooltip=[
-            *tips("variant:N", "units", form=","),
-            *tips("difference", "low", "high", "p", form=".4g"),
-        ],
-    )
+    units = alt.X("units:Q", title=f"{plain(report.unit)}s")
+    tip = tips("variant:N", "units", form=",")
+    tip += tips("difference", "low", "high", "p", form=".4g")
     marks = by_colour("variant", list(called.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     said = STOPPED if report.stopped else f"{report.sequential}: limits hold at all looks together"
     return overlaid(
         zero_line("y"),
-        banded(base, difference, marks),
+        banded(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
         title=headed(f"Difference in {plain(metric)} over time", f"{plain(said)}."),

@@ -127,13 +127,21 @@ def by_look(field: str, looks: Mapping[str, tuple[str, str]], **legend: Any) -> 
     }
 
 
-def banded(base: alt.Chart, y: alt.Y, marks: Mapping[str, Any]) -> alt.LayerChart:
+def banded(
+    frame: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    marks: Mapping[str, Any],
+    tooltip: Sequence[Any],
+    **properties: Any,
+) -> alt.LayerChart:
     """Draw lines, and behind each in its colour a band from `low` to `high`."""
+    base = chart_of(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
     )
     chart: alt.LayerChart = band + base.mark_line(point=True).encode(y=y, **marks)
-    return chart
+    return chart.properties(**properties)
 
 
 def themed(chart: Chart) -> Chart:
